@@ -1,4 +1,4 @@
-//! The accuracy of a run's answers, as the launcher reports it and as the status shows it. `report.json` has the numbers.
+//! The accuracy of a run's answers, as the launcher reports it and the status shows it. `report.json` has all the numbers.
 
 #[cfg(feature = "kube")]
 use kube::KubeSchema;
@@ -9,7 +9,7 @@ use crate::objective::Met;
 /// Maximum number of figures in a status.
 pub const MAX_FIGURES: usize = 8;
 
-/// Whether the answers are good enough.
+/// Whether the accuracy of the answers meets the limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum AccuracyVerdict {
@@ -17,14 +17,14 @@ pub enum AccuracyVerdict {
     Passed,
     /// A limit is missed.
     Failed,
-    /// There are limits, and the answers do not decide whether they are met.
+    /// There are limits, but the answers do not suffice to decide whether they are met.
     Undecided,
     /// There is no limit, or the run covers only a part of the samples that the limits apply to.
     NotJudged,
 }
 
 impl AccuracyVerdict {
-    /// The word that a status and a report use.
+    /// The name of the verdict in statuses and reports.
     pub fn name(self) -> &'static str {
         match self {
             AccuracyVerdict::Passed => "Passed",
@@ -35,26 +35,26 @@ impl AccuracyVerdict {
     }
 }
 
-/// The accuracy of a run in a status: texts for people.
+/// The accuracy of a run, formatted as text for the status.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct AccuracyStatus {
-    /// How answers were compared with what was expected: a benchmark of MLPerf such as `llama3.1-8b`, or a check such as `rouge`.
+    /// How the answers were scored: by an MLPerf benchmark such as `llama3.1-8b`, or by a check such as `rouge`.
     #[cfg_attr(feature = "kube", schemars(length(max = 40)))]
     pub check: String,
     /// Whether the limits are met.
     pub verdict: AccuracyVerdict,
     /// Number of scored answers.
     pub scored: u64,
-    /// The figures, the first 8.
+    /// The first 8 accuracy figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 8)))]
     #[cfg_attr(feature = "kube", x_kube(merge_strategy = ListMerge::Map(vec!["name".to_string()])))]
     pub figures: Vec<AccuracyFigureStatus>,
 }
 
-/// One figure of the accuracy.
+/// One accuracy figure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]

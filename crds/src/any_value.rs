@@ -1,4 +1,4 @@
-//! A value in any form that users write: `1024`, `0.05`, `true` or `"1024"`.
+//! A value that users may write as a string, number or boolean: `1024`, `0.05`, `true` or `"1024"`.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 pub struct AnyValue(pub Value);
 
 impl AnyValue {
-    /// The value as text: a text as it is, all else as JSON.
+    /// The value as text: a string unchanged, every other value as JSON.
     pub fn text(&self) -> String {
         match &self.0 {
             Value::String(text) => text.clone(),
@@ -21,7 +21,7 @@ impl AnyValue {
     }
 }
 
-/// Values by name, as text.
+/// Converts all values to text.
 pub fn texts(values: &BTreeMap<String, AnyValue>) -> BTreeMap<String, String> {
     values.iter().map(|(name, value)| (name.clone(), value.text())).collect()
 }
@@ -38,12 +38,12 @@ impl From<String> for AnyValue {
     }
 }
 
-/// The longest text, in characters.
+/// Maximum length of a string value, in characters.
 pub const MAX_TEXT_CHARS: u32 = 1024;
 
-/// What the API server accepts: a string, a number or a boolean. A schema has no type for "one of these". The size bounds of lists and
-/// mappings apply without a type, and exclude both. A value nested more deeply than the operator's JSON reader allows would make the list
-/// of all runs unreadable.
+/// The API server accepts a string, a number or a boolean. An OpenAPI schema has no type for such a union, so the schema sets no type. It sets
+/// `minItems` and `minProperties` above `maxItems` and `maxProperties`, which rejects all lists and mappings. They must be rejected because a value
+/// that is nested more deeply than the operator's JSON reader allows would make the list of all runs unreadable.
 #[cfg(feature = "kube")]
 impl schemars::JsonSchema for AnyValue {
     fn schema_name() -> std::borrow::Cow<'static, str> {
@@ -53,7 +53,7 @@ impl schemars::JsonSchema for AnyValue {
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
             "x-kubernetes-preserve-unknown-fields": true,
-            // Excludes lists and mappings: none can have at most 0 members and at least 1.
+            // Rejects lists and mappings: none has at least 1 and at most 0 members.
             "maxItems": 0,
             "minItems": 1,
             "maxProperties": 0,
@@ -63,19 +63,19 @@ impl schemars::JsonSchema for AnyValue {
     }
 }
 
-/// A share: a number from 0 to 1, or a text that is one.
+/// Schema of a share: a number from 0 to 1, or a string with such a number.
 #[cfg(feature = "kube")]
 pub(crate) fn share(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     number_or_text(Some(1), 12, crate::patterns::SHARE).try_into().expect("a schema is a mapping")
 }
 
-/// The limit of an objective: a duration, or a number that is not below zero.
+/// Schema of an objective's limit: a duration, or a number of at least 0.
 #[cfg(feature = "kube")]
 pub(crate) fn limit(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     number_or_text(None, crate::patterns::MAX_LIMIT, crate::patterns::LIMIT).try_into().expect("a schema is a mapping")
 }
 
-/// A number from 1 to 1024, or Auto.
+/// Schema of a number from 1 to 1024, or `Auto`.
 #[cfg(feature = "kube")]
 pub(crate) fn auto_or_count(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     let mut schema = number_or_text(Some(1024), 4, crate::patterns::AUTO_OR_COUNT);
@@ -83,31 +83,31 @@ pub(crate) fn auto_or_count(_: &mut schemars::SchemaGenerator) -> schemars::Sche
     schema.try_into().expect("a schema is a mapping")
 }
 
-/// A price: a number from 0 to a million, or a text that is one.
+/// Schema of a price: a number from 0 to 1,000,000, or a string with such a number.
 #[cfg(feature = "kube")]
 pub(crate) fn price(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     number_or_text(Some(1_000_000), 16, crate::patterns::PRICE).try_into().expect("a schema is a mapping")
 }
 
-/// A Kubernetes quantity that is not below zero: `2`, `0.5`, `500m`, `1Gi`.
+/// Schema of a Kubernetes quantity of at least 0: `2`, `0.5`, `500m`, `1Gi`.
 #[cfg(feature = "kube")]
 pub(crate) fn quantity(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     quantity_schema().try_into().expect("a schema is a mapping")
 }
 
-/// The same as JSON.
+/// The schema of [`quantity`] as JSON.
 #[cfg(feature = "kube")]
 pub(crate) fn quantity_schema() -> Value {
     number_or_text(None, crate::patterns::MAX_QUANTITY, crate::patterns::QUANTITY)
 }
 
-/// A number from 0, or a string that matches a pattern. `x-kubernetes-int-or-string` would refuse a fraction such as `cpu: 0.5`, which a
-/// pod accepts.
+/// Schema of a number of at least 0, or a string that matches a pattern. `x-kubernetes-int-or-string` is not used because it refuses a fraction
+/// such as `cpu: 0.5`, which a pod accepts.
 #[cfg(feature = "kube")]
 fn number_or_text(maximum: Option<u32>, max_length: u32, pattern: &str) -> Value {
     let mut schema = serde_json::json!({
         "x-kubernetes-preserve-unknown-fields": true,
-        // Excludes lists and mappings: none can have at most 0 members and at least 1.
+        // Rejects lists and mappings: none has at least 1 and at most 0 members.
         "maxItems": 0,
         "minItems": 1,
         "maxProperties": 0,

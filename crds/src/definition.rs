@@ -5,14 +5,14 @@ use serde_json::{Map, Value, json};
 
 use crate::{BenchmarkRun, BenchmarkSchedule};
 
-/// Where the schema of a custom resource is.
+/// JSON pointer to the properties of a custom resource in its definition.
 const SCHEMA: &str = "/spec/versions/0/schema/openAPIV3Schema/properties";
 
-/// The definition of BenchmarkRun as YAML. Its status default makes GitOps tools treat a new object as in progress before the operator
-/// writes to it.
+/// The definition of BenchmarkRun as YAML. The schema has a default for the status, so that GitOps tools treat a new object as in progress even
+/// before the operator has written its first status.
 ///
 /// # Errors
-/// Never for the types of this release; a schema that YAML cannot express.
+/// A schema that cannot be written as YAML. The types of this release never cause this error.
 pub fn crd_yaml() -> Result<String, Box<dyn std::error::Error>> {
     let mut crd = serde_json::to_value(BenchmarkRun::crd())?;
     complete_run(at(&mut crd, &format!("{SCHEMA}/spec"))?)?;
@@ -24,7 +24,7 @@ pub fn crd_yaml() -> Result<String, Box<dyn std::error::Error>> {
 /// The definition of BenchmarkSchedule as YAML, completed in the same way as BenchmarkRun's.
 ///
 /// # Errors
-/// As [`crd_yaml`].
+/// The same as [`crd_yaml`].
 pub fn schedule_crd_yaml() -> Result<String, Box<dyn std::error::Error>> {
     let mut crd = serde_json::to_value(BenchmarkSchedule::crd())?;
     let run = at(&mut crd, &format!("{SCHEMA}/spec/properties/runTemplate/properties/spec"))?;
@@ -33,11 +33,11 @@ pub fn schedule_crd_yaml() -> Result<String, Box<dyn std::error::Error>> {
     to_yaml(crd)
 }
 
-/// Completes the schema of the spec of a run.
+/// Adds rules to the schema of a run's spec that `derive` cannot express.
 fn complete_run(spec: &mut Value) -> Result<(), Box<dyn std::error::Error>> {
     let objective = at(spec, "/properties/slo/properties/objectives/items")?;
     let objective = objective.as_object_mut().ok_or("the schema of an objective is no object")?;
-    // A rule cannot see max and min, because they have no type.
+    // `max` and `min` have no type in the schema, so a CEL rule cannot refer to them.
     objective.insert("oneOf".into(), json!([{"required": ["max"]}, {"required": ["min"]}]));
     Ok(())
 }
@@ -69,8 +69,8 @@ fn visit(value: &mut Value, change: &mut dyn FnMut(&mut Map<String, Value>)) {
     }
 }
 
-/// Removes `format: uint64` and similar formats. Kubernetes does not know them and warns about them at every install. Each such field has
-/// bounds.
+/// Removes `format: uint64` and similar formats. Kubernetes does not know them and prints a warning about them at every install. They are not needed,
+/// because each such field has explicit bounds.
 fn forget_unsigned_formats(schema: &mut Map<String, Value>) {
     schema.retain(|key, value| key != "format" || !value.as_str().is_some_and(|it| it.starts_with("uint")));
 }
@@ -81,13 +81,13 @@ fn forget_nullable(schema: &mut Map<String, Value>) {
     schema.retain(|key, value| key != "nullable" || !value.is_boolean());
 }
 
-/// Removes the list of required fields. After a rollback an earlier operator writes statuses without newer fields, and the API server would
-/// refuse each of them. A property named `required` stays.
+/// Removes the list of required fields. After a rollback, the older operator writes statuses without newer fields, and the API server would refuse
+/// them if these fields were required. A property that is named `required` is kept.
 fn forget_required(schema: &mut Map<String, Value>) {
     schema.retain(|key, value| key != "required" || !value.is_array());
 }
 
-/// Takes out the rules that compare with the stored object: a run is immutable, and the template of later runs is not.
+/// Removes the rules that compare a field with its stored value. They make a run immutable, but the run template of a schedule may change.
 fn forget_transitions(schema: &mut Map<String, Value>) {
     if let Some(Value::Array(rules)) = schema.get_mut("x-kubernetes-validations") {
         rules.retain(|it| !it["rule"].as_str().is_some_and(|it| it.contains("oldSelf")));

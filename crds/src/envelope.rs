@@ -1,7 +1,8 @@
 //! The termination message of the launcher: two JSON lines, the only way from the launcher into the status.
 //!
-//! The core comes first, so that a cut second line loses rows of stages and objectives and the last files, and nothing else. The kubelet keeps 4,096
-//! bytes of a container's message, and 2,048 if a pod has six containers. The message contains no prompts, outputs, response bodies or headers.
+//! The core is the first line. If the message is cut, only the second line is damaged, and only rows of stages and objectives and the last artifacts
+//! are lost. The kubelet keeps 4,096 bytes of a container's message, but only 2,048 if a pod has six containers. The message contains no prompts,
+//! outputs, response bodies or headers.
 
 use jiff::Timestamp;
 #[cfg(feature = "kube")]
@@ -18,9 +19,9 @@ use crate::{
     summary::{RunSummary, StageSummary},
 };
 
-/// The longest core line, in bytes, its line break included.
+/// Maximum length of the core line, in bytes, including its line break.
 pub const MAX_CORE_BYTES: usize = 1_536;
-/// The longest message, in bytes.
+/// Maximum length of the whole message, in bytes.
 pub const MAX_BYTES: usize = 4_096;
 /// Maximum number of stage rows in a status.
 pub const MAX_STAGES: usize = 24;
@@ -34,24 +35,24 @@ const MAX_MESSAGE_CHARS: usize = 300;
 /// The message from the launcher to the operator, sent when the launcher ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Envelope {
-    /// The figures and what identifies them.
+    /// The figures, and the data that identify the run and the attempt.
     pub core: Core,
     /// The first stages, as many as fit.
     pub stages: Vec<StageSummary>,
-    /// There were more stages.
+    /// Whether rows of stages are missing.
     pub stages_truncated: bool,
     /// The objectives, as many as fit. If not all fit, missed and undecided objectives come first.
     pub objectives: Vec<ObjectiveStatus>,
-    /// How good the answers were, if they were scored.
+    /// The accuracy of the answers, if they were scored.
     pub accuracy: Option<AccuracyStatus>,
 }
 
-/// The first line.
+/// The first line of the message.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Core {
-    /// UID of the BenchmarkRun: a message of another run is not believed.
+    /// UID of the BenchmarkRun. The operator ignores a message with the UID of another run.
     pub run_uid: String,
     /// The attempt that the message describes.
     pub attempt: u32,
@@ -69,7 +70,7 @@ pub struct Core {
     pub load_start_time: Option<Timestamp>,
     /// The results folder below the mounted volume; absent if nothing was stored.
     pub folder: Option<String>,
-    /// The run was ended before all its requests were issued.
+    /// Whether the run was stopped before all its requests were issued.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
     /// The figures, if there are any.
@@ -108,21 +109,21 @@ pub struct ArtifactRef {
     pub sha256: String,
 }
 
-/// Why a text is no envelope.
+/// Why a text is not a valid envelope.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EnvelopeError {
-    /// The launcher wrote no envelope: it was killed, or something else wrote the text.
+    /// The launcher wrote no envelope: it was killed, or another program wrote the text.
     #[error("the termination message is not the launcher's")]
     Missing,
-    /// Cut or changed on the way.
+    /// The message was cut or changed after it was written.
     #[error("the termination message is damaged: {0}")]
     Damaged(String),
-    /// From another release.
+    /// The message was written by another release.
     #[error(
         "the termination message has version {0}, and this operator reads version {VERSION}; give operator and launcher the same release"
     )]
     Version(u32),
-    /// Undamaged, with a value that this release does not know.
+    /// The checksum is correct, but the message has a value that this release does not know.
     #[error("the termination message cannot be read: {0}; give operator and launcher the same release")]
     Unreadable(String),
 }
@@ -143,16 +144,16 @@ struct SecondLine {
     objectives: Vec<ObjectiveStatus>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     accuracy: Option<AccuracyStatus>,
-    /// The files that did not fit into the core.
+    /// The artifacts that did not fit into the core.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     artifacts: Vec<ArtifactRef>,
 }
 
 impl Envelope {
-    /// The text of the termination message: at most [`MAX_BYTES`], its first line at most [`MAX_CORE_BYTES`]. If the core is too long, its last
-    /// artifacts move to the second line, then the message is shortened. If the second line is too long, entries are dropped from the end: first
-    /// artifacts, then stage rows, then objectives, and never the accuracy. If stage rows are dropped, `stages_truncated` is set. Met objectives are
-    /// dropped before other objectives.
+    /// Returns the text of the termination message: at most [`MAX_BYTES`], its first line at most [`MAX_CORE_BYTES`]. If the core is too long, its
+    /// last artifacts move to the second line; if it is still too long, the message is shortened. If the second line is too long, entries are dropped
+    /// from the end of each list: first artifacts, then stage rows, then objectives. The accuracy is never dropped. If stage rows are dropped,
+    /// `stages_truncated` is set. Met objectives are dropped before all other objectives.
     pub fn to_text(&self) -> String {
         let mut core = self.core.clone();
         core.message = core.message.chars().take(MAX_MESSAGE_CHARS).collect();
@@ -186,14 +187,14 @@ impl Envelope {
             if second.len() < room {
                 return format!("{first}\n{second}\n");
             }
-            // Objectives decide the outcome, and so they are kept longest.
+            // Objectives decide the outcome, so they are dropped last.
             if artifacts.pop().is_none() && stages.pop().is_none() && drop_objective(&mut objectives).is_none() {
                 return format!("{first}\n{second}\n");
             }
         }
     }
 
-    /// Reads a termination message. A truncated second line yields an envelope without stages, and with the artifacts of the first line only.
+    /// Parses a termination message. A damaged second line yields an envelope without stages, and with the artifacts of the first line only.
     pub fn parse(text: &str) -> Result<Envelope, EnvelopeError> {
         let (first, second) = text.split_once('\n').unwrap_or((text, ""));
         if !first.starts_with("{\"benchwright\":") {
@@ -224,7 +225,7 @@ impl Envelope {
     }
 }
 
-/// Removes the last objective that is met from a list, or else the last objective.
+/// Removes the last met objective from the list. If none is met, removes the last objective.
 fn drop_objective(objectives: &mut Vec<ObjectiveStatus>) -> Option<ObjectiveStatus> {
     let last_met = objectives.iter().rposition(|it| it.met == Met::True);
     last_met.map(|it| objectives.remove(it)).or_else(|| objectives.pop())
@@ -235,7 +236,7 @@ fn core_line(core: &Core) -> String {
     json(&CoreLine { benchwright: VERSION, sum, core })
 }
 
-/// The first eight hex digits of the SHA-256: against damage, not against forgery.
+/// The first eight hex digits of the SHA-256. They detect damage, but do not protect against forgery.
 fn checksum(text: &str) -> String {
     hex(&Sha256::digest(text.as_bytes())[..4])
 }

@@ -1,15 +1,15 @@
-//! The exit codes of commands.
+//! The exit codes of the launcher's commands.
 
 use crate::outcome::Outcome;
 
-/// The exit code of a command of the launcher.
+/// An exit code of a command of the launcher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum ExitCode {
     /// There is a result: Passed, SLOViolated, Inconclusive, or Invalid.
     Done = 0,
-    /// The command failed without a code of its own: the system refused threads, memory or files, the launcher has a fault, or
-    /// `sut` could not answer all samples.
+    /// The command failed for a reason that has no exit code of its own: the operating system refused threads, memory or files, the launcher has a
+    /// bug, or `sut` could not answer all samples.
     Failed = 1,
     /// The configuration cannot be run.
     Configuration = 10,
@@ -39,7 +39,7 @@ impl ExitCode {
 }
 
 impl Outcome {
-    /// The exit code that reports the outcome to a pipeline.
+    /// The exit code that reports this outcome to a CI pipeline.
     pub fn gate_code(self) -> u8 {
         match self {
             Outcome::Passed => 0,

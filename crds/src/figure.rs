@@ -1,6 +1,6 @@
-//! Figures as integers, for the status and the termination message. Kubernetes objects hold no floating-point numbers, and
-//! a text such as `46.65ms` cannot be compared by a rule or an alert. The name of each field tells the unit: it ends in
-//! `Microseconds`, or in `Milli` for thousandths of what stands before.
+//! Figures as integers, for the status and the termination message. Kubernetes objects should contain no floating-point numbers, and a rule or an
+//! alert cannot compare a text such as `46.65ms`. The name of each field ends with its unit: `Microseconds`, or `Milli` for thousandths of the unit
+//! that precedes it, such as `requestsPerSecondMilli`.
 
 use std::{fmt, time::Duration};
 
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::Span;
 
-/// The API server stores no larger integer.
+/// The largest integer that the API server stores.
 const MAX: u64 = i64::MAX as u64;
 
-/// A length of time in whole microseconds, at most `i64::MAX`. Displays as a person reads it: `46.65ms`.
+/// A length of time in whole microseconds, at most `i64::MAX`. `Display` prints it for people: `46.65ms`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "u64", into = "u64")]
 pub struct Microseconds(u64);
@@ -37,13 +37,13 @@ impl From<Duration> for Microseconds {
 }
 
 impl fmt::Display for Microseconds {
-    /// Four significant digits.
+    /// Prints four significant digits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Span(Duration::from_micros(self.0)).rounded().fmt(f)
     }
 }
 
-/// A rate or a share in whole thousandths, at most `i64::MAX`. Displays as a person reads it: 503649 as `503.6`.
+/// A rate or a share in whole thousandths, at most `i64::MAX`. `Display` prints it for people: 503649 as `503.6`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "u64", into = "u64")]
 pub struct Milli(u64);
@@ -69,7 +69,7 @@ impl From<f64> for Milli {
 }
 
 impl fmt::Display for Milli {
-    /// Four significant digits.
+    /// Prints four significant digits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&rate_text(self.0 as f64 / 1_000.0))
     }

@@ -1,6 +1,6 @@
-//! Bytes as people read them.
+//! Bytes in hexadecimal.
 
-/// Two digits of 0-9a-f for each byte.
+/// Returns two lower-case hexadecimal digits per byte.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,7 +1,7 @@
 //! The single function that reads large documents from JSON.
 //!
-//! Each deserializer that reads a BenchmarkRun has its own copy of the code of all its types, about a megabyte. So a YAML document
-//! becomes JSON first, and every reader calls [`read`].
+//! The compiler generates about a megabyte of code for each type of deserializer that reads a BenchmarkRun. So YAML documents are converted to JSON
+//! first, and every reader calls [`read`], which needs only one deserializer.
 
 use serde::de::DeserializeOwned;
 
@@ -9,13 +9,13 @@ use serde::de::DeserializeOwned;
 #[derive(Debug, thiserror::Error)]
 #[error("{path}: {problem}")]
 pub struct FieldError {
-    /// The field, such as `spec.target.url`; `.` for the whole document.
+    /// The path of the field, such as `spec.target.url`; `.` for the whole document.
     pub path: String,
-    /// What is wrong, without a place in the text.
+    /// What is wrong. It does not name a position in the text.
     pub problem: String,
 }
 
-/// Reads a document from its JSON.
+/// Deserializes a document from JSON.
 ///
 /// # Errors
 /// The text is not JSON, or a field is missing, unknown or of a wrong type.

@@ -1,23 +1,23 @@
-//! What the processes of a managed server left behind when it was stopped.
+//! Leftovers of a managed server: processes and files that remained when the server was stopped.
 
 use serde::{Deserialize, Serialize};
 
 use crate::wording::one_line;
 
-/// What was left behind, and how it was removed. All lists are empty if every process ended on request.
+/// What remained after the stop, and how it was removed. All lists are empty if every process ended on request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Leftovers {
-    /// Processes that outlived the grace period after SIGTERM and were ended by SIGKILL.
+    /// Processes that still ran when the grace period after SIGTERM had passed, and that SIGKILL ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub killed: Vec<String>,
-    /// Processes that left their server's process group, and that were killed as well.
+    /// Processes that had left their server's process group, and that were killed as well.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_behind: Vec<String>,
-    /// Shared memory files and semaphores that the processes left, and that were deleted.
+    /// Shared memory files and semaphores that the processes did not remove, and that were deleted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deleted_shared_memory: Vec<String>,
-    /// What could not be removed, as text.
+    /// Descriptions of what could not be removed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remains: Vec<String>,
 }

@@ -1,7 +1,7 @@
-//! Every type that crosses from one Benchwright process to another, and the rules on its fields.
+//! All types that one Benchwright process sends to another, and the rules for their fields.
 //!
-//! The operator takes this crate with the feature `kube`, which derives the custom resource and its
-//! schema; the launcher takes it without, and so builds without any Kubernetes crate.
+//! The operator uses this crate with the feature `kube`, which derives the custom resources and their schemas. The launcher
+//! uses it without the feature, so it builds without any Kubernetes crate.
 
 #![cfg_attr(feature = "kube", recursion_limit = "256")]
 

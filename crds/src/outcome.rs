@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum Outcome {
-    /// The figures count, and no objective was missed.
+    /// The figures are valid, and no objective was missed.
     Passed,
-    /// The figures count, and they miss an objective of `spec.slo`.
+    /// The figures are valid, but they miss an objective of `spec.slo`.
     SLOViolated,
-    /// The figures count, and do not decide every objective of `spec.slo`; none was missed.
+    /// The figures are valid and miss no objective of `spec.slo`, but at least one objective cannot be decided.
     Inconclusive,
-    /// There are figures, but they do not count: see the reason.
+    /// There are figures, but they are not valid. The reason says why.
     Invalid,
     /// There are no figures.
     Error,
@@ -21,7 +21,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Every outcome.
+    /// All outcomes.
     pub const ALL: [Outcome; 6] = [
         Outcome::Passed,
         Outcome::SLOViolated,
@@ -31,12 +31,12 @@ impl Outcome {
         Outcome::Cancelled,
     ];
 
-    /// Whether there are figures that count: the measurement is complete and valid.
+    /// Whether there are valid figures, from a complete measurement.
     pub fn has_valid_figures(self) -> bool {
         matches!(self, Outcome::Passed | Outcome::SLOViolated | Outcome::Inconclusive)
     }
 
-    /// The word that a status, a report and a log use.
+    /// The name in statuses, reports and logs.
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Passed => "Passed",

@@ -6,29 +6,29 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum Phase {
-    /// Waits before it begins: for the ConfigMap of its profile, for its Gateway, for a target that another run uses, for a place in its namespace,
-    /// or until the operator can read the objects that the run needs.
+    /// The run waits to begin: for the ConfigMap of its profile, for its Gateway, for a target that another run uses, for a free slot in its
+    /// namespace, or until the operator can read the objects that the run needs.
     Pending,
     /// spec.suspend is true.
     Suspended,
-    /// ConfigMap and volume are being created; before that the run's server starts, if it has one.
+    /// ConfigMap and volume are being created. If the run has a server, the server starts first.
     Preparing,
-    /// The Job exists; its pod is scheduled, pulls, waits for the target.
+    /// The Job exists. Its pod is being scheduled, pulls its image, or waits for the target.
     Starting,
     /// The launcher measures.
     Running,
-    /// The Job has ended, its result is being read; or its server is being removed.
+    /// The Job has ended. Its result is being read, or the run's server is being removed.
     Collecting,
-    /// The figures count, and they meet every objective that spec.slo enforces.
+    /// The figures are valid, and they meet every objective that spec.slo enforces.
     Succeeded,
-    /// No figures, figures that do not count, or figures that do not meet the objectives of spec.slo.
+    /// There are no figures, the figures are not valid, or they do not meet the objectives of spec.slo.
     Failed,
     /// A user ended the run early.
     Cancelled,
 }
 
 impl Phase {
-    /// Every phase.
+    /// All phases.
     pub const ALL: [Phase; 9] = [
         Phase::Pending,
         Phase::Suspended,
@@ -41,12 +41,12 @@ impl Phase {
         Phase::Cancelled,
     ];
 
-    /// Whether the run stays in this phase for ever.
+    /// Whether the phase is final.
     pub fn is_terminal(self) -> bool {
         matches!(self, Phase::Succeeded | Phase::Failed | Phase::Cancelled)
     }
 
-    /// The word that a status and a log use.
+    /// The name in statuses and logs.
     pub fn name(self) -> &'static str {
         match self {
             Phase::Pending => "Pending",

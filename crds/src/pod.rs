@@ -1,4 +1,4 @@
-//! What all pods of our image share: tolerations, and the security context that Pod Security `restricted` requires.
+//! Settings that all pods of our image share: tolerations, and the security context that Pod Security `restricted` requires.
 
 use k8s_openapi::api::core::v1::{
     Capabilities, PodSecurityContext, SeccompProfile, SecurityContext, Toleration as CoreToleration,
@@ -9,7 +9,7 @@ use crate::benchmark_run::Toleration;
 /// UID and GID of the launcher: an unprivileged user.
 pub const USER: i64 = 65_532;
 
-/// The security of a pod with a user, a group and the group of its volumes, each as the cluster chooses it if `None`.
+/// The security context of a pod with this user, group and fsGroup. For `None` the cluster chooses the ID.
 pub fn pod_security([user, group, fs_group]: [Option<i64>; 3]) -> PodSecurityContext {
     PodSecurityContext {
         run_as_non_root: Some(true),
@@ -22,7 +22,7 @@ pub fn pod_security([user, group, fs_group]: [Option<i64>; 3]) -> PodSecurityCon
     }
 }
 
-/// The security of a container: no capability, no further privileges, and a root that is read-only.
+/// The security context of a container: no capabilities, no privilege escalation, and a read-only root file system.
 pub fn container_security() -> SecurityContext {
     SecurityContext {
         allow_privilege_escalation: Some(false),

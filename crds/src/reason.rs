@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::benchmark_run::RetryCause;
 
-/// A value from a fixed list of names.
+/// A value from a fixed list of words.
 pub trait Word: Copy + PartialEq + 'static {
-    /// All words of the list.
+    /// All words of this type.
     const ALL: &'static [Self];
 
-    /// The word as status, events, metrics and reports show it.
+    /// The word as it appears in status, events, metrics and reports.
     fn name(self) -> &'static str;
 
-    /// The word of this name.
+    /// The value with this name, if there is one.
     fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|it| it.name() == name)
     }
@@ -52,7 +52,7 @@ words! {
     Reason {
         /// The operator creates ConfigMap, claim and Job.
         Preparing,
-        /// The server that the run describes starts.
+        /// The server that the run describes is starting.
         ServerStarting,
         /// `spec.suspend` is true.
         Suspended,
@@ -60,13 +60,13 @@ words! {
         Queued,
         /// The queue that `spec.queueName` names does not exist.
         QueueNotFound,
-        /// Another run has the target, or is before this one.
+        /// Another run uses the target, or is ahead of this run in the queue.
         TargetBusy,
         /// The Gateway, route or InferencePool of the target does not exist, or is not ready.
         TargetNotFound,
         /// No node accepts the pod.
         Unschedulable,
-        /// The claim has no volume.
+        /// The claim is not bound to a volume yet.
         VolumePending,
         /// The image cannot be pulled.
         ImagePull,
@@ -92,11 +92,11 @@ words! {
         Cancelling,
         /// An object that the run needs cannot be read.
         ReadFailed,
-        /// The last attempt failed. Its pod has to be gone before the next one begins.
+        /// The last attempt failed. The next attempt begins when the pod of the last one is gone.
         Retrying,
         /// The run passed: its figures are valid.
         RunSucceeded,
-        /// There are figures, and they are not valid.
+        /// There are figures, but they are not valid.
         MeasurementInvalid,
         /// An objective of `spec.slo` is missed.
         SLOViolated,
@@ -106,7 +106,7 @@ words! {
         SLOMet,
         /// The spec cannot be run.
         InvalidSpec,
-        /// The namespace has as many attempts as its administrators allow.
+        /// The namespace already has the maximum number of attempts that its administrators allow.
         NamespaceBusy,
         /// The spec requests something that the administrators of this installation do not allow.
         PolicyDenied,
@@ -122,7 +122,7 @@ words! {
         ConfigInvalid,
         /// The server serves several models, and the spec names none.
         AmbiguousModel,
-        /// Two pods could be the launcher's.
+        /// Two pods match the launcher's Job, so it is not clear which one is the launcher.
         AmbiguousPod,
         /// The target did not become ready in time.
         TargetUnavailable,
@@ -130,7 +130,7 @@ words! {
         ServerFailed,
         /// The server of the run ended while the launcher needed it.
         ServerDied,
-        /// The server of a finished run was not gone in time.
+        /// The server of a finished run was not removed in time.
         ServerNotGone,
         /// The results could not be stored.
         StorageFailed,
@@ -160,13 +160,13 @@ words! {
         NotStored,
         /// `storage.none` is set: the spec requested no results folder.
         NotAsked,
-        /// The operator's own image measured the target in this run.
+        /// The run used the operator's own image as launcher.
         OwnLauncher,
-        /// The run used its own launcher image, so the figures depend on that image.
+        /// The run used the launcher image in its spec, so the figures depend on that image.
         CustomImage,
-        /// The figures come from the results folder of another run, which `spec.execution.collect` names.
+        /// The figures come from the existing results folder that `spec.execution.collect` names.
         Collected,
-        /// The figures come from the results folder of an earlier attempt. The cluster lost its pod after the measurement had ended.
+        /// The figures come from the results folder of an earlier attempt, whose pod the cluster lost after the measurement had ended.
         Reread,
         /// A schedule waits for its next time, or for a change of its trigger.
         Scheduled,
@@ -174,9 +174,9 @@ words! {
         RunActive,
         /// A schedule started a run.
         RunStarted,
-        /// A scheduled time passed without a run: another run was in progress, or it was too late.
+        /// A scheduled time passed without starting a run, because another run was in progress or the time had passed too long ago.
         RunSkipped,
-        /// The API server refused the run that a schedule would start.
+        /// The API server refused to create a run of a schedule.
         StartRefused,
         /// The run of a schedule's trigger did not succeed.
         TriggeredRunFailed,
@@ -184,12 +184,12 @@ words! {
 }
 
 impl Reason {
-    /// Which entry of `spec.execution.retry.reasons` allows another attempt after this one.
+    /// The entry of `spec.execution.retry.reasons` that allows another attempt after a failure with this reason.
     pub fn retry_cause(self) -> Option<RetryCause> {
         match self {
             Reason::Disrupted | Reason::ResultLost => Some(RetryCause::Disrupted),
             Reason::TargetUnavailable => Some(RetryCause::TargetUnavailable),
-            // A reason that names a cause, such as ImagePull, would recur.
+            // Only the general timeout: a specific reason such as ImagePull would occur again.
             Reason::StartTimeout => Some(RetryCause::StartTimeout),
             _ => None,
         }
@@ -197,7 +197,7 @@ impl Reason {
 }
 
 words! {
-    /// Why a launcher's run came to its outcome. The launcher writes it into its report and its termination message.
+    /// The reason for the outcome of a launcher's run. The launcher writes it into its report and its termination message.
     LauncherReason {
         /// The measurement is valid.
         RunSucceeded,
@@ -213,19 +213,19 @@ words! {
         TargetLost,
         /// A stop rule of the profile ended a stage, or the load.
         StopRule,
-        /// A stage was not run, because earlier stages measured no rate for it.
+        /// A stage was not run because its rate depends on a measurement that earlier stages did not produce.
         StageNotRun,
-        /// Fewer requests succeeded than `minSuccessfulRequests`.
+        /// The number of successful requests is below `minSuccessfulRequests`.
         TooFewSuccesses,
-        /// A larger share of the requests failed than `maxErrorRatio`.
+        /// The share of failed requests is above `maxErrorRatio`.
         TooManyErrors,
         /// The launcher sent requests too late.
         SendLagTooLarge,
         /// The launcher read answers too late.
         ReceiveDelayTooLarge,
-        /// Too many reads came late and held several tokens.
+        /// Too many reads were late and contained several tokens.
         ReadsCoalesced,
-        /// A load thread needed a CPU for too large a share of the time.
+        /// A load thread used a CPU, or waited for one, for too large a share of the time.
         CpuSaturated,
         /// The launcher reached its CPU limit in too many periods.
         CpuThrottled,
@@ -235,15 +235,15 @@ words! {
         SchedulerStalled,
         /// The clock stepped, or the machine slept.
         ClockStepped,
-        /// The recorder could not keep all values.
+        /// The recorder ran out of space and dropped values.
         EventsDropped,
-        /// LoadGen's own rules make a test invalid.
+        /// LoadGen's own rules declare the test invalid.
         LoadGenInvalid,
-        /// The answers are worse than a limit of the profile allows.
+        /// The accuracy of the answers misses a limit of the profile.
         AccuracyMissed,
-        /// The answers do not decide whether they meet the limits of the profile.
+        /// The answers do not suffice to decide whether they meet the accuracy limits of the profile.
         AccuracyUndecided,
-        /// The file, the profile, the model or the token cannot be used.
+        /// The run file, the profile, the model or the token cannot be used.
         ConfigInvalid,
         /// The server serves several models, and none was named.
         AmbiguousModel,
@@ -251,13 +251,13 @@ words! {
         TargetUnavailable,
         /// The results could not be stored.
         StorageFailed,
-        /// The system refused threads, memory or files to the launcher, or the launcher has a fault.
+        /// The system refused threads, memory or files to the launcher, or the launcher has a bug.
         LauncherFailed,
     }
 }
 
 impl LauncherReason {
-    /// The operator's reason for an attempt that ended with this error.
+    /// The operator's reason for an attempt that ended with this launcher reason.
     pub fn attempt_reason(self) -> Reason {
         match self {
             LauncherReason::ConfigInvalid => Reason::ConfigInvalid,
@@ -270,7 +270,7 @@ impl LauncherReason {
     }
 }
 
-/// The text of a word as another process, or another release, wrote it. A word that this release does not know is kept.
+/// A word that another process or another release wrote. A word that this release does not know is kept as text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Reported<T> {
@@ -280,14 +280,14 @@ pub struct Reported<T> {
 }
 
 impl<T: Word> Reported<T> {
-    /// The word, if this release knows it.
+    /// The value, if this release knows the word.
     pub fn known(&self) -> Option<T> {
         T::named(&self.text)
     }
 }
 
 impl<T> Reported<T> {
-    /// The text as it was written; empty where nothing was.
+    /// The word as it was written. Empty if none was written.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -350,7 +350,7 @@ impl<T> schemars::JsonSchema for Reported<T> {
         "Reported".into()
     }
 
-    // Any word, not the list of this release: the API server has to accept what other releases wrote.
+    // The schema accepts any word, because the API server must accept the words of other releases.
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({"type": "string", "maxLength": 64})
     }

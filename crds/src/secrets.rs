@@ -1,13 +1,13 @@
 //! Finds text that looks like a secret in the output of other programs, such as the log of a model server. Pure.
 //!
-//! Written by hand, and not as regular expressions: every line of a server's log goes through it, and the server waits meanwhile.
+//! The search does not use regular expressions, for speed: every line of a server's log passes through it, while the server waits.
 
 use std::{borrow::Cow, ops::Range};
 
 use crate::resolve::{REDACTED, is_secret_name, without_credentials};
 
-/// How tokens of well-known services begin, and how many characters follow at least: Hugging Face, OpenAI and the like, GitHub, GitLab,
-/// NVIDIA, Slack, AWS.
+/// Prefixes of the tokens of well-known services, and the minimum number of characters that follow: Hugging Face, OpenAI and similar services,
+/// GitHub, GitLab, NVIDIA, Slack, AWS.
 const TOKENS: [(&str, usize); 12] = [
     ("hf_", 16),
     ("sk-", 16),
@@ -22,17 +22,17 @@ const TOKENS: [(&str, usize); 12] = [
     ("xoxb-", 16),
     ("AKIA", 16),
 ];
-/// How a JSON web token begins, and how long its parts are at least.
+/// Prefix of a JSON web token, and the minimum length of each of its parts.
 const WEB_TOKEN: (&str, usize) = ("eyJ", 8);
 
-/// How a sequence for the colour of a terminal begins, before its bracket: the byte itself, and as programs print it.
+/// How an escape sequence for a terminal colour begins, before its bracket: the escape byte itself, or one of its printed forms.
 const ESCAPES: [&str; 6] = ["\u{1b}", r"\x1b", r"\x1B", r"\u001b", r"\u001B", r"\033"];
 const QUOTES: [char; 2] = ['\'', '"'];
 
-/// The text without anything that looks like a secret: values after the name of a secret, tokens of well-known forms, and credentials in
-/// URLs. A text with a secret also loses its colours.
+/// Returns the text without anything that looks like a secret: values that follow the name of a secret, tokens of well-known forms, and credentials
+/// in URLs. If the text contains a secret, its colour sequences are removed as well.
 pub fn redact(text: &str) -> Cow<'_, str> {
-    // A colour can appear between a name and its value, or right before a token.
+    // A colour sequence may appear between a name and its value, or directly before a token.
     let Some(plain) = without_colours(text) else { return redact_plain(text) };
     match redact_plain(&plain) {
         Cow::Borrowed(_) => Cow::Borrowed(text),
@@ -42,7 +42,7 @@ pub fn redact(text: &str) -> Cow<'_, str> {
 
 fn redact_plain(text: &str) -> Cow<'_, str> {
     let mut clean = String::new();
-    // Up to here the text is in `clean`.
+    // Everything before this position was copied to `clean`.
     let mut kept = 0;
     let mut at = 0;
     while let Some(from) = text[at..].find(is_word).map(|it| at + it) {
@@ -62,7 +62,7 @@ fn redact_plain(text: &str) -> Cow<'_, str> {
     without_urls(clean)
 }
 
-/// The text without colour sequences; `None`: it has none.
+/// The text without colour sequences. `None` if it has none.
 fn without_colours(text: &str) -> Option<String> {
     let mut plain = String::new();
     let mut kept = 0;
@@ -78,7 +78,7 @@ fn without_colours(text: &str) -> Option<String> {
     (kept > 0).then(|| plain + &text[kept..])
 }
 
-/// The text with each URL without its credentials.
+/// Removes the credentials from all URLs in the text.
 fn without_urls(text: Cow<'_, str>) -> Cow<'_, str> {
     if !text.contains("://") || !text.contains('@') {
         return text;
@@ -88,23 +88,23 @@ fn without_urls(text: Cow<'_, str>) -> Cow<'_, str> {
     if joined == text { text } else { Cow::Owned(joined) }
 }
 
-/// The range of the secret that the word at `from..end` is, contains or announces.
+/// The range of the secret that belongs to the word at `from..end`: the word is a token, contains one, or is the name of a value that follows it.
 fn secret(text: &str, from: usize, end: usize) -> Option<Range<usize>> {
-    // A program may print a line break as `\n`. Its letter is not part of the word.
+    // Some programs print a line break as `\n`. Then the letter `n` is not part of the word.
     let is_escaped = text[..from].ends_with('\\') && end - from > 1;
     token(text, from, end, is_escaped)
         .or_else(|| announced(text, from, end))
         .or_else(|| is_escaped.then(|| announced(text, from + 1, end)).flatten())
 }
 
-/// The range of the secret that a word announces.
+/// The range of the secret value that follows the name at `from..end`.
 fn announced(text: &str, from: usize, end: usize) -> Option<Range<usize>> {
     let (word, behind) = (&text[from..end], &text[end..]);
     let scheme = ["bearer", "basic"].into_iter().find(|it| word.eq_ignore_ascii_case(it));
     if let Some(scheme) = scheme {
         let value = &behind[blanks(behind)..];
         let length = open_end(value);
-        // "basic" is a word of English, too.
+        // "basic" is also an ordinary English word.
         let is_value = value.len() < behind.len()
             && value.starts_with(is_word)
             && (scheme == "bearer" || is_base64(&value[..length]));
@@ -113,7 +113,7 @@ fn announced(text: &str, from: usize, end: usize) -> Option<Range<usize>> {
     }
     let value = end + value_behind(behind, word)?;
     let name = word.trim_start_matches('-');
-    // A key of a map or of a model's weights is rarely a secret.
+    // `key` alone is usually a key of a map or a model's weights, and no secret.
     if !is_secret_name(name) || is_class(name) || name.eq_ignore_ascii_case("key") {
         return None;
     }
@@ -121,17 +121,18 @@ fn announced(text: &str, from: usize, end: usize) -> Option<Range<usize>> {
     Some(value + within.start..value + within.end)
 }
 
-/// Whether a word is the base64 of credentials rather than English.
+/// Whether a word is base64-encoded credentials rather than an English word.
 fn is_base64(word: &str) -> bool {
     let mixes = word.as_bytes().windows(2).any(|it| it[0].is_ascii_lowercase() && it[1].is_ascii_uppercase());
     word.contains(|it: char| it.is_ascii_digit() || it == '=') || (mixes && word.len().is_multiple_of(4))
 }
 
-/// The range of a token of a well-known form in the word at `from..end`.
+/// The range of a token of a well-known form within the word at `from..end`.
 fn token(text: &str, from: usize, end: usize, is_escaped: bool) -> Option<Range<usize>> {
     let word = &text[from..end];
     for (begin, least) in TOKENS {
-        // Inside a word, the rest must look like a token, without underscores. English words also end in `sk-`.
+        // If the prefix is not at the beginning of the word, the rest must consist of letters and digits only, because English words also end in
+        // `sk-`.
         let is_token = |at: usize| {
             let behind = &word[at + begin.len()..];
             let is_begin = at == 0 || (at == 1 && is_escaped);
@@ -147,14 +148,14 @@ fn token(text: &str, from: usize, end: usize, is_escaped: bool) -> Option<Range<
     web_token(&text[at..end], &text[at..]).map(|length| at..at + length)
 }
 
-/// The length of a JSON web token at the beginning of a text.
+/// Length of the JSON web token at the beginning of the text. `None` if there is none.
 fn web_token(word: &str, text: &str) -> Option<usize> {
     let (begin, least) = WEB_TOKEN;
     let head = word.strip_prefix(begin).filter(|it| it.len() >= least)?;
-    // Header, payload and signature.
+    // A token has three parts: header, payload and signature.
     let is_part = |it: char| is_word(it) || it == '.';
     let mut length = text.find(|it| !is_part(it)).unwrap_or(text.len());
-    // The dot that ends a sentence.
+    // A dot at the end belongs to the sentence.
     length -= usize::from(text[..length].ends_with('.'));
     let payload = text[word.len()..length].strip_prefix('.').and_then(|it| it.split('.').next());
     if payload.is_some_and(|it| it.len() >= least) { Some(length) } else { (head.len() >= 20).then_some(word.len()) }
@@ -164,12 +165,12 @@ fn is_word(it: char) -> bool {
     it.is_ascii_alphanumeric() || matches!(it, '_' | '-')
 }
 
-/// `AuthenticationError` names no secret.
+/// Whether a name is that of an error class. `AuthenticationError` is not the name of a secret.
 fn is_class(word: &str) -> bool {
     ["error", "exception", "warning"].into_iter().any(|it| ends_with(word, it))
 }
 
-/// Whether the rest of the line after a name is its value. Values of header fields contain blanks.
+/// Whether the value of a header with this name is the whole rest of the line, because such values may contain blanks.
 fn is_header(name: &str) -> bool {
     ends_with(name, "authorization") || ends_with(name, "cookie")
 }
@@ -182,7 +183,7 @@ fn blanks(text: &str) -> usize {
     text.bytes().take_while(|it| matches!(it, b' ' | b'\t')).count()
 }
 
-/// A quote, with the backslashes before it.
+/// A quotation mark, with the number of backslashes before it.
 #[derive(Clone, Copy)]
 struct Quote {
     mark: char,
@@ -201,7 +202,7 @@ impl Quote {
         self.backslashes + 1
     }
 
-    /// Where the text ends that this quote opened before it.
+    /// Position at which the text ends that this quote has opened. `text` begins after the quote.
     fn end(self, text: &str) -> usize {
         let closes = |at: usize| {
             let backslashes = at - text[..at].trim_end_matches('\\').len();
@@ -220,7 +221,7 @@ fn opening_quote(before: &str) -> Option<Quote> {
     Some(Quote { mark, backslashes: before.len() - before.trim_end_matches('\\').len() })
 }
 
-/// The start of the value, after `=`, `:` or the blank after a flag. In a list of command words, a comma follows the flag.
+/// Start of the value after a name: behind `=`, `:`, or the blank after a flag. In a list of command words, a comma separates flag and value.
 fn value_behind(rest: &str, word: &str) -> Option<usize> {
     let is_flag = word.starts_with("--");
     // `'api_key': ['a']`, `api_key=a`, `--api-key a`, `\"api_key\": \"a\"`
@@ -230,7 +231,7 @@ fn value_behind(rest: &str, word: &str) -> Option<usize> {
     let separator = &rest[at..];
     let is_listed = separator.starts_with(',') && quote > 0 && (is_flag || is_header(word));
     if separator.starts_with("::") {
-        // A path of a program: `auth::session`.
+        // A module path such as `auth::session` has no value.
         return None;
     } else if separator.starts_with(['=', ':']) {
         at += separator.bytes().take_while(|it| matches!(it, b'=' | b':' | b'>')).count();
@@ -245,15 +246,14 @@ fn value_behind(rest: &str, word: &str) -> Option<usize> {
     (!value.is_empty() && is_value).then_some(at)
 }
 
-/// The start of a quoted text, also after a prefix such as the `b` of Python's bytes; and its quote.
+/// The start of a quoted text and its quote. A prefix before the quote, such as the `b` of Python's bytes, is skipped.
 fn quoted(value: &str) -> Option<(usize, Quote)> {
     let prefix = usize::from(value.starts_with(['b', 'r', 'u', 'f']));
     let at = |from: usize| Quote::first(&value[from..]).map(|it| (from + it.length(), it));
     at(0).or_else(|| at(prefix))
 }
 
-/// The range of the secret in the value of a name, without its quotes. `None`: the value contains no secret. `around`: the quote before the
-/// name.
+/// The range of the secret in the value of a name, without quotes. `None` if the value contains no secret. `around` is the quote before the name.
 fn secret_within(value: &str, name: &str, around: Option<Quote>) -> Option<Range<usize>> {
     let until = |closing: char| value.find(closing).map_or(value.len(), |it| it + 1);
     let range = match (quoted(value), value.chars().next()?) {
@@ -276,12 +276,12 @@ fn secret_within(value: &str, name: &str, around: Option<Quote>) -> Option<Range
         }
     };
     let found = &value[range.clone()];
-    // A token of a vocabulary, such as `<s>`.
+    // A token of a tokenizer's vocabulary, such as `<s>`, is no secret.
     let is_vocabulary = ends_with(name, "token") && found.starts_with('<') && found.ends_with('>');
     (!is_absent(found) && !is_vocabulary && !found.starts_with(REDACTED)).then_some(range)
 }
 
-/// Whether a program prints this text for an absent value, which is no secret.
+/// Whether programs print this text for an absent or boolean value, which is no secret.
 fn is_absent(value: &str) -> bool {
     ["", "None", "null", "True", "False", "true", "false", "[]", "{}"].contains(&value)
 }
@@ -325,7 +325,7 @@ mod tests {
         ] {
             assert_hidden(&format!("got {token}."), token, "got <redacted>.");
         }
-        // user:pass and user:pass1
+        // The base64 encodings of user:pass and user:pass1.
         assert_hidden("sent Basic dXNlcjpwYXNz", "dXNl", "sent Basic <redacted>");
         assert_hidden("sent Basic dXNlcjpwYXNzMQ==", "dXNl", "sent Basic <redacted>");
         assert_hidden("token=abc, port=8", "abc", "token=<redacted>, port=8");

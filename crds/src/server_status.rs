@@ -12,7 +12,7 @@ use crate::{
     resolve::PodTimes,
 };
 
-/// The longest text of [`ServerStatus::last_failure`], in bytes.
+/// Maximum length of [`ServerStatus::last_failure`], in bytes.
 pub const MAX_SERVER_FAILURE: usize = 1_200;
 
 /// The model server of a run. Each time is the time at which the operator saw the event, unless stated otherwise.
@@ -40,23 +40,23 @@ pub struct ServerStatus {
     pub start_time: Timestamp,
     /// When the API server created the newest pod of the server.
     pub pods_time: Option<Timestamp>,
-    /// When the last of these pods had a node.
+    /// When the last of these pods was assigned to a node.
     pub scheduled_time: Option<Timestamp>,
-    /// When the last container started, by the clock of its node: the image was present.
+    /// When the last container started, by the clock of its node. At that time its image was present on the node.
     pub container_time: Option<Timestamp>,
     /// When all replicas were ready.
     pub ready_time: Option<Timestamp>,
     /// When the operator began to remove the server.
     pub stop_time: Option<Timestamp>,
-    /// When no object of the server was left.
+    /// When all objects of the server were gone.
     pub gone_time: Option<Timestamp>,
-    /// When this run left the server to a later run that uses it, because the time of spec.cleanup.server had passed.
+    /// When this run handed the server over to a later run that uses it, because the time of spec.cleanup.server had passed.
     pub left_time: Option<Timestamp>,
     /// The last failure: exit code or signal, and the last lines of output, without texts that look like secrets.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 2048)))]
     pub last_failure: String,
-    /// The result of the ended run. It becomes the status of the run when the server is gone.
+    /// The result of the ended run. It becomes the run's final status when the server is gone.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "HeldEnd"))]
     pub held_end: Option<HeldEnd>,
@@ -67,7 +67,7 @@ fn is_zero(count: &u32) -> bool {
 }
 
 impl ServerStatus {
-    /// A server that is about to be started.
+    /// The status of a server that is about to be started.
     pub fn new(name: String, replicas: u32, now: Timestamp) -> Self {
         ServerStatus {
             name,
@@ -96,7 +96,7 @@ impl ServerStatus {
     }
 }
 
-/// The result of an ended run that still waits for the end of its server.
+/// The result of an ended run that waits for the removal of its server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]

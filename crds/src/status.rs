@@ -61,15 +61,15 @@ pub struct BenchmarkRunStatus {
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "ServerStatus"))]
     pub server: Option<ServerStatus>,
-    /// True: the run was ended before all requests were issued; the figures cover only the issued requests.
+    /// True: the run was stopped before all requests were issued. The figures cover only the issued requests.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
     /// The headline figures.
     pub summary: Option<RunSummary>,
-    /// Figures of the summary as text for people, which `kubectl get` prints. Present only if the figures count: Passed, SLOViolated or Inconclusive,
-    /// and not partial. Programs should read the summary.
+    /// Figures of the summary as text for people, which `kubectl get` prints. Present only if the figures are valid (Passed, SLOViolated or
+    /// Inconclusive) and not partial. Programs should read the summary.
     pub columns: Option<Columns>,
-    /// A row per stage, the first 24.
+    /// One row per stage, up to 24.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 24)))]
     #[cfg_attr(feature = "kube", x_kube(merge_strategy = ListMerge::Map(vec!["name".to_string()])))]
@@ -77,7 +77,7 @@ pub struct BenchmarkRunStatus {
     /// True: there were more stages than rows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stages_truncated: bool,
-    /// A row per objective of spec.slo.
+    /// One row per objective of spec.slo.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
     #[cfg_attr(feature = "kube", x_kube(merge_strategy = ListMerge::Map(vec!["name".to_string()])))]
@@ -85,7 +85,7 @@ pub struct BenchmarkRunStatus {
     /// True: there were more objectives than rows. The condition SLOMet counts all of them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub objectives_truncated: bool,
-    /// How good the answers were, if they were scored.
+    /// The accuracy of the answers, if they were scored.
     pub accuracy: Option<AccuracyStatus>,
     /// The files of the results folder.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -103,8 +103,8 @@ fn unseen() -> i64 {
     -1
 }
 
-/// Reads the values that any release stored, because a run must stay readable. A field that the other release did not have gets the default of this
-/// release. If a value has a word that this release does not know, the group is left out.
+/// Deserializes values that any release may have stored, because every run must stay readable. A field that the other release did not have gets the
+/// default of this release. If a value has a word that this release does not know, the result is `None`.
 fn of_any_release<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<EffectiveSpec>, D::Error> {
     let stored = Option::<serde_json::Value>::deserialize(deserializer)?;
     Ok(stored.and_then(EffectiveSpec::from_stored))
@@ -192,18 +192,18 @@ pub struct Resolved {
     pub profile_sha256: String,
 }
 
-/// One try at the run.
+/// One attempt of the run.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Attempt {
-    /// Counted from 1.
+    /// Number of the attempt, counted from 1.
     pub number: u32,
     /// The Job of the attempt.
     #[cfg_attr(feature = "kube", schemars(length(max = 63)))]
     pub job_name: String,
-    /// The UID of that Job: another object can take the name, but not the UID.
+    /// The UID of that Job. It is stored because another Job may get the same name, but never the same UID.
     #[serde(rename = "jobUID")]
     #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
     pub job_uid: Option<String>,
@@ -215,7 +215,7 @@ pub struct Attempt {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
     pub pod_name: String,
-    /// The UID of that pod. Only its termination message counts.
+    /// The UID of that pod. Termination messages of other pods are ignored.
     #[serde(rename = "podUID")]
     #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
     pub pod_uid: Option<String>,
@@ -223,18 +223,18 @@ pub struct Attempt {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
     pub node_name: String,
-    /// The image that the launcher ran from, as the node names it, with its digest. A tag, as in
-    /// effectiveSpec.launcher.image, may be moved to another image.
+    /// The image of the launcher with its digest, as reported by the node. A tag, as in effectiveSpec.launcher.image, may later point to another
+    /// image.
     #[serde(default, rename = "imageID", skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 512)))]
     pub image_id: String,
     /// When the operator decided to start the attempt.
     pub start_time: Timestamp,
-    /// When the launcher was first seen measuring.
+    /// When the operator first saw that the launcher was measuring.
     pub running_time: Option<Timestamp>,
     /// When the attempt ended.
     pub end_time: Option<Timestamp>,
-    /// How the attempt ended.
+    /// The reason for the end of the attempt.
     #[serde(default, skip_serializing_if = "Reported::is_empty")]
     pub reason: Reported<Reason>,
 }
@@ -275,7 +275,7 @@ pub struct Condition {
     pub observed_generation: i64,
 }
 
-/// Whether a condition is met.
+/// The status of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum ConditionStatus {
@@ -283,6 +283,6 @@ pub enum ConditionStatus {
     True,
     /// The condition is not met.
     False,
-    /// Not known yet.
+    /// It is not known yet whether the condition is met.
     Unknown,
 }

@@ -1,4 +1,4 @@
-//! Quantities with a unit or a bound: how each reads, prints and is checked.
+//! Quantities with a unit or a bound: how each is parsed, printed and checked.
 
 use std::{fmt, str::FromStr, time::Duration};
 
@@ -20,10 +20,10 @@ pub struct UnitError {
 pub struct RequestRate(f64);
 
 impl RequestRate {
-    /// No machine issues more; a higher number is a typing mistake.
+    /// Maximum rate. No machine issues more, so a higher number is a typing error.
     pub const MAX: f64 = 1_000_000.0;
 
-    /// Requests per second.
+    /// Returns the rate in requests per second.
     pub fn per_second(self) -> f64 {
         self.0
     }
@@ -52,18 +52,19 @@ impl fmt::Display for RequestRate {
     }
 }
 
-/// Where a stream of random draws starts. Each kind of randomness has a seed of its own, derived by [`Seed::derive`].
+/// The seed of a stream of random draws. Each kind of randomness has its own seed, which [`Seed::derive`] computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Seed(pub u64);
 
 impl Seed {
-    /// The default seed of a run, derived from its UID, so that it differs between runs. Below 2^32, so that people can write it down.
+    /// The default seed of a run. It is derived from the run's UID, so that it differs between runs, and is below 2^32, so that people can write it
+    /// down.
     pub fn drawn(uid: &str) -> Seed {
         Seed(Seed(0).derive(uid).0 >> 32)
     }
 
-    /// The seed of a repeat in a series, counted from 1. The first repeat uses this seed. Below 2^32.
+    /// The seed of a repeat, counted from 1. The first repeat uses `self`; the seeds of the others are below 2^32.
     pub fn of_repeat(self, number: u32) -> Seed {
         match number {
             0 | 1 => self,
@@ -71,8 +72,8 @@ impl Seed {
         }
     }
 
-    /// The seed for one purpose, such as `arrivals` or `stage/2/lengths`: different names give unrelated streams, and
-    /// the same name always gives the same one. FNV-1a over the name, mixed with this seed by SplitMix64.
+    /// The seed for one purpose, such as `arrivals` or `stage/2/lengths`. Different names yield unrelated streams, and the same name always yields
+    /// the same stream. Computed as FNV-1a over the name, mixed with `self` by SplitMix64.
     pub fn derive(self, purpose: &str) -> Seed {
         let name = purpose
             .bytes()
@@ -84,16 +85,16 @@ impl Seed {
     }
 }
 
-/// A length of time, written as a number and a unit: `90s`, `1.5s`, `250ms`, `80us`, `5m`, `2h`.
+/// A duration, written as a number and a unit: `90s`, `1.5s`, `250ms`, `80us`, `5m`, `2h`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span(pub Duration);
 
 impl Span {
     const WANTED: &'static str = "a duration such as 90s, 1.5s, 250ms or 5m";
-    /// Maximum decimals accepted: more than a floating-point number prints for a third of a second.
+    /// Maximum number of decimals that are accepted. A floating-point number such as a third of a second prints fewer.
     const MAX_DECIMALS: usize = 64;
 
-    /// The same length to four significant digits, for display in a status or a table.
+    /// The same duration, rounded to four significant digits for display in a status or a table.
     pub fn rounded(self) -> Span {
         let nanos = self.0.as_nanos();
         let digits = nanos.checked_ilog10().map_or(0, |log| log + 1);
@@ -102,13 +103,12 @@ impl Span {
         Span(Duration::from_nanos(u64::try_from(rounded).unwrap_or(u64::MAX)))
     }
 
-    /// Milliseconds, with their fraction.
+    /// The duration in milliseconds, with fraction.
     pub fn as_millis_f64(self) -> f64 {
         self.0.as_secs_f64() * 1_000.0
     }
 
-    /// The length of this many milliseconds, to the nanosecond. `None`: the number is negative or NaN, or has more nanoseconds than a `u64`
-    /// holds.
+    /// A duration of this many milliseconds, rounded to nanoseconds. `None` if the number is negative or NaN, or if its nanoseconds exceed a `u64`.
     pub fn from_millis_f64(millis: f64) -> Option<Span> {
         let nanos = (millis * 1e6).round();
         (0.0..=u64::MAX as f64).contains(&nanos).then(|| Span(Duration::from_nanos(nanos as u64)))
@@ -158,7 +158,7 @@ impl FromStr for Span {
         if whole.is_empty() || fraction.contains('.') || fraction.len() > Self::MAX_DECIMALS {
             return Err(wrong());
         }
-        // Further decimals are less than a nanosecond of an hour.
+        // Even for a unit of one hour, further decimals are less than a nanosecond.
         let fraction = &fraction[..fraction.len().min(18)];
         let whole: u64 = whole.parse().map_err(|_| wrong())?;
         let fraction_nanos = match fraction {

@@ -1,15 +1,16 @@
-//! How messages and tables show shares and external text; which known name an unknown name may mean; and an error with its causes.
+//! Wording of messages and tables: how they show shares, external text and errors with their causes, and which known name they suggest for an unknown
+//! one.
 
 use std::error::Error;
 
-/// How much of a value or a name from outside a message repeats, in characters.
+/// Maximum number of characters of an external value or name that a message repeats.
 pub const MAX_QUOTED: usize = 80;
-/// The longest name that is compared with others, in characters: comparing takes the product of two lengths.
+/// Maximum length of a name that is compared with known names, in characters. The cost of a comparison is the product of both lengths.
 const MAX_COMPARED: usize = 64;
-/// Maximum known names in one message.
+/// Maximum number of known names in one message.
 const MAX_NAMED: usize = 20;
 
-/// A text as a message shows it: in quotes, escaped, and not too long.
+/// A text for a message: in quotes, escaped, and cut to [`MAX_QUOTED`] characters.
 pub fn quoted(text: &str) -> String {
     match text.char_indices().nth(MAX_QUOTED) {
         Some((end, _)) => format!("{:?}...", &text[..end]),
@@ -17,7 +18,7 @@ pub fn quoted(text: &str) -> String {
     }
 }
 
-/// A text without quotes, not too long, and on one line: control characters are escaped.
+/// A text for a message without quotes: cut to [`MAX_QUOTED`] characters, and with control characters escaped, so that it fits on one line.
 pub fn cut(text: &str) -> String {
     let shown: String = text.chars().take(MAX_QUOTED).collect();
     let shown: String = shown.chars().flat_map(|it| escaped(it).chars().collect::<Vec<_>>()).collect();
@@ -28,8 +29,8 @@ fn escaped(letter: char) -> String {
     if letter.is_control() { letter.escape_default().to_string() } else { letter.to_string() }
 }
 
-/// External text, such as a model's name or a server's error, on one line: blanks replace control characters, bidirectional formatting
-/// characters and noncharacters, which a terminal or a page would interpret.
+/// External text, such as a model's name or a server's error, on one line. Blanks replace control characters, bidirectional formatting characters and
+/// noncharacters, because a terminal or a web page would interpret them.
 pub fn one_line(text: &str) -> String {
     let is_obeyed = |it: char| {
         it.is_control()
@@ -39,7 +40,7 @@ pub fn one_line(text: &str) -> String {
     text.chars().map(|it| if is_obeyed(it) { ' ' } else { it }).collect()
 }
 
-/// A word of a command line, in quotes if a shell would change it.
+/// A word of a command line, quoted if a shell would change it.
 pub fn shell_word(word: &str) -> String {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "_@%+=:,./-".contains(it);
     match !word.is_empty() && word.chars().all(is_plain) {
@@ -48,7 +49,7 @@ pub fn shell_word(word: &str) -> String {
     }
 }
 
-/// The text of an error and of its causes, without causes that the text before already contains.
+/// The text of an error followed by its causes. A cause that the preceding text already contains is left out.
 pub fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -63,19 +64,19 @@ pub fn with_causes(error: &dyn Error) -> String {
     text
 }
 
-/// A share of one in percent, with at most two decimals.
+/// A share from 0 to 1 as a percentage with at most two decimals.
 pub fn percent(share: f64) -> String {
     let text = format!("{:.2}", share * 100.0);
     format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// A name as a message shows it: without quotes where it is a plain word.
+/// A name for a message. A plain word has no quotes.
 pub fn named(name: &str) -> String {
     let plain = |it: char| it.is_ascii_alphanumeric() || "_-./[]".contains(it);
     if !name.is_empty() && name.len() <= MAX_QUOTED && name.chars().all(plain) { name.to_owned() } else { quoted(name) }
 }
 
-/// The part of a message that suggests a name: the nearest known name, else all known names.
+/// The part of a message that suggests a name: the nearest known name, or if none is near, all known names.
 pub fn suggestion<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     match nearest(found, known.iter().copied()) {
@@ -87,7 +88,7 @@ pub fn suggestion<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> 
 
 /// The known name that `found` probably misspells.
 pub fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // At most a third of the letters may differ: `std` is not a misspelling of `seed`, but `ratee` is one of `rate`.
+    // At most a third of the letters may differ: `std` does not count as a misspelling of `seed`, but `ratee` counts as one of `rate`.
     let allowed = (found.chars().count() / 3).max(1);
     let comparable = |name: &&str| name.len() <= MAX_COMPARED && found.len() <= MAX_COMPARED;
     let distance = |name: &str| match name.eq_ignore_ascii_case(found) {
@@ -98,7 +99,7 @@ pub fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
     distances.filter(|(distance, _)| *distance <= allowed).min().map(|(_, name)| name)
 }
 
-/// `a, b and c`, but not too many.
+/// Lists names as `a, b and c`, up to `MAX_NAMED` names.
 pub fn listed(names: &[&str]) -> String {
     let mut shown: Vec<String> = names.iter().take(MAX_NAMED).map(|it| named(it)).collect();
     if names.len() > MAX_NAMED {

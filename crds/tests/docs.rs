@@ -52,7 +52,7 @@ fn every_field_has_a_description() {
     check("status", &schema["status"]);
 }
 
-/// The schema contains no defaults, so `kubectl explain` can show a default only in the description.
+/// The schema contains no defaults. So `kubectl explain` can only show a default in the description.
 #[test]
 fn every_description_tells_the_default_that_is_filled_in() {
     fn check(path: &str, schema: &Value, effective: &Value) {
@@ -75,7 +75,8 @@ fn every_description_tells_the_default_that_is_filled_in() {
     for target in ["{simulator: {}}", "{serviceRef: {name: gateway}}", "{server: {engine: Simulator}}"] {
         let spec = serde_saphyr::from_str(&format!("{{target: {target}}}")).unwrap();
         let mut effective = serde_json::to_value(EffectiveSpec::new(&spec, "", &Settings::default())).unwrap();
-        // The profile has its default as a whole, the launcher's is the operator's setting, and the seed is drawn.
+        // Three fields are exceptions: the profile has a default as a whole, the launcher's defaults are settings of the operator, and the seed is
+        // drawn.
         for field in ["profile", "launcher", "seed"] {
             effective.as_object_mut().unwrap().remove(field).unwrap();
         }
@@ -115,7 +116,7 @@ fn the_example_has_every_default_as_it_is() {
 
 const LLM_D_BENCHMARK: &str = include_str!("../../docs/llm-d-benchmark.md");
 
-/// The rows of its tables: the parameters, and their equivalents here.
+/// The rows of the page's tables: the parameters of llm-d-benchmark, and their equivalents in Benchwright.
 fn parameters() -> impl Iterator<Item = (&'static str, &'static str)> {
     let rows = LLM_D_BENCHMARK.lines().filter(|it| it.starts_with("| `"));
     rows.map(|row| {
@@ -125,7 +126,7 @@ fn parameters() -> impl Iterator<Item = (&'static str, &'static str)> {
     })
 }
 
-/// The texts in backticks.
+/// The parts of a text that are in backticks.
 fn code(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }

@@ -1,6 +1,5 @@
-//! Every BenchmarkRun in README, docs and examples has the same meaning for kubectl and for this project's reader, and the definition
-//! accepts it. The test compares recorded answers of kubectl's reader with ours. It also runs kubectl's reader if the machine has Go and
-//! that reader's module.
+//! Every BenchmarkRun in README, docs and examples has the same meaning for kubectl and for this project's reader, and the CRD accepts it. The test
+//! compares recorded results of kubectl's reader with ours. If the machine has Go and the module of kubectl's reader, the test also runs that reader.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -29,13 +28,13 @@ fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
     files
 }
 
-/// A block without the indentation that its first line has in a list.
+/// Removes the indentation of the first line from all lines of a block.
 fn at_the_margin(block: &str) -> String {
     let indentation = block.len() - block.trim_start_matches(' ').len();
     block.lines().map(|it| format!("{}\n", it.get(indentation..).unwrap_or_default())).collect()
 }
 
-/// Every document of a BenchmarkRun, with its place.
+/// Every document of a BenchmarkRun, with its file and position.
 fn documents() -> Vec<(String, String)> {
     let mut found = Vec::new();
     let pages = ["docs", "docs/how-to", "docs/tutorial"].into_iter().flat_map(|it| files(it, "md"));
@@ -59,14 +58,14 @@ fn documents() -> Vec<(String, String)> {
     found
 }
 
-/// The lines that show a field in a comment, as in `# api: OpenAIChat  # or OpenAICompletions`, as fields.
+/// Lines with a commented-out field, such as `# api: OpenAIChat  # or OpenAICompletions`, converted to fields.
 fn uncommented(text: &str) -> Vec<String> {
     let field = |line: &&str| line.trim_start().starts_with("# ") && line.contains(": ");
     let lines = text.lines().filter(field).map(|it| it.trim_start().trim_start_matches("# ").to_owned());
     lines.filter(|it| it.starts_with(|it: char| it.is_ascii_lowercase())).collect()
 }
 
-/// Unquoted words that are booleans in one version of YAML and texts in the other version.
+/// Unquoted words that are booleans in one version of YAML and strings in the other.
 fn odd_words(node: &Node, found: &mut Vec<String>) {
     match &node.content {
         Content::Scalar(Value::Bool(value), written) if *written != value.to_string() => found.push(written.clone()),
@@ -97,7 +96,7 @@ fn every_documented_run_is_one_and_is_read_in_one_way() {
     }
 }
 
-/// How kubectl's reader interprets each text; `Err` reports why the reader could not run.
+/// Returns how kubectl's reader interprets each text. `Err` if the reader could not run.
 fn ask_kubectl(texts: &[String]) -> Result<Vec<Value>, String> {
     let folder = std::env::temp_dir().join(format!("benchwright-yaml-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
@@ -106,18 +105,18 @@ fn ask_kubectl(texts: &[String]) -> Result<Vec<Value>, String> {
     }
     let mut command = Command::new("go");
     command.args(["run", "."]).current_dir(&folder);
-    // Uses only what is already on the machine: a test downloads nothing.
+    // Restricts Go to what is already on the machine: a test downloads nothing.
     command.envs([("GOFLAGS", "-mod=mod"), ("GOPROXY", "off"), ("GOSUMDB", "off")]);
     let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = child.map_err(|error| format!("go: {error}"))?;
-    // It may have exited because its module is missing; its output then reports that.
+    // The process may have exited already because its module is missing. Its output then reports that.
     let _ = child.stdin.take().unwrap().write_all(serde_json::to_string(texts).unwrap().as_bytes());
     let output = child.wait_with_output().unwrap();
     fs::remove_dir_all(&folder).unwrap();
     serde_json::from_slice(&output.stdout).map_err(|_| String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// The recorded answers of kubectl's reader for fixed texts.
+/// The file with the recorded results of kubectl's reader for the fixed texts.
 const RECORDED: &str = "crds/tests/reader/answers.json";
 
 /// Values that YAML readers interpret differently.
@@ -165,7 +164,7 @@ fn fixed_texts() -> Vec<String> {
     texts
 }
 
-/// Numbers that are refused here, with kubectl's value in the message.
+/// Numbers that our reader refuses. The message contains the value that kubectl reads.
 const ODD: [&str; 6] = ["010", "0x10", "1_000", "08", "0o17", "0b11"];
 
 fn check_answer(text: &str, answer: &Value) {

@@ -1,4 +1,4 @@
-//! This release reads what each earlier release stored, and writes it back unchanged. `golden/` has one folder per release.
+//! This release can read everything that each earlier release stored, and writes it back unchanged. `golden/` has one folder per release.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -10,7 +10,7 @@ use std::{
 use crds::{BenchmarkRunSpec, BenchmarkRunStatus, Envelope, ResolvedRun};
 use serde_json::Value;
 
-/// The file of each release, with its path.
+/// Path and content of the file with this name of each release.
 fn files(name: &str) -> Vec<(PathBuf, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let mut releases: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).collect();
@@ -20,7 +20,7 @@ fn files(name: &str) -> Vec<(PathBuf, String)> {
     paths.map(|it| (it.clone(), fs::read_to_string(&it).unwrap())).collect()
 }
 
-/// The API server stores a spec as it was written, and an attempt's ConfigMap holds it as `spec.yaml`.
+/// The API server stores a spec as the user wrote it, and the ConfigMap of an attempt contains it as `spec.yaml`.
 #[test]
 fn a_stored_spec_is_read_and_written_back() {
     for (path, text) in files("spec.yaml") {
@@ -32,7 +32,8 @@ fn a_stored_spec_is_read_and_written_back() {
     }
 }
 
-/// The paths of all values that are not written as they were stored. A field that the earlier release did not have may be added.
+/// The paths of all stored values that were not written back unchanged. Additional fields are allowed, because the earlier release may not have had
+/// them.
 fn changed(path: &str, stored: &Value, written: &Value) -> Vec<String> {
     match (stored, written) {
         (Value::Object(stored), Value::Object(written)) => {
@@ -77,7 +78,7 @@ fn a_run_yaml_is_read_and_written_back() {
     }
 }
 
-/// The paths of all fields that a schema has and a value has not.
+/// The paths of all fields in the schema that the value does not have.
 fn missing(path: &str, schema: &Value, value: &Value) -> Vec<String> {
     if value.is_null() {
         return vec![path.to_owned()];
@@ -88,7 +89,7 @@ fn missing(path: &str, schema: &Value, value: &Value) -> Vec<String> {
     inner.chain(items.into_iter().flatten()).collect()
 }
 
-/// The paths of all fields that a schema requires and a value lacks.
+/// The paths of all fields that the schema requires and that the value does not have.
 fn lacks(path: &str, schema: &Value, value: &Value) -> Vec<String> {
     if value.is_null() {
         return Vec::new();
@@ -101,7 +102,7 @@ fn lacks(path: &str, schema: &Value, value: &Value) -> Vec<String> {
     absent.chain(inner).chain(items).collect()
 }
 
-/// After a rollback an earlier operator writes its statuses by the definition of a later release.
+/// After a rollback, an earlier operator writes its statuses while the CRD is that of the later release.
 #[test]
 fn the_definition_accepts_the_status_of_every_release() {
     let crd: Value = serde_saphyr::from_str(&crds::crd_yaml().unwrap()).unwrap();

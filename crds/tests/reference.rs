@@ -1,4 +1,4 @@
-//! docs/reference-fields.md has every field of the definitions, with its type, default, bounds and description.
+//! docs/reference-fields.md lists every field of the CRDs, with its type, default, bounds and description.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -13,7 +13,7 @@ Every field of the API, from the CRDs. `make reference` writes this page; edit t
 `kubectl explain benchmarkrun.spec.target` prints the same text. `[]` is an item of a list, `<name>` a key of a map.
 ";
 
-/// A field, with its path below the heading of its table.
+/// A field, with its path relative to the heading of its table.
 struct Field<'a> {
     path: String,
     schema: &'a Value,
@@ -43,7 +43,7 @@ fn kind(schema: &Value) -> String {
     }
 }
 
-/// A number as the API takes it; the definition writes bounds as `1.0`.
+/// A number in the form that users write it. The CRD has bounds such as `1.0`.
 fn number(value: &Value) -> Option<String> {
     value.as_f64().map(|it| it.to_string())
 }
@@ -62,7 +62,7 @@ fn bounds(schema: &Value) -> Option<String> {
     limits.iter().find_map(|(key, unit)| Some(format!("at most {} {unit}", number(&schema[key])?)))
 }
 
-/// The default at the end of a description, and the description without it.
+/// Splits a description into the default at its end and the rest.
 fn default(description: &str) -> (Option<&str>, String) {
     let Some((before, rest)) = description.split_once("Default: ") else { return (None, description.to_owned()) };
     let (value, after) = rest.split_once(". ").unwrap_or((rest.trim_end_matches('.'), ""));
@@ -82,7 +82,7 @@ fn row(text: &mut String, field: &Field<'_>) {
     writeln!(text, "| {} |", cells.join(" | ")).unwrap();
 }
 
-/// A table of the fields without fields of their own, then one for each other field.
+/// Writes one table with the fields that have no subfields, and then one table for each other field.
 fn tables(text: &mut String, name: &str, schema: &Value) {
     let head = "\n| field | type | default | bounds | description |\n| --- | --- | --- | --- | --- |\n";
     let mut rest = String::new();
@@ -121,7 +121,7 @@ fn page() -> String {
     text
 }
 
-/// `UPDATE_GOLDEN=1` rewrites the page.
+/// With `UPDATE_GOLDEN=1`, rewrites the page.
 #[test]
 fn the_reference_of_fields_is_that_of_the_definitions() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference-fields.md");

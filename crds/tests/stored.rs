@@ -1,4 +1,4 @@
-//! Which parts of a spec the API server stores, which of them a user may change after the creation, and which stored values are read.
+//! Tests which parts of a spec the API server stores, which parts users may change after the creation, and which stored values can be read.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -9,7 +9,7 @@ fn spec_schema() -> Value {
     crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"].clone()
 }
 
-/// A stored default would be immutable like the rest of the spec, and a stored null would count as a member of a union.
+/// A stored default would be immutable like the rest of the spec, and a stored null would count as a member of a union. So neither may be stored.
 #[test]
 fn nothing_is_stored_that_the_user_did_not_write() {
     fn check(path: &str, schema: &Value) {

@@ -1,4 +1,4 @@
-//! The YAML texts in README, docs and examples.
+//! Finds the YAML texts in README, docs and examples.
 
 use std::{fs, path::PathBuf};
 
@@ -6,10 +6,10 @@ use anyhow::ensure;
 
 use crate::tools;
 
-/// The files with this ending in a folder of the repository.
+/// The files with this suffix in a folder of the repository.
 ///
 /// # Errors
-/// When the folder cannot be read.
+/// The folder cannot be read.
 pub fn files(folder: &str, ending: &str) -> anyhow::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(tools::repository().join(folder))? {
@@ -22,13 +22,13 @@ pub fn files(folder: &str, ending: &str) -> anyhow::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// A block without the indentation of its first line in a list.
+/// Removes the indentation of the first line from all lines of a block.
 fn at_the_margin(block: &str) -> String {
     let indentation = block.len() - block.trim_start_matches(' ').len();
     block.lines().map(|it| format!("{}\n", it.get(indentation..).unwrap_or_default())).collect()
 }
 
-/// Completes a part of an object to a whole object, because kubectl reads nothing else.
+/// Wraps a part of an object into a whole object, because kubectl reads only whole objects.
 fn object(text: &str) -> String {
     if text.lines().any(|it| it.starts_with("apiVersion:")) {
         return text.to_owned();
@@ -37,15 +37,15 @@ fn object(text: &str) -> String {
     format!("apiVersion: example.dev/v1\nkind: Part\nmetadata: {{name: part}}\nspec:\n{indented}")
 }
 
-/// Each document of a text as an object, with its location.
+/// All documents of a text as objects, each with its location.
 fn each(place: &str, text: &str) -> Vec<(String, String)> {
     text.split("\n---\n").map(|it| (place.to_owned(), object(it))).collect()
 }
 
-/// Every YAML text as an object, with its location. A part of an object is wrapped in an object of the group `example.dev`.
+/// All YAML texts as objects, each with its location. A part of an object is wrapped into an object of the API group `example.dev`.
 ///
 /// # Errors
-/// When a file cannot be read, or none is found.
+/// A file cannot be read, or there are no texts.
 pub fn all() -> anyhow::Result<Vec<(String, String)>> {
     let mut found = Vec::new();
     let pages = ["docs", "docs/how-to", "docs/tutorial"]
@@ -55,7 +55,7 @@ pub fn all() -> anyhow::Result<Vec<(String, String)>> {
     for path in pages.concat().into_iter().chain([tools::repository().join("README.md")]) {
         for (number, block) in fs::read_to_string(&path)?.split("```yaml\n").skip(1).enumerate() {
             let text = block.split("```").next().unwrap_or_default();
-            // A template is YAML only after rendering.
+            // A template is left out, because it is only valid YAML after rendering.
             if !text.contains("{%") {
                 found.extend(each(&format!("{}, block {number}", path.display()), &at_the_margin(text)));
             }

@@ -1,4 +1,4 @@
-//! A Git repository on this machine that pods in our own cluster read over HTTP: git's own server behind busybox's httpd.
+//! A Git repository on this machine that pods in our own cluster can read over HTTP. It is served by git's own HTTP backend and busybox's httpd.
 
 use std::{
     fs,
@@ -12,17 +12,17 @@ use tempfile::TempDir;
 
 use crate::host_server::HostServer;
 
-/// A repository with the branch main. Server and files are removed when this value is dropped.
+/// A repository with the branch main. On drop, the server is stopped and the files are deleted.
 pub struct GitServer {
     folder: TempDir,
     server: HostServer,
 }
 
 impl GitServer {
-    /// Creates an empty repository and serves it.
+    /// Creates an empty repository, and serves it.
     ///
     /// # Errors
-    /// When git or busybox is missing, or the address of our own cluster does not exist on this machine.
+    /// git or busybox is missing, or this machine does not have the address of our own cluster.
     pub fn start() -> anyhow::Result<GitServer> {
         let folder = tempfile::tempdir()?;
         let repository = folder.path().join("repository");
@@ -48,20 +48,20 @@ impl GitServer {
         Ok(GitServer { folder, server })
     }
 
-    /// The URL of the repository, for pods.
+    /// The URL of the repository for pods.
     pub fn url(&self) -> String {
         format!("http://{}/cgi-bin/git/repository", self.server.address())
     }
 
-    /// A path in the working tree.
+    /// The absolute path of a file in the working tree.
     pub fn path(&self, inside: &str) -> PathBuf {
         self.folder.path().join("repository").join(inside)
     }
 
-    /// Writes a file and commits all changes in the working tree. Returns the hash of the commit.
+    /// Writes a file, and commits all changes of the working tree. Returns the hash of the commit.
     ///
     /// # Errors
-    /// When nothing has changed, or the file cannot be written.
+    /// Nothing has changed, or the file cannot be written.
     pub fn commit(&self, file: &str, content: &str) -> anyhow::Result<String> {
         let path = self.path(file);
         fs::create_dir_all(path.parent().context("a file lies in a folder")?)?;

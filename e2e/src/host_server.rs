@@ -1,4 +1,4 @@
-//! A server on this machine that pods in our own cluster call.
+//! A server on this machine that pods in our own cluster can call.
 
 use std::{
     net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
@@ -9,23 +9,22 @@ use std::{
 
 use anyhow::{Context, bail};
 
-/// The address of this machine for pods in our own cluster: `HOST_ADDRESS` of `e2e/cluster/lib/common.sh`.
+/// The address of this machine for pods in our own cluster. It must equal `HOST_ADDRESS` of `e2e/cluster/lib/common.sh`.
 const HOST: Ipv4Addr = Ipv4Addr::new(198, 18, 254, 1);
-/// How often a start checks whether the server listens, a tenth of a second apart.
+/// Maximum number of checks whether the server listens. They are a tenth of a second apart.
 const LOOKS: u32 = 600;
 
-/// A process that listens on a free port. It ends when this value is dropped.
+/// A server process that listens on a free port. It is killed on drop.
 pub struct HostServer {
     process: Child,
     address: SocketAddr,
 }
 
 impl HostServer {
-    /// Starts the command that `command` builds for an address, and waits until it listens there.
+    /// Starts the command that `command` returns for an address, and waits until it listens there.
     ///
     /// # Errors
-    /// When the address of our own cluster does not exist on this machine, when the command cannot be started, or when it does not
-    /// listen within a minute.
+    /// This machine does not have the address of our own cluster, the command cannot be started, or it does not listen within a minute.
     pub fn start(command: impl FnOnce(SocketAddr) -> Command) -> anyhow::Result<HostServer> {
         let free = TcpListener::bind((HOST, 0))
             .with_context(|| format!("{HOST} is no address of this machine; run `make cluster` first"))?;
@@ -45,7 +44,7 @@ impl HostServer {
         bail!("{} does not listen on {address}", program.display())
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -1,6 +1,6 @@
-//! Helpers for the end-to-end tests: the cluster, the namespace of a test, and the actions of a user in it.
+//! Helpers for the end-to-end tests: the cluster, the namespace of a test, and the actions of a user in this namespace.
 //!
-//! The cluster is named by `KUBECONFIG`, or else was started by `make cluster`. Nothing here is mocked.
+//! The cluster is the one in `KUBECONFIG`, or otherwise the one that `make cluster` has started. Nothing is mocked.
 
 pub mod cluster;
 pub mod control_plane;
@@ -20,7 +20,7 @@ pub use git_server::GitServer;
 pub use model_server::ModelServer;
 pub use namespace::Namespace;
 
-/// A part of a spec that switches off the checks of the launcher itself, because it may be late on a busy test machine.
+/// Part of a spec that disables the launcher's validity checks, because the launcher may be late on a busy test machine.
 pub const PATIENT: &str = "validity: {maxSendLagP99Milliseconds: 60000, maxReceiveDelayP99Milliseconds: 60000, maxCpuShare: '1', \
     maxThrottledShare: '1', maxStealShare: '1', maxCoalescedReadShare: '1', maxStalledShare: '1', \
     maxClockStepMilliseconds: 86400000}";

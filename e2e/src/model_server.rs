@@ -1,4 +1,4 @@
-//! A simulated vLLM that runs share: a pod of the image under test, and its Service.
+//! A simulated vLLM that several runs share: a pod with the image under test, and its Service.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::{Namespace, cluster::image};
 
-/// A running model server. Its Service has its name and port 80.
+/// A running model server. Its Service has the same name, and the port 80.
 pub struct ModelServer<'a> {
     namespace: &'a Namespace,
     /// Name of the pod and of the Service.
@@ -17,10 +17,10 @@ pub struct ModelServer<'a> {
 }
 
 impl ModelServer<'_> {
-    /// Starts `benchwright sim` with further arguments, and waits until it is ready.
+    /// Starts `benchwright sim` with these additional arguments, and waits until it is ready.
     ///
     /// # Errors
-    /// The API server's error, or when it is not ready within a minute.
+    /// The error of the API server, or the server is not ready within a minute.
     pub async fn start<'a>(
         namespace: &'a Namespace,
         name: &str,
@@ -44,17 +44,17 @@ impl ModelServer<'_> {
         Ok(ModelServer { namespace, name: name.to_owned() })
     }
 
-    /// Number of requests that have received a first token since the start, according to the server's own metrics.
+    /// Number of requests that have received a first token since the start, from the server's own metrics.
     ///
     /// # Errors
-    /// When the server does not answer through the API server's proxy, or has no such metric.
+    /// The server does not respond through the API server's proxy, or does not have this metric.
     pub async fn requests(&self) -> anyhow::Result<f64> {
         let Namespace { client, name, .. } = self.namespace;
         metric(client, name, &self.name, "vllm:time_to_first_token_seconds_count").await
     }
 }
 
-/// The spec of a pod of `benchwright sim` on port 8000, with further arguments.
+/// The spec of a pod that runs `benchwright sim` on port 8000 with these additional arguments.
 pub fn pod_spec(arguments: &[&str]) -> Value {
     let (repository, tag) = image();
     let all = [&["sim", "--host", "0.0.0.0", "--port", "8000"], arguments].concat();
@@ -71,10 +71,10 @@ pub fn pod_spec(arguments: &[&str]) -> Value {
     })
 }
 
-/// The sum of all series of one metric, read from a pod of `benchwright sim`.
+/// The sum of all series of a metric, read from a pod that runs `benchwright sim`.
 ///
 /// # Errors
-/// When the pod does not answer through the API server's proxy, or has no such metric.
+/// The pod does not respond through the API server's proxy, or does not have this metric.
 pub async fn metric(client: &Client, namespace: &str, pod: &str, name: &str) -> anyhow::Result<f64> {
     let path = format!("/api/v1/namespaces/{namespace}/pods/{pod}:8000/proxy/metrics");
     let text = client.request_text(http::Request::get(path).body(Vec::new())?).await?;

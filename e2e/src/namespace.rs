@@ -1,4 +1,4 @@
-//! A namespace for one test, and the actions of a user in it: apply a run, wait for it, read its results.
+//! The namespace of a test, and the actions of a user in it: creating a run, waiting for it, reading its results.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -21,10 +21,10 @@ use tokio::time::{Instant, sleep};
 
 use crate::cluster::{Cluster, image};
 
-/// How often a wait checks the state.
+/// Time between two checks while waiting.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// The namespace of one test. It is deleted in the background when the test ends. A failed test prints its runs first.
+/// The namespace of one test. It is deleted in the background when the test ends. If the test fails, its runs are printed before.
 pub struct Namespace {
     /// The name of the namespace.
     pub name: String,
@@ -33,18 +33,18 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// Creates a namespace with a name that begins with `purpose`.
+    /// Creates a namespace whose name begins with `purpose`.
     ///
     /// # Errors
-    /// The API server's error.
+    /// The error of the API server.
     pub async fn new(cluster: &Cluster, purpose: &str) -> anyhow::Result<Namespace> {
         Namespace::labelled(cluster, purpose, &[]).await
     }
 
-    /// Creates a namespace with labels.
+    /// Creates a namespace with these labels.
     ///
     /// # Errors
-    /// The API server's error.
+    /// The error of the API server.
     pub async fn labelled(cluster: &Cluster, purpose: &str, labels: &[(&str, &str)]) -> anyhow::Result<Namespace> {
         let labels: BTreeMap<String, String> =
             labels.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
@@ -60,7 +60,7 @@ impl Namespace {
         let created = api.create(&PostParams::default(), &namespace).await?;
         let name = created.metadata.name.context("the API server names what it creates")?;
         let namespace = Namespace { name, client: cluster.client.clone() };
-        // The default service account appears shortly after its namespace. A pod created earlier is refused.
+        // The default service account is created a moment after its namespace, and pods are refused before.
         namespace
             .until("the default service account", Duration::from_secs(120), || async {
                 let accounts: Api<ServiceAccount> = namespace.api();
@@ -70,7 +70,7 @@ impl Namespace {
         Ok(namespace)
     }
 
-    /// The API for objects of a kind in this namespace.
+    /// The API for objects of type `K` in this namespace.
     pub fn api<K>(&self) -> Api<K>
     where
         K: kube::Resource<Scope = k8s_openapi::NamespaceResourceScope>,
@@ -79,16 +79,16 @@ impl Namespace {
         Api::namespaced(self.client.clone(), &self.name)
     }
 
-    /// Creates a BenchmarkRun from its spec in YAML.
+    /// Creates a BenchmarkRun from a spec in YAML.
     ///
     /// # Errors
-    /// The API server's refusal.
+    /// The API server refuses the run.
     pub async fn create_run(&self, name: &str, spec: &str) -> anyhow::Result<()> {
         let run = json!({
             "apiVersion": "benchwright.dev/v1alpha1", "kind": "BenchmarkRun", "metadata": {"name": name},
             "spec": serde_saphyr::from_str::<serde_json::Value>(spec)?,
         });
-        // Sent as kubectl does: as written, without the fields that this client's types would add.
+        // The object is sent exactly as written, like kubectl does. The types of this crate would add fields.
         let request =
             kube::core::Request::new(format!("/apis/benchwright.dev/v1alpha1/namespaces/{}/benchmarkruns", self.name))
                 .create(&PostParams::default(), serde_json::to_vec(&run)?)?;
@@ -96,10 +96,11 @@ impl Namespace {
         Ok(())
     }
 
-    /// The API server's refusal when a user creates an object under a path; empty if it accepts the object. Nothing is stored.
+    /// Returns the message with which the API server refuses the creation of an object by this user. Empty if it accepts the object. It is a dry run,
+    /// so nothing is stored.
     ///
     /// # Errors
-    /// When the API server does not answer.
+    /// The API server does not respond.
     pub async fn refusal(&self, user: &str, path: &str, object: &serde_json::Value) -> anyhow::Result<String> {
         let request = http::Request::post(format!("{path}?dryRun=All"))
             .header("Content-Type", "application/json")
@@ -112,10 +113,10 @@ impl Namespace {
         }
     }
 
-    /// Changes the spec of a run by a merge patch in YAML.
+    /// Changes the spec of a run with a merge patch in YAML.
     ///
     /// # Errors
-    /// The API server's error.
+    /// The error of the API server.
     pub async fn patch_run(&self, name: &str, spec: &str) -> anyhow::Result<()> {
         let patch = json!({"spec": serde_saphyr::from_str::<serde_json::Value>(spec)?});
         self.api::<BenchmarkRun>().patch(name, &PatchParams::default(), &Patch::Merge(patch)).await?;
@@ -125,15 +126,15 @@ impl Namespace {
     /// The status of a run.
     ///
     /// # Errors
-    /// The API server's error.
+    /// The error of the API server.
     pub async fn status(&self, name: &str) -> anyhow::Result<BenchmarkRunStatus> {
         Ok(self.api::<BenchmarkRun>().get(name).await?.status.unwrap_or_default())
     }
 
-    /// Waits until the status of a run meets a condition, and returns it.
+    /// Waits until the status of a run meets a condition, and returns the status.
     ///
     /// # Errors
-    /// When `limit` has passed; the error shows status and events.
+    /// `limit` has passed. The error contains the status and the events.
     pub async fn wait_for(
         &self,
         name: &str,
@@ -155,15 +156,15 @@ impl Namespace {
     /// Waits until the run has finished.
     ///
     /// # Errors
-    /// When `limit` has passed; the error shows status and events.
+    /// `limit` has passed. The error contains the status and the events.
     pub async fn wait_finished(&self, name: &str, limit: Duration) -> anyhow::Result<BenchmarkRunStatus> {
         self.wait_for(name, "a terminal phase", limit, |it| it.phase.is_some_and(|it| it.is_terminal())).await
     }
 
-    /// Waits until `look` returns something.
+    /// Waits until `look` returns a value.
     ///
     /// # Errors
-    /// When `limit` has passed, or the error of `look`.
+    /// `limit` has passed, or the error of `look`.
     pub async fn until<T, F, R>(&self, what: &str, limit: Duration, look: F) -> anyhow::Result<T>
     where
         F: Fn() -> R,
@@ -181,10 +182,10 @@ impl Namespace {
         }
     }
 
-    /// `Type Reason: note`, one per event of a run.
+    /// The events of a run, each as `Type Reason: note`.
     ///
     /// # Errors
-    /// The API server's error.
+    /// The error of the API server.
     pub async fn events(&self, run: &str) -> anyhow::Result<Vec<String>> {
         let events = self.api::<Event>().list(&ListParams::default()).await?;
         let of_run =
@@ -196,10 +197,10 @@ impl Namespace {
         Ok(of_run.map(text).collect())
     }
 
-    /// The Jobs of the namespace.
+    /// All Jobs in the namespace.
     ///
     /// # Errors
-    /// The API server's error.
+    /// The error of the API server.
     pub async fn jobs(&self) -> anyhow::Result<Vec<Job>> {
         Ok(self.api::<Job>().list(&ListParams::default()).await?.items)
     }
@@ -207,16 +208,16 @@ impl Namespace {
     /// The pods of a run.
     ///
     /// # Errors
-    /// The API server's error.
+    /// The error of the API server.
     pub async fn pods(&self, run: &str) -> anyhow::Result<Vec<Pod>> {
         let of_run = ListParams::default().labels(&format!("benchwright.dev/run={run}"));
         Ok(self.api::<Pod>().list(&of_run).await?.items)
     }
 
-    /// Runs a shell script as root in a pod that mounts a claim at /data, and returns its output.
+    /// Runs a shell script as root in a pod that mounts a claim at /data. Returns its output.
     ///
     /// # Errors
-    /// When the pod does not succeed within 90 seconds.
+    /// The pod does not succeed within 90 seconds.
     pub async fn shell_on_claim(&self, claim: &str, script: &str) -> anyhow::Result<String> {
         self.print_from_pod(json!({
             "restartPolicy": "Never",
@@ -229,10 +230,10 @@ impl Namespace {
         .await
     }
 
-    /// Runs the launcher image with arguments in a pod that mounts a claim at /results, and returns its output.
+    /// Runs the launcher's image with these arguments in a pod that mounts a claim at /results. Returns its output.
     ///
     /// # Errors
-    /// When the pod does not succeed within 90 seconds.
+    /// The pod does not succeed within 90 seconds.
     pub async fn print_from_claim(&self, claim: &str, arguments: &[&str]) -> anyhow::Result<String> {
         let (repository, tag) = image();
         self.print_from_pod(json!({
@@ -252,7 +253,7 @@ impl Namespace {
     async fn print_from_pod(&self, spec: serde_json::Value) -> anyhow::Result<String> {
         let pod: Pod = serde_json::from_value(json!({"metadata": {"generateName": "reader-"}, "spec": spec}))?;
         let pods: Api<Pod> = self.api();
-        // Pod security admission reads the labels of a namespace from a cache that lags behind.
+        // The creation is retried, because the pod security admission reads the labels of the namespace from a cache that may be outdated.
         let created = self
             .until("the admission of the reader pod", Duration::from_secs(30), || async {
                 match pods.create(&PostParams::default(), &pod).await {
@@ -282,7 +283,7 @@ impl Namespace {
 impl Drop for Namespace {
     fn drop(&mut self) {
         let (client, name) = (self.client.clone(), self.name.clone());
-        // The test's runtime is shutting down, so a separate thread sends the request. It does not wait for the deletion.
+        // A separate thread sends the request, because the runtime of the test is shutting down. It does not wait until the namespace is gone.
         let deletion = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let Ok(runtime) = runtime else { return };

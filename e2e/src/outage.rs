@@ -1,4 +1,4 @@
-//! An outage of the API server in the middle of runs.
+//! An outage of the API server while runs are in progress.
 
 use std::time::{Duration, Instant};
 
@@ -7,21 +7,21 @@ use crds::{Outcome, status::Phase};
 
 use crate::{Cluster, Namespace, tools};
 
-/// How long a run may take to end after the API server is back.
+/// Maximum time until the runs end after the API server is back.
 const AFTER_RETURN: Duration = Duration::from_secs(60);
 
-/// Kills the API server for a while. One run ends during the outage, the other run continues after it. Both have `validity` in their specs.
-/// Both have to end Passed, with all their requests and in one attempt.
+/// Kills the API server for a while. One run ends during the outage, and another run continues after it. Both specs contain `validity`. Both runs
+/// must end with Passed, all of their requests, and one attempt.
 ///
 /// # Errors
-/// The cluster's error, or when a run takes too long.
+/// The error of the cluster, or a run takes too long.
 ///
 /// # Panics
-/// When a run ends differently.
+/// A run ends in a different way.
 pub async fn assert_runs_outlive_an_outage(outage: Duration, validity: &str) -> anyhow::Result<()> {
     let mut namespace = Namespace::new(&Cluster::with_operator().await?, "outage").await?;
     let seconds = outage.as_secs();
-    // The first run is still running when the outage begins.
+    // The first run must still be in progress when the outage begins.
     let runs = [("ends-during-it", seconds.div_ceil(2) + 10), ("ends-after-it", seconds + 30)];
     for (name, duration) in runs {
         let profile = format!("{{variables: {{rate: '5', duration: '{duration}'}}}}");
@@ -36,7 +36,7 @@ pub async fn assert_runs_outlive_an_outage(outage: Duration, validity: &str) -> 
     tokio::time::sleep(outage).await;
     tools::cluster(&["api-server", "start"])?;
     let returned = Instant::now();
-    // The connections of this test are also dead.
+    // The connections of this test are dead as well, so it needs a new client.
     namespace.client = Cluster::connect().await?.client;
     for (name, duration) in runs {
         let rest = Duration::from_secs(duration);

@@ -1,4 +1,4 @@
-//! BenchmarkRuns drawn at random from the definition, most of them almost valid, and the verdict of this project's reader on them.
+//! Random BenchmarkRuns that are drawn from the CRD's schema, most of them almost valid, and how this project's reader judges them.
 
 use std::{collections::BTreeMap, fs};
 
@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::tools;
 
-/// Texts for all fields. Each pattern in the definition matches some of them, and some texts match no pattern.
+/// Candidate texts for all fields. For each pattern in the CRD at least one of them matches, and some match no pattern.
 const TEXTS: [&str; 48] = [
     "gateway",
     "workload-pvc",
@@ -66,7 +66,7 @@ const TEXTS: [&str; 48] = [
     "{{ x }}",
 ];
 
-/// Members of a mapping. A run sets exactly one of them, or at most one.
+/// Mappings of which a run may set exactly one member, or at most one.
 const UNIONS: [(&str, &[&str]); 7] = [
     ("spec.target", &["url", "serviceRef", "gatewayRef", "simulator"]),
     ("spec.target.metrics[]", &["url", "serviceRef"]),
@@ -77,17 +77,17 @@ const UNIONS: [(&str, &[&str]); 7] = [
     ("spec.slo.objectives[]", &["max", "min"]),
 ];
 
-/// The sources of random values: the schema of the spec, and the matching texts per pattern.
+/// Draws random runs: from the schema of the spec, and from the texts that match each pattern.
 pub struct RandomRuns {
     spec: Value,
     matching: BTreeMap<String, Vec<&'static str>>,
 }
 
 impl RandomRuns {
-    /// Reads the definition that the chart ships.
+    /// Reads the CRD in the chart.
     ///
     /// # Errors
-    /// When the file cannot be read, or when no text in the list matches one of its patterns.
+    /// The file cannot be read, or no candidate text matches one of its patterns.
     pub fn new() -> anyhow::Result<Self> {
         let path = tools::repository().join("charts/benchwright/files/benchmarkruns.yaml");
         let crd: Value = serde_saphyr::from_str(&fs::read_to_string(&path).context("cannot read the definition")?)?;
@@ -104,7 +104,7 @@ impl RandomRuns {
         Ok(RandomRuns { spec, matching })
     }
 
-    /// Draws one BenchmarkRun. About half of them are valid.
+    /// Draws a BenchmarkRun. About half of all runs are valid.
     pub fn draw(&self, rng: &mut impl Rng) -> Value {
         let name = if rng.random_ratio(1, 40) { *choose(rng, &TEXTS) } else { "chat-r42" };
         json!({
@@ -130,7 +130,7 @@ impl RandomRuns {
             Some("boolean") => json!(rng.random::<bool>()),
             Some("integer" | "number") => number(schema, rng),
             Some("string") => json!(self.text(schema, rng)),
-            // The schema accepts numbers or texts, as for shares and quantities.
+            // The schema accepts both numbers and texts here, as for shares and quantities.
             _ if rng.random_ratio(1, 3) => number(schema, rng),
             _ => json!(self.text(schema, rng)),
         }
@@ -202,7 +202,7 @@ fn number(schema: &Value, rng: &mut impl Rng) -> Value {
     }
 }
 
-/// A value of any type.
+/// A random value of any type.
 fn odd_value(rng: &mut impl Rng) -> Value {
     match rng.random_range(0..8) {
         0 => Value::Null,
@@ -227,21 +227,21 @@ fn collect_patterns(schema: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// The verdict of this project's reader on a run.
+/// How this project's reader judges a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judgement {
     /// The run is valid.
     Right,
-    /// The definition rejects the run.
+    /// The run violates the CRD's schema.
     AgainstDefinition(Vec<String>),
-    /// The definition accepts the run, but the operator refuses it.
+    /// The run conforms to the schema, but the operator refuses it.
     AgainstRules(Vec<String>),
 }
 
-/// Reads a run as a file, checks it against the definition, and resolves it as the operator does.
+/// Parses a run as a file, checks it against the CRD's schema, and resolves it like the operator.
 ///
 /// # Errors
-/// The run is not YAML, or a value that the definition accepts does not fit into the types of this release. Both are bugs in this project.
+/// The run is not YAML, or a value that conforms to the schema does not fit into the types of this release. Both would be bugs of this project.
 pub fn judge(run: &Value) -> anyhow::Result<Judgement> {
     let document = yaml::read(&serde_json::to_string(run)?).ok().flatten().context("JSON is YAML")?;
     let checked = schema::check(&document.root);

@@ -1,4 +1,4 @@
-//! An S3 server on this machine for pods in our own cluster: versitygw, from its Go module.
+//! An S3 server on this machine for pods in our own cluster. It is versitygw, built from its Go module.
 
 use std::{fs, path::PathBuf, process::Command};
 
@@ -6,13 +6,13 @@ use anyhow::Context;
 
 use crate::{host_server::HostServer, tools};
 
-/// The credentials of the server's only user.
+/// The access key of the server's only user.
 pub const ACCESS_KEY: &str = "the-access-key";
-/// The secret of [`ACCESS_KEY`].
+/// The secret key for [`ACCESS_KEY`].
 pub const SECRET_KEY: &str = "canary-0b51d07a6c2e4f93";
-/// The name of its bucket.
+/// The name of the server's bucket.
 pub const BUCKET: &str = "bench";
-/// A server with one bucket. It ends with the test.
+/// A server with one bucket. It is stopped when the test ends.
 pub struct S3Server {
     folder: tempfile::TempDir,
     server: HostServer,
@@ -22,7 +22,7 @@ impl S3Server {
     /// Starts the server, and waits until it listens.
     ///
     /// # Errors
-    /// It is not built (`e2e/cluster/cluster build versitygw`), or does not listen within a minute.
+    /// It has not been built (`e2e/cluster/cluster build versitygw`), or does not listen within a minute.
     pub fn start() -> anyhow::Result<S3Server> {
         let program = tools::cluster_folder().join("parts/bin/versitygw");
         let folder = tempfile::tempdir()?;
@@ -39,12 +39,12 @@ impl S3Server {
         Ok(S3Server { folder, server })
     }
 
-    /// The URL that pods use.
+    /// The URL of the server for pods.
     pub fn url(&self) -> String {
         format!("http://{}", self.server.address())
     }
 
-    /// Where the server keeps an object.
+    /// The file in which the server stores an object.
     pub fn object(&self, key: &str) -> PathBuf {
         self.folder.path().join("data").join(BUCKET).join(key)
     }

@@ -1,4 +1,4 @@
-//! Commands that a user would type: helm, kubectl and `e2e/cluster/cluster`.
+//! Runs commands that a user would type: helm, kubectl and `e2e/cluster/cluster`.
 
 use std::{
     fs::File,
@@ -14,44 +14,44 @@ pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("e2e lies in the repository's root").to_owned()
 }
 
-/// The folder with the cluster's programs and kubeconfig.
+/// The folder with the programs and the kubeconfig of our own cluster.
 pub fn cluster_folder() -> PathBuf {
     std::env::var_os("BENCHWRIGHT_CLUSTER_DIR").map_or_else(|| repository().join(".cluster"), PathBuf::from)
 }
 
-/// The kubeconfig for every command and client.
+/// The kubeconfig that all commands and clients use.
 pub fn kubeconfig() -> PathBuf {
     std::env::var_os("KUBECONFIG").map_or_else(|| cluster_folder().join("kubeconfig"), PathBuf::from)
 }
 
-/// Runs `e2e/cluster/cluster` with arguments and returns its output.
+/// Runs `e2e/cluster/cluster` with these arguments, and returns its output.
 ///
 /// # Errors
-/// When its exit code is not 0. The error shows the output.
+/// Its exit code is not 0. The error contains the output.
 pub fn cluster(arguments: &[&str]) -> anyhow::Result<String> {
     run(Command::new(repository().join("e2e/cluster/cluster")).args(arguments))
 }
 
-/// Runs helm: the cluster's own build if there is one.
+/// Runs helm: the build of our own cluster if it exists, otherwise the installed one.
 ///
 /// # Errors
-/// When its exit code is not 0. The error shows the output.
+/// Its exit code is not 0. The error contains the output.
 pub fn helm(arguments: &[&str]) -> anyhow::Result<String> {
     run(Command::new(built_or_installed("helm")).args(arguments).env("KUBECONFIG", kubeconfig()))
 }
 
-/// Runs kubectl: the cluster's own build if there is one.
+/// Runs kubectl: the build of our own cluster if it exists, otherwise the installed one.
 ///
 /// # Errors
-/// When its exit code is not 0. The error shows the output.
+/// Its exit code is not 0. The error contains the output.
 pub fn kubectl(arguments: &[&str]) -> anyhow::Result<String> {
     run(Command::new(built_or_installed("kubectl")).args(arguments).env("KUBECONFIG", kubeconfig()))
 }
 
-/// Writes an object as Flux does: by server-side apply, regardless of the owners of its fields.
+/// Applies an object like Flux: with a server-side apply that also overwrites fields of other managers.
 ///
 /// # Errors
-/// When kubectl's exit code is not 0; the error shows what it printed.
+/// The exit code of kubectl is not 0. The error contains its output.
 pub fn apply(object: &serde_json::Value) -> anyhow::Result<()> {
     let mut file = tempfile::NamedTempFile::new()?;
     file.write_all(object.to_string().as_bytes())?;
@@ -59,11 +59,11 @@ pub fn apply(object: &serde_json::Value) -> anyhow::Result<()> {
     kubectl(&["apply", "--server-side", "--force-conflicts", "--filename", path]).map(drop)
 }
 
-/// Runs the kubectl plugin with a kubeconfig, in a folder, and accepts any exit code. `KUBECTL_BENCHWRIGHT` names the plugin; by default it
-/// is the one built next to this program.
+/// Runs the kubectl plugin with this kubeconfig in this folder, and accepts every exit code. `KUBECTL_BENCHWRIGHT` is the path of the plugin; by
+/// default it is the binary next to this program.
 ///
 /// # Errors
-/// When it is not built.
+/// The plugin has not been built.
 pub fn plugin(arguments: &[&str], kubeconfig: &Path, folder: &Path) -> anyhow::Result<Output> {
     let own = std::env::current_exe()?;
     let beside = || own.parent()?.parent().map(|it| it.join("kubectl-benchwright"));
@@ -74,20 +74,20 @@ pub fn plugin(arguments: &[&str], kubeconfig: &Path, folder: &Path) -> anyhow::R
     command.output().with_context(|| format!("cannot start {}: cargo build -p kubectl-benchwright", path.display()))
 }
 
-/// Evaluates the rules of the definition with the API server's own code: one line of JSON per line of `objects`.
+/// Evaluates the CEL rules of the CRD with the API server's own code. Returns one line of JSON for each line of `objects`.
 ///
 /// # Errors
-/// When its exit code is not 0; the error shows what it printed.
+/// The exit code is not 0. The error contains the output.
 pub fn rule_cost(objects: &str) -> anyhow::Result<String> {
     let definition = repository().join("charts/benchwright/files/benchmarkruns.yaml");
     run(Command::new(built_or_installed("rule-cost")).arg(definition).stdin(input(objects)?))
 }
 
-/// Returns the health of objects according to kstatus, Argo CD and Flux. Uses their own code and the files of `examples/gitops`: one line
-/// of JSON per line of `objects`.
+/// Returns the health of objects according to kstatus, Argo CD and Flux, as one line of JSON for each line of `objects`. It uses the code of these
+/// tools, and the files in `examples/gitops`.
 ///
 /// # Errors
-/// When its exit code is not 0; the error shows what it printed.
+/// The exit code is not 0. The error contains the output.
 pub fn gitops_health(objects: &str) -> anyhow::Result<String> {
     let files = ["argocd-cm.yaml", "flux.yaml"].map(|it| repository().join("examples/gitops").join(it));
     run(Command::new(built_or_installed("gitops-health")).args(files).stdin(input(objects)?))
@@ -100,15 +100,15 @@ fn input(text: &str) -> anyhow::Result<File> {
     Ok(file)
 }
 
-/// Runs promtool, Prometheus's own checker: the cluster's own build if there is one.
+/// Runs promtool, Prometheus' checker: the build of our own cluster if it exists, otherwise the installed one.
 ///
 /// # Errors
-/// When its exit code is not 0; the error shows what it printed.
+/// Its exit code is not 0. The error contains the output.
 pub fn promtool(arguments: &[&str]) -> anyhow::Result<String> {
     run(Command::new(built_or_installed("promtool")).args(arguments))
 }
 
-/// The folder with the definitions of the Prometheus Operator that the chart needs; `None` if they are not built.
+/// The folder with the CRDs of the Prometheus Operator that the chart needs. `None` if they have not been built.
 pub fn prometheus_definitions() -> Option<PathBuf> {
     Some(cluster_folder().join("parts/prometheus-crds")).filter(|it| it.exists())
 }

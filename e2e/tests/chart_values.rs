@@ -1,4 +1,4 @@
-//! Sets of values that users give to the chart: each passes helm's strict lint, and the API server takes what it renders.
+//! Tests with sets of chart values as users might set them: each passes helm's strict lint, and the API server accepts the rendered chart.
 
 use std::{
     fs,
@@ -8,14 +8,14 @@ use std::{
 use anyhow::{Context as _, ensure};
 use e2e::tools;
 
-/// Minimum number of sets, so that a missing folder is noticed.
+/// Minimum number of sets. It reveals a missing folder.
 const FEWEST_SETS: usize = 9;
 
 fn chart() -> PathBuf {
     tools::repository().join("charts/benchwright")
 }
 
-/// The files of values, with their names.
+/// Names and paths of the files with values.
 fn sets() -> anyhow::Result<Vec<(String, PathBuf)>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(chart().join("ci"))? {
@@ -50,7 +50,7 @@ fn every_set_of_values_passes_the_strict_lint_and_the_default_renders_as_recorde
         let linted = linted.with_context(|| name.clone())?;
         assert!(linted.contains("0 chart(s) failed"), "{name}: {linted}");
     }
-    // The definition has a test of its own, and would make the file many times as long.
+    // The CRDs are left out, because they have a test of their own and would make the file many times as long.
     let found = rendered(&chart.join("ci/default-values.yaml"), &["--set", "crds.install=false"])?;
     let path = tools::repository().join("e2e/tests/golden/chart.yaml");
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
@@ -62,7 +62,7 @@ fn every_set_of_values_passes_the_strict_lint_and_the_default_renders_as_recorde
     Ok(())
 }
 
-/// What the API server knows of a rendered chart. Without the definitions of the Prometheus Operator, their objects are left out.
+/// The objects of a rendered chart that the API server knows. Without the CRDs of the Prometheus Operator, the objects of these kinds are left out.
 fn known(text: &str, with_monitoring: bool) -> String {
     let documents = text.split("\n---\n");
     let known = documents.filter(|it| with_monitoring || !it.contains("apiVersion: monitoring.coreos.com/"));
@@ -86,7 +86,7 @@ fn the_api_server_takes_what_every_set_of_values_renders() -> anyhow::Result<()>
             Err(error) => ensure!(error.to_string().contains("AlreadyExists"), "{error}"),
         }
     }
-    // Only our own cluster gets definitions, and only where they were built.
+    // The CRDs are only installed into our own cluster, and only if they have been built.
     let definitions = tools::prometheus_definitions().filter(|_| std::env::var_os("KUBECONFIG").is_none());
     if let Some(definitions) = &definitions {
         tools::kubectl(&["apply", "--server-side", "--filename", text(definitions)?])?;

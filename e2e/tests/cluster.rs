@@ -1,4 +1,4 @@
-//! The cluster itself: it starts, it stops without a trace, and the next start cleans up after a start that was killed.
+//! Tests of our own cluster: it starts, it stops without leaving anything behind, and a start cleans up after an earlier start that was killed.
 
 use std::{
     process::{Command, Stdio},
@@ -8,7 +8,7 @@ use std::{
 
 use e2e::tools;
 
-/// Lines that are in only one of two listings.
+/// The lines that are in only one of two listings.
 fn difference(before: &str, after: &str) -> Vec<String> {
     let only = |mine: &str, other: &str, sign: char| -> Vec<String> {
         mine.lines().filter(|line| !other.lines().any(|it| it == *line)).map(|line| format!("{sign} {line}")).collect()

@@ -1,5 +1,5 @@
-//! The pod of a run is taken away by Kubernetes itself: drained, preempted, evicted for the disk that it fills. These tests have
-//! their own binary and run one after the other, because they cordon and fill the only node.
+//! Tests in which Kubernetes itself removes the pod of a run: it is drained, preempted, or evicted because it fills the disk. These tests have their
+//! own binary and run one after the other, because they cordon and fill the only node.
 
 use std::time::Duration;
 
@@ -18,16 +18,16 @@ use serde_json::json;
 
 const SOON: Duration = Duration::from_secs(90);
 
-/// Lets only one test run at a time.
+/// Ensures that only one test runs at a time.
 static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
-/// A load of seconds at the embedded simulator.
+/// The spec of a run that sends load to the embedded simulator for this number of seconds.
 fn spec(seconds: u32, more: &str) -> String {
     let profile = format!("profile: {{variables: {{rate: '5', duration: '{seconds}'}}}}");
     format!("target: {{simulator: {{}}}}\n{profile}\nstorage: {{none: {{}}}}\n{PATIENT}\n{more}")
 }
 
-/// Waits until attempt `number` measures, and returns its pod.
+/// Waits until the attempt with this number is measuring, and returns its pod.
 async fn measuring(namespace: &Namespace, number: u32) -> anyhow::Result<Pod> {
     let running = |it: &BenchmarkRunStatus| {
         it.phase == Some(Phase::Running) && it.attempts.last().is_some_and(|it| it.number == number)
@@ -39,7 +39,7 @@ async fn measuring(namespace: &Namespace, number: u32) -> anyhow::Result<Pod> {
     of_attempt.context("an attempt that measures has a pod")
 }
 
-/// The first attempt ended as Disrupted, the second one measured all of the load, and nothing of the first is in its figures.
+/// Asserts that the first attempt ended as Disrupted, that the second one sent the whole load, and that the figures contain nothing of the first.
 fn assert_measured_again(status: &BenchmarkRunStatus, requests: u64) {
     assert_eq!(status.outcome, Some(Outcome::Passed), "{status:?}");
     let reasons: Vec<_> = status.attempts.iter().map(|it| it.reason.to_string()).collect();
@@ -48,11 +48,12 @@ fn assert_measured_again(status: &BenchmarkRunStatus, requests: u64) {
     assert_eq!(counts, Some((requests, 0, 0)), "{status:?}");
 }
 
-/// Marks the node as schedulable again when it is dropped.
+/// Makes the node schedulable again on drop.
 struct Cordoned(String);
 
 impl Cordoned {
-    /// Cordons a node, and waits until the scheduler knows: on a busy machine its view is seconds late, and it would put a pod there.
+    /// Cordons a node, and waits until the scheduler knows it. On a busy machine that takes seconds, during which it would still assign a pod to the
+    /// node.
     async fn new(node: &str, namespace: &Namespace) -> anyhow::Result<Cordoned> {
         tools::kubectl(&["cordon", node])?;
         let cordoned = Cordoned(node.to_owned());
@@ -100,7 +101,7 @@ async fn a_drained_launcher_is_measured_again() -> anyhow::Result<()> {
     let pod = measuring(&namespace, 1).await?;
     let node = pod.spec.and_then(|it| it.node_name).context("a pod that runs has a node")?;
     let cordoned = Cordoned::new(&node, &namespace).await?;
-    // Only this run's pods: the operator has no other node to go to.
+    // Only the pods of this run are drained, because the operator could not move to another node.
     let selector = ["--pod-selector", "benchwright.dev/run=chat"];
     tools::kubectl(
         &[&["drain", &node, "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=60s"][..], &selector].concat(),
@@ -121,7 +122,7 @@ async fn a_preempted_launcher_is_measured_again() -> anyhow::Result<()> {
     let class = json!({"metadata": {"name": namespace.name}, "value": 1000});
     let classes: Api<PriorityClass> = Api::all(cluster.client.clone());
     classes.create(&PostParams::default(), &serde_json::from_value(class)?).await?;
-    // More than half of what the node has for a pod: the launcher and the other pod cannot both be there.
+    // The launcher requests more than half of the node's CPUs, so that the launcher and the other pod do not fit on the node together.
     let nodes: Api<Node> = Api::all(cluster.client.clone());
     let node = nodes.list(&ListParams::default()).await?.items.into_iter().next().context("a cluster has a node")?;
     let slots = node.status.and_then(|it| it.allocatable).and_then(|it| it.get("cpu").cloned());
@@ -157,7 +158,7 @@ async fn a_preempted_launcher_is_measured_again() -> anyhow::Result<()> {
 async fn a_launcher_that_the_kubelet_evicts_is_disrupted() -> anyhow::Result<()> {
     let _alone = ALONE.lock().await;
     let namespace = Namespace::new(&Cluster::with_operator().await?, "evicted").await?;
-    // Less than the launcher's own log: the kubelet evicts the pod as it does on a node with a full disk.
+    // The limit is below the size of the launcher's own log, so the kubelet evicts the pod as on a node with a full disk.
     let launcher = "launcher: {resources: {limits: {ephemeral-storage: 1}}}";
     namespace.create_run("chat", &spec(120, &format!("{launcher}\nexecution: {{retry: {{limit: 0}}}}"))).await?;
     let status = namespace.wait_finished("chat", 2 * SOON).await?;

@@ -1,5 +1,4 @@
-//! The real kubectl reads every YAML text of README, docs and examples, and reads in it what this project's reader does. It
-//! needs no cluster.
+//! The real kubectl reads every YAML text in README, docs and examples, and must interpret it like this project's reader. No cluster is needed.
 
 use std::{fs, path::Path};
 
@@ -8,7 +7,7 @@ use crds::{benchmark_run::MAX_NAME_BYTES, schema, yaml};
 use e2e::{documents, tools};
 use serde_json::{Value, json};
 
-/// What kubectl makes of an object, without asking an API server. It adds an annotation.
+/// An object as kubectl reads it, without a request to an API server. kubectl adds an annotation.
 fn read_by_kubectl(text: &str) -> anyhow::Result<Value> {
     let path = std::env::temp_dir().join(format!("benchwright-document-{}.yaml", std::process::id()));
     fs::write(&path, text)?;
@@ -33,7 +32,7 @@ fn kubectl_reads_every_documented_yaml_as_we_do() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What kustomize makes of a folder.
+/// The objects that kustomize builds from a folder.
 fn built(folder: &Path) -> anyhow::Result<Vec<Value>> {
     let text = tools::kubectl(&["kustomize", folder.to_str().context("the folder's path is no UTF-8")?])?;
     let mut objects = Vec::new();
@@ -68,7 +67,7 @@ fn the_kustomize_recipe_names_a_run_by_its_profile() -> anyhow::Result<()> {
     }
     assert_ne!(names[0], names[1], "another profile is another run");
 
-    // The page says that kustomize takes no run without a name.
+    // docs/gitops.md says that kustomize refuses a run without a name.
     fs::write(
         folder.path().join("run.yaml"),
         "apiVersion: benchwright.dev/v1alpha1\nkind: BenchmarkRun\nmetadata: {generateName: chat-}\n",

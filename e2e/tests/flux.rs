@@ -1,5 +1,5 @@
-//! What a real Flux does with the chart and with runs: source-, kustomize- and helm-controller read a Git repository of this machine.
-//! `gitops/flux.md` has what they report in each phase.
+//! Tests with a real Flux: source-controller, kustomize-controller and helm-controller install the chart and apply runs from a Git repository on this
+//! machine. `gitops/flux.md` lists what they report in each phase.
 
 use std::{fs, process::Command, time::Duration};
 
@@ -15,12 +15,12 @@ use tokio::{
 };
 
 const PAGE: &str = "e2e/tests/gitops/flux.md";
-/// Long enough for a pod on a busy machine.
+/// Maximum time until a pod runs, on a busy machine.
 const SOON: Duration = Duration::from_secs(180);
-/// The run in Git.
+/// The file in the repository with the run.
 const FILE: &str = "benchmarks/run.yaml";
 
-/// The chart by a HelmRelease, as `examples/gitops/flux-chart.yaml` has it, once for all tests.
+/// Installs the chart with a HelmRelease like the one in `examples/gitops/flux-chart.yaml`, once for all tests.
 async fn operator() -> anyhow::Result<Cluster> {
     static INSTALLED: OnceCell<Result<GitServer, String>> = OnceCell::const_new();
     let install = async || {
@@ -29,7 +29,7 @@ async fn operator() -> anyhow::Result<Cluster> {
         let copied = Command::new("cp").arg("-R").arg(chart).arg(git.path("")).status()?;
         ensure!(copied.success(), "cannot copy the chart");
         let commit = git.commit("README.md", "The chart.\n")?;
-        // That of an earlier run of these tests, with the release.
+        // Deletes the HelmRelease of an earlier execution of these tests, together with its release.
         tools::kubectl(&["delete", "helmrelease", "benchwright", "--namespace", "flux-system", "--ignore-not-found"])?;
         apply_chart(&git)?;
         let release = settled("helmrelease", "flux-system", "benchwright", |it| {
@@ -39,14 +39,14 @@ async fn operator() -> anyhow::Result<Cluster> {
         assert_documented("the chart is installed", &release)?;
         anyhow::Ok(git)
     };
-    // A failure is one for all tests.
+    // If the installation fails, all tests fail.
     let installed = INSTALLED.get_or_init(async || install().await.map_err(|it| format!("{it:?}"))).await;
     installed.as_ref().map_err(|it| anyhow::anyhow!("{it}"))?;
-    // Each test has its own client, because each has its own runtime.
+    // Each test needs its own client, because each has its own runtime.
     Cluster::connect().await
 }
 
-/// Writes the objects of the example, with the addresses and the image of this test.
+/// Applies the objects of the example, with the addresses and the image of these tests.
 fn apply_chart(git: &GitServer) -> anyhow::Result<()> {
     let text = fs::read_to_string(tools::repository().join("examples/gitops/flux-chart.yaml"))?;
     let (source, release) = text.split_once("\n---\n").context("the example has two objects")?;
@@ -66,18 +66,18 @@ fn get(kind: &str, namespace: &str, name: &str) -> anyhow::Result<Value> {
     Ok(serde_json::from_str(&tools::kubectl(&["get", kind, name, "--namespace", namespace, "--output", "json"])?)?)
 }
 
-/// The condition Ready of an object of Flux.
+/// The condition Ready of a Flux object.
 fn ready(object: &Value) -> &Value {
     let conditions = object["status"]["conditions"].as_array();
     conditions.into_iter().flatten().find(|it| it["type"] == "Ready").unwrap_or(&Value::Null)
 }
 
-/// Waits until Flux has seen the last change of an object, a further condition holds, and Ready is True or False.
+/// Waits until Flux has processed the last change of an object, `wanted` is true, and Ready is True or False.
 async fn settled(kind: &str, namespace: &str, name: &str, wanted: impl Fn(&Value) -> bool) -> anyhow::Result<Value> {
     let end = Instant::now() + SOON;
     loop {
         let object = get(kind, namespace, name)?;
-        // The status itself has the generation only after a success.
+        // The condition is checked, because `status.observedGeneration` is only updated after a success.
         let seen = ready(&object)["observedGeneration"] == object["metadata"]["generation"];
         if seen && ready(&object)["status"] != "Unknown" && !ready(&object).is_null() && wanted(&object) {
             return Ok(object);
@@ -89,7 +89,7 @@ async fn settled(kind: &str, namespace: &str, name: &str, wanted: impl Fn(&Value
     }
 }
 
-/// Asks Flux to reconcile an object, as `flux reconcile` does, and waits until it has.
+/// Requests a reconciliation of an object, like `flux reconcile`, and waits until it is done.
 async fn reconcile(kind: &str, namespace: &str, name: &str) -> anyhow::Result<Value> {
     static ASKED: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
     let token = format!("{}-{}", std::process::id(), ASKED.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
@@ -98,7 +98,7 @@ async fn reconcile(kind: &str, namespace: &str, name: &str) -> anyhow::Result<Va
     settled(kind, namespace, name, |it| it["status"]["lastHandledReconcileAt"] == token.as_str()).await
 }
 
-/// Prints what Flux says of a case, without names, hashes and times of this run, and asserts that the page has this line.
+/// Prints what Flux reports in a case, without names, hashes and times that differ between runs, and asserts that `gitops/flux.md` has this line.
 fn assert_documented(case: &str, object: &Value) -> anyhow::Result<()> {
     let ready = ready(object);
     let text = |field: &str| ready[field].as_str().unwrap_or_default().to_owned();
@@ -122,14 +122,14 @@ fn assert_documented(case: &str, object: &Value) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A namespace with a Git repository and a Kustomization that applies it, as `examples/gitops/flux.yaml` has it.
+/// A namespace with a Git repository and a Kustomization that applies it, as in `examples/gitops/flux.yaml`.
 struct Bench {
     namespace: Namespace,
     git: GitServer,
 }
 
 impl Bench {
-    /// Commits a run and applies source and Kustomization. Returns with the commit.
+    /// Commits a run, and applies the source and the Kustomization. Also returns the commit.
     async fn new(purpose: &str, run: &Value, timeout: &str) -> anyhow::Result<(Bench, String)> {
         let namespace = Namespace::new(&operator().await?, purpose).await?;
         let bench = Bench { namespace, git: GitServer::start()? };
@@ -153,14 +153,14 @@ impl Bench {
         Ok((bench, commit))
     }
 
-    /// Commits another content of the run's file, and lets the source read it.
+    /// Commits a new content of the run's file, and waits until the source has read it.
     async fn commit(&self, run: &Value) -> anyhow::Result<String> {
         let commit = self.git.commit(FILE, &run.to_string())?;
         reconcile("gitrepository", &self.namespace.name, "bench").await?;
         Ok(commit)
     }
 
-    /// Waits until Flux has applied a commit, and knows its health.
+    /// Waits until Flux has applied a commit and determined the health of its objects.
     async fn applied(&self, commit: &str) -> anyhow::Result<Value> {
         settled("kustomization", &self.namespace.name, "benchmarks", |it| {
             it["status"]["lastAttemptedRevision"].as_str().is_some_and(|it| it.ends_with(commit))
@@ -177,7 +177,7 @@ impl Bench {
     }
 }
 
-/// A run of three seconds against the simulator; `more` holds further fields of the spec.
+/// A run of three seconds against the simulator. `more` contains further fields of the spec.
 fn run(more: &Value) -> anyhow::Result<Value> {
     let patient: Value = serde_saphyr::from_str(PATIENT)?;
     let mut spec = json!({
@@ -221,7 +221,7 @@ async fn a_kustomization_is_ready_when_its_run_has_passed_and_applies_it_once() 
     let is_ready =
         || anyhow::Ok(ready(&get("kustomization", &bench.namespace.name, "benchmarks")?)["status"] == "True");
     let early = bench.namespace.until("a Kustomization that is ready", SOON, async || {
-        // The Kustomization first: what is true of the run then is true of it later.
+        // The Kustomization is read before the run, because everything that its Ready state claims about the run must still be true later.
         let is_ready = is_ready()?;
         let status = bench.namespace.api::<BenchmarkRun>().get_opt("nightly").await?.and_then(|it| it.status);
         Ok(is_ready.then(|| status.and_then(|it| it.phase)))
@@ -283,7 +283,7 @@ async fn an_edit_is_refused_and_runs_again_with_force() -> anyhow::Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster with Flux: make flux"]
 async fn a_run_that_its_cleanup_deletes_is_created_and_runs_again() -> anyhow::Result<()> {
-    // Longer than Flux waits between two looks at the health, so that it sees the success.
+    // The time is longer than Flux's interval between two health checks, so that Flux sees the success before the run is deleted.
     let spec = json!({"cleanup": {"run": {"afterSuccessSeconds": 20}}});
     let (bench, commit) = Bench::new("ttl", &run(&spec)?, "10m").await?;
     assert_eq!(ready(&bench.applied(&commit).await?)["status"], "True");

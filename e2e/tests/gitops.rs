@@ -1,5 +1,5 @@
-//! What kstatus, Argo CD and Flux make of a run in each phase, by their own code. The runs have the statuses that the operator's
-//! tests make; `gitops/health.md` has the answers, and docs/gitops.md sums them up.
+//! How kstatus, Argo CD and Flux judge a run in each phase, determined with the code of these tools. The runs with their statuses come from the
+//! operator's tests. `gitops/health.md` contains the results, and docs/gitops.md summarizes them.
 
 use std::{collections::BTreeSet, fs};
 
@@ -9,21 +9,21 @@ use serde_json::Value;
 
 const RUNS: &str = "e2e/tests/gitops/runs.jsonl";
 const PAGE: &str = "docs/gitops.md";
-/// One row per run.
+/// The page with the table of results, which has one row per run.
 const HEALTH: &str = "e2e/tests/gitops/health.md";
 const HEALTH_HEAD: &str = "| run | kstatus | Argo CD | as a sync hook | Flux |";
-/// What the tests of Flux have seen.
+/// The page with the messages that the tests of Flux have seen.
 const MESSAGES: &str = "e2e/tests/gitops/flux.md";
 const MESSAGES_HEAD: &str = "| message of the Kustomization | cause | remedy |";
 
-/// The rows below the head of a table.
+/// The rows of the table with this header.
 fn rows(file: &str, head: &str) -> anyhow::Result<Vec<String>> {
     let page = fs::read_to_string(tools::repository().join(file))?;
     let table = page.split_once(head).with_context(|| format!("{file} has no table {head}"))?.1;
     Ok(table.lines().skip(2).take_while(|it| it.starts_with('|')).map(str::to_owned).collect())
 }
 
-/// The answers of the tools in a table, without the runs.
+/// The results in a table, without the column of the runs.
 fn answers(file: &str) -> anyhow::Result<BTreeSet<String>> {
     let rows = rows(file, HEALTH_HEAD)?;
     Ok(rows.iter().filter_map(|it| it.split_once(" | ")).map(|(_, answers)| answers.to_owned()).collect())
@@ -77,7 +77,7 @@ fn each_tool_reads_each_run_as_documented() -> anyhow::Result<()> {
             said(&answer["argo"]["hook"])
         ));
         if run["object"]["status"]["outcome"].is_string() && run["object"]["metadata"]["deletionTimestamp"].is_null() {
-            // Who reads the health of a finished run is told why.
+            // The health message of a finished run must contain its outcome.
             let outcome = said(&run["object"]["status"]["outcome"]);
             let told = said(&answer["argo"]["message"]);
             ensure!(told.starts_with(&outcome) || told.contains("last change"), "{}: {told:?}", run["case"]);

@@ -1,4 +1,4 @@
-//! The chart on a real cluster: install, upgrade, test, uninstall.
+//! Tests of the chart on a real cluster: install, upgrade, test, uninstall.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -21,7 +21,7 @@ use kube::{
     api::{ListParams, Patch, PatchParams},
 };
 
-/// Lets only one test install the chart at a time.
+/// Ensures that only one test at a time installs the chart.
 static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
 #[tokio::test]
@@ -55,8 +55,8 @@ async fn the_chart_installs_upgrades_tests_and_uninstalls() -> anyhow::Result<()
         "from apply to time zero {until_load:?}, load {load:?}, then to the status {:?}",
         whole - until_load - load
     );
-    // Twelve of a run with steps that follow each other quickly; one for the claim of the namespace, and two if a step is slow enough to be named, by
-    // a status and an event.
+    // A run whose steps follow quickly takes twelve writes. The claim of the namespace takes one more. A step that is slow enough to be reported
+    // takes two more, for a status and an event.
     assert!((5..=15).contains(&writes), "one run took {writes} writes");
 
     install(&["logLevel=debug"])?;
@@ -107,7 +107,7 @@ async fn the_chart_installs_upgrades_tests_and_uninstalls() -> anyhow::Result<()
 async fn an_operator_of_some_namespaces_needs_no_cluster_role() -> anyhow::Result<()> {
     let _alone = ALONE.lock().await;
     let cluster = Cluster::connect().await?;
-    // The definition has to exist before a run, and is kept by the other test of this file.
+    // The CRD must exist before a run can be created. The other test of this file keeps it.
     let namespace = Namespace::new(&cluster, "watched").await?;
     install(&[&format!("watchNamespaces={{{}}}", namespace.name)])?;
     let of_operator = |subjects: Option<Vec<Subject>>| {
@@ -138,7 +138,7 @@ async fn the_chart_refuses_a_value_that_it_does_not_know() -> anyhow::Result<()>
     Ok(())
 }
 
-/// The chart as text, or helm's refusal.
+/// The rendered chart, or helm's error message.
 fn rendered(values: &[&str]) -> anyhow::Result<String> {
     let chart = tools::repository().join("charts/benchwright");
     let chart = chart.to_str().context("the repository's path is no UTF-8")?;
@@ -147,7 +147,7 @@ fn rendered(values: &[&str]) -> anyhow::Result<String> {
     tools::helm(&arguments)
 }
 
-/// Figure 24.
+/// Tests figure 24.
 #[test]
 #[ignore = "needs helm: make e2e"]
 fn each_value_does_what_it_says() -> anyhow::Result<()> {
@@ -219,7 +219,7 @@ fn each_value_does_what_it_says() -> anyhow::Result<()> {
         let left: Vec<_> = absent.iter().filter(|it| text.contains(**it)).collect();
         assert!(missing.is_empty() && left.is_empty(), "{values:?}: missing {missing:?}, left {left:?}");
     }
-    // A change of the policy restarts the operator.
+    // The annotation changes together with the policy, which restarts the operator.
     let annotation =
         |text: &str| text.lines().find(|it| it.contains("benchwright.dev/policy-sha256")).map(str::to_owned);
     let (before, after) = (rendered(&[IMAGE])?, rendered(&[IMAGE, "policy.limits.maxRunSeconds=60"])?);

@@ -1,4 +1,4 @@
-//! Runs in the queues of a real Kueue: they wait for quota, are named where their queue is missing, and give their place back.
+//! Tests of runs in the queues of a real Kueue: they wait for quota, report a missing queue, and release their quota.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use crds::{BenchmarkRun, Outcome, Reason, Word as _, status::Phase};
 use e2e::{Cluster, Namespace, PATIENT, tools};
 use serde_json::{Value, json};
 
-/// Long enough for a pod on a busy machine.
+/// Maximum time until a pod runs, on a busy machine.
 const SOON: Duration = Duration::from_secs(180);
 
-/// A ClusterQueue of the namespace's name with these amounts. A launcher of these tests requests 100m and 1Gi.
+/// Creates a ClusterQueue with the name of the namespace and these quotas. A launcher of these tests requests 100m and 1Gi.
 fn quota(namespace: &Namespace, cpu: &str, memory: &str) -> anyhow::Result<()> {
     tools::apply(&json!({
         "apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "ResourceFlavor", "metadata": {"name": "default"},
@@ -29,7 +29,7 @@ fn quota(namespace: &Namespace, cpu: &str, memory: &str) -> anyhow::Result<()> {
     }))
 }
 
-/// The queue `load` of the namespace.
+/// Creates the queue `load` in the namespace.
 fn queue(namespace: &Namespace) -> anyhow::Result<()> {
     tools::apply(&json!({
         "apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "LocalQueue",
@@ -122,7 +122,7 @@ async fn a_run_of_a_higher_priority_takes_the_place_of_one_that_measures() -> an
     let ends: Vec<_> = low.attempts.iter().map(|it| it.reason.as_str()).collect();
     assert_eq!(ends, ["Suspended", "RunSucceeded"], "{low:?}");
     assert_eq!(low.outcome, Some(Outcome::Passed), "{low:?}");
-    // The second attempt began after the other run: one place, one load.
+    // The second attempt began after the other run had ended, so there was only one load at a time.
     assert!(low.attempts[1].running_time > high.completion_time, "{low:?} {high:?}");
     tools::kubectl(&["delete", "priorityclass", &namespace.name])?;
     Ok(())

@@ -1,4 +1,4 @@
-//! Random BenchmarkRuns: none brings the reader down, and the API server judges them as the reader does.
+//! Tests with random BenchmarkRuns: none of them crashes the reader, and the API server judges them like the reader.
 
 use e2e::{
     Cluster, Namespace,
@@ -9,12 +9,12 @@ use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 
-/// How many runs the reader judges; `make fuzz` sets a million.
+/// Number of runs that the reader judges. `make fuzz` uses a million.
 fn runs_to_read() -> u32 {
     std::env::var("RANDOM_RUNS").ok().and_then(|it| it.parse().ok()).unwrap_or(5_000)
 }
 
-/// How many runs the API server judges.
+/// Number of runs that the API server judges.
 const RUNS_TO_APPLY: u32 = 5_000;
 
 #[test]
@@ -64,7 +64,7 @@ async fn the_api_server_judges_random_runs_as_the_reader_does() -> anyhow::Resul
             None => accepted += 1,
         }
         let ours = judge(&run)?;
-        // Rules between fields are the operator's; some of them are the API server's too.
+        // The operator checks all rules between fields, and the API server checks some of them.
         let alike = match (&refusal, &ours) {
             (None, Judgement::AgainstDefinition(_)) | (Some(_), Judgement::Right) => false,
             (None | Some(_), _) => true,

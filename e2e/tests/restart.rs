@@ -1,5 +1,5 @@
-//! The operator is killed during a run, or loses the API server. These tests have their own binary and run one after the other,
-//! because each takes the operator or the API server away from all runs.
+//! Tests in which the operator is killed during a run, or loses its connection to the API server. They have their own binary and run one after the
+//! other, because they affect all runs in the cluster.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::api::{DeleteParams, ListParams};
 
 const SOON: Duration = Duration::from_secs(90);
-/// Sixty requests in twelve seconds.
+/// A run that sends sixty requests in twelve seconds.
 const SPEC: &str = "target: {simulator: {}}\nprofile: {variables: {rate: '5', duration: '12'}}\nstorage: {none: {}}\n";
 
-/// Lets only one test run at a time.
+/// Ensures that only one test runs at a time.
 static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
 #[tokio::test(flavor = "multi_thread")]
@@ -38,7 +38,7 @@ async fn an_operator_that_is_killed_in_mid_run_goes_on_where_it_was() -> anyhow:
     Ok(())
 }
 
-/// Longer than the operator's waits between two tries after the first failures. `make soak` has a longer one.
+/// Duration of the API server's outage. It is longer than the operator's delays after its first failures. `make soak` has a longer outage.
 const API_SERVER_AWAY: Duration = Duration::from_secs(20);
 
 #[tokio::test(flavor = "multi_thread")]
@@ -48,7 +48,7 @@ async fn runs_outlive_an_api_server_that_is_down_for_a_while() -> anyhow::Result
     assert_runs_outlive_an_outage(API_SERVER_AWAY, PATIENT).await
 }
 
-/// A packet rule on the node that blocks the API server. Dropping this value removes the rule.
+/// A packet filter rule on the node that blocks the API server. Dropping this value removes the rule.
 struct Cut(Vec<&'static str>);
 
 impl Cut {
@@ -67,11 +67,13 @@ impl Drop for Cut {
     }
 }
 
-/// Longer than the operator waits before it drops a connection. The rest of the cluster tolerates it.
+/// Duration of the blocked connection. The operator drops a connection earlier, and the rest of the cluster tolerates this duration.
 const OUTAGE: Duration = Duration::from_secs(60);
-/// The operator's waits for a dead connection and between two tries, doubled for a busy machine.
+/// Maximum time until the operator sees the API server again: its time to detect a dead connection plus its delay between retries, doubled for a busy
+/// machine.
 const SEEN_AGAIN: Duration = Duration::from_secs(60);
-/// Scheduler, controllers and kubelet may take longer than the operator to drop their connections. The next tests need them.
+/// Maximum time until the scheduler, the controllers and the kubelet see the API server again. It may be longer than for the operator, and the next
+/// tests need them.
 const ALL_SEEN_AGAIN: Duration = Duration::from_secs(300);
 
 #[tokio::test(flavor = "multi_thread")]
@@ -84,7 +86,7 @@ async fn a_run_made_after_a_network_cut_is_seen_soon() -> anyhow::Result<()> {
         let cut = Cut::new(how)?;
         tokio::time::sleep(OUTAGE).await;
         drop(cut);
-        // The connections of this test are dead as well.
+        // The connections of this test are dead as well, so it needs a new client.
         let name = format!("chat-{number}");
         namespace.client = Cluster::connect().await?.client;
         namespace.create_run(&name, &format!("{SPEC}{PATIENT}")).await?;

@@ -1,4 +1,4 @@
-//! The rights that the chart grants are those that the operator used in all end-to-end tests before this one. It reads the audit
+//! Tests that the operator used every right that the chart grants in the end-to-end tests before this one, and needed no other. It reads the audit
 //! log of our own cluster.
 
 use std::{
@@ -16,10 +16,10 @@ use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Ro
 use kube::{Api, api::ListParams};
 use serde_json::Value;
 
-/// A resource as `group/resource/subresource`, and a verb.
+/// A resource in the form `group/resource/subresource`, and a verb.
 type Right = (String, String);
 
-/// Every right in these rules.
+/// All rights in these rules.
 fn rights(rules: Vec<PolicyRule>) -> BTreeSet<Right> {
     let mut found = BTreeSet::new();
     for rule in rules {
@@ -32,7 +32,7 @@ fn rights(rules: Vec<PolicyRule>) -> BTreeSet<Right> {
     found
 }
 
-/// Everything that the roles of the operator's service account grant, in any namespace.
+/// All rights that the roles of the operator's service account grant, in any namespace.
 async fn granted(cluster: &Cluster) -> anyhow::Result<BTreeSet<Right>> {
     let of_operator = |subjects: &Option<Vec<Subject>>| {
         let is_its = |it: &Subject| it.namespace.as_deref() == Some(SYSTEM_NAMESPACE) && it.name == OPERATOR;
@@ -55,7 +55,7 @@ async fn granted(cluster: &Cluster) -> anyhow::Result<BTreeSet<Right>> {
     Ok(found)
 }
 
-/// What the audit log says of each right: the number of requests, and of those that were denied.
+/// For each right in the audit log: the number of requests, and how many of them were denied.
 fn used() -> anyhow::Result<BTreeMap<Right, (usize, usize)>> {
     let mut found = BTreeMap::new();
     for file in fs::read_dir(tools::cluster_folder().join("state/log"))? {
@@ -87,10 +87,10 @@ async fn the_rights_granted_are_the_rights_used() -> anyhow::Result<()> {
         println!("{:<50} {:<8} {requests:>8} {denied:>7}", right.0, right.1);
     }
     assert!(!granted.is_empty(), "the operator is not installed");
-    // A mark for admission policies. Its group has no objects.
+    // This right only marks the operator for admission policies. There are no objects in its API group.
     let is_mark = |right: &str| right.starts_with("operator.benchwright.dev/");
     let unused: Vec<_> = granted.iter().filter(|it| !used.contains_key(it) && !is_mark(&it.0)).collect();
-    // An operator that is uninstalled gives its lease back after its rights are gone.
+    // While it is uninstalled, the operator releases its lease after its rights are gone.
     let may_be_denied = |right: &str| right == "coordination.k8s.io/leases";
     let denied: Vec<_> = used
         .iter()

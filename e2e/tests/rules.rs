@@ -1,5 +1,5 @@
-//! The rules of the definition, evaluated by the API server's own code: each accepts what is right, refuses what is wrong, and
-//! costs little of the API server's budget.
+//! Tests of the CEL rules in the CRD, with the API server's own code: each accepts valid specs, refuses invalid ones, and uses little of the API
+//! server's cost budget.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 const IMMUTABLE: &str = "a run is immutable";
 
-/// A rule by its place and the beginning of its message, an accepted spec, and a refused spec.
+/// Rules: the path, the beginning of the message, a spec that it accepts, and a spec that it refuses.
 const CASES: [(&str, &str, &str, &str); 12] = [
     (
         "spec",
@@ -75,7 +75,7 @@ const CASES: [(&str, &str, &str, &str); 12] = [
     ("", "metadata.name must be", "chat-r42", "chat.r42"),
 ];
 
-/// For each immutable field of the spec a value. It is refused where the stored run has none.
+/// For each immutable field of the spec, a value. Setting it is refused if the stored run does not have the field.
 const CHANGES: [(&str, &str); 12] = [
     ("target", "{url: 'http://other'}"),
     ("harness", "loadgen"),
@@ -97,7 +97,7 @@ fn schema() -> anyhow::Result<Value> {
     Ok(definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"].clone())
 }
 
-/// Place, message and whether a change is judged, of every rule.
+/// Collects all rules: the path, the message, and whether the rule compares with the stored object.
 fn rules(schema: &Value, place: &str, found: &mut Vec<(String, String, bool)>) {
     for rule in schema["x-kubernetes-validations"].as_array().into_iter().flatten() {
         let [rule, message] = [&rule["rule"], &rule["message"]].map(|it| it.as_str().unwrap_or_default().to_owned());
@@ -120,7 +120,7 @@ fn run(name: &str, spec: &Value) -> Value {
     json!({"metadata": {"name": name}, "spec": spec})
 }
 
-/// Requests several objects together, because the program takes seconds to start.
+/// Evaluates several objects in one call, because the program takes seconds to start.
 fn ask(requests: &[Value]) -> anyhow::Result<Vec<Value>> {
     let lines: Vec<String> = requests.iter().map(Value::to_string).collect();
     let answers = tools::rule_cost(&lines.join("\n"))?;
@@ -181,7 +181,7 @@ fn each_rule_accepts_what_is_right_and_refuses_what_is_wrong() -> anyhow::Result
     Ok(())
 }
 
-/// The largest value that a schema takes. It is as long as the bounds allow, and need not match patterns.
+/// The largest value that a schema accepts. It is as long as the bounds allow, but need not match patterns.
 fn largest(schema: &Value) -> Value {
     let count = |bound: &str| usize::try_from(schema[bound].as_u64().unwrap_or(1)).unwrap_or(1);
     match schema["type"].as_str() {
@@ -219,9 +219,9 @@ fn the_largest_run_costs_little_of_the_api_servers_budget() -> anyhow::Result<()
     println!(
         "figure 7: an update of the largest run ({bytes} bytes) costs {cost} of at most {limit} CEL units; the CRD has {definition} bytes"
     );
-    // The API server takes objects of 1.5 MiB, and kubectl apply keeps a second copy in an annotation of at most 256 KiB.
+    // The API server accepts objects of 1.5 MiB, but `kubectl apply` stores a second copy in an annotation, which may have at most 256 KiB.
     assert!(definition < 256 * 1024, "{definition} bytes");
-    // Far above the smallest one, so that a walk that missed the large fields is noticed.
+    // These limits are far above the smallest run, so they reveal whether the large fields are missing.
     assert!(bytes > 50_000 && cost > 1_000, "{bytes} bytes cost {cost}");
     assert!(cost <= limit / 10, "{cost} of {limit}");
     Ok(())

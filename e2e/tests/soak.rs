@@ -1,4 +1,4 @@
-//! What takes minutes, or a quiet machine: `make soak`.
+//! `make soak`: tests that take minutes, or need a quiet machine.
 
 use std::{
     fs::File,
@@ -11,18 +11,18 @@ use anyhow::{Context, ensure};
 use e2e::{Cluster, Namespace, outage::assert_runs_outlive_an_outage, tools};
 use serde_json::Value;
 
-/// Bytes of the file that makes a results folder large.
+/// Size in bytes of the file that makes a results folder large.
 const LARGE: u64 = 1_000 << 20;
 const MEBIBYTES: u64 = LARGE >> 20;
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes minutes of a quiet machine: make soak"]
 async fn runs_stay_valid_while_the_api_server_is_down_for_minutes() -> anyhow::Result<()> {
-    // With the default rules of validity: the launcher must not be late.
+    // This uses the default validity bounds, so the launcher must not be late.
     assert_runs_outlive_an_outage(Duration::from_secs(180), "validity: {}").await
 }
 
-/// By the exec of a real kubelet. `KUBECTL_BENCHWRIGHT` may name a plugin that was built for a release: the other one is slow.
+/// The copy uses exec on a real kubelet. A plugin that was built for release may be set in `KUBECTL_BENCHWRIGHT`, because a debug build is slow.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "copies a gigabyte: make soak"]
 async fn a_gigabyte_of_results_comes_as_it_was() -> anyhow::Result<()> {
@@ -32,7 +32,7 @@ async fn a_gigabyte_of_results_comes_as_it_was() -> anyhow::Result<()> {
     namespace.create_run("large", spec).await?;
     let status = namespace.wait_finished("large", Duration::from_secs(90)).await?;
     let job = &status.attempts.last().context("a run that ended has an attempt")?.job_name;
-    // As the requests of a long run: nothing that a stream could make smaller.
+    // The file has random bytes, which cannot be compressed, like the requests of a long run.
     let file = format!("/data/{job}/large.bin");
     let made = namespace
         .shell_on_claim("results", &format!("dd if=/dev/urandom of={file} bs=1M count={MEBIBYTES} 2>/dev/null && chmod 644 {file} && sha256sum {file}"))
@@ -51,7 +51,7 @@ async fn a_gigabyte_of_results_comes_as_it_was() -> anyhow::Result<()> {
     let out = folder.path().join("out");
     ensure!(File::open(out.join("large.bin"))?.metadata()?.len() == LARGE, "{copied:?}");
     assert_eq!(checksum(&out.join("large.bin"))?, sent);
-    // The files of the launcher are in the same folder, and equal the files in the status.
+    // The launcher's files are in the same folder, and have the checksums that are in the status.
     serde_json::from_reader::<_, Value>(File::open(out.join("report.json"))?)?;
     for artifact in status.artifacts.iter().filter(|it| !it.sha256.is_empty()) {
         assert_eq!(checksum(&out.join(&artifact.name))?, artifact.sha256, "{}", artifact.name);

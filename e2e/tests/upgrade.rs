@@ -1,5 +1,5 @@
-//! An upgrade from an earlier release and a rollback to it, with runs in every phase that a test can hold a run in. `make upgrade` builds the earlier
-//! release; E2E_PREVIOUS_CHART and E2E_PREVIOUS_IMAGE name another release.
+//! Tests of an upgrade from an earlier release and of a rollback to it, with runs in every phase in which a test can hold a run. `make upgrade`
+//! builds the earlier release. E2E_PREVIOUS_CHART and E2E_PREVIOUS_IMAGE select another one.
 
 use std::{
     collections::BTreeMap,
@@ -25,14 +25,14 @@ use kube::{
 };
 use serde_json::json;
 
-/// Runs in each phase, unless E2E_RUNS_EACH says another number.
+/// Default number of runs in each phase. E2E_RUNS_EACH sets another number.
 const EACH: usize = 20;
-/// Dozens of pods start together.
+/// Time limit of a wait. It is long because dozens of pods start together.
 const LIMIT: Duration = Duration::from_secs(300);
 const LAUNCHER: &str = "resources: {requests: {cpu: 10m, memory: 32Mi}, limits: {memory: 256Mi}}";
-/// No node has this label until the test sets it.
+/// A node label that no node has until the test sets it.
 const LABEL: &str = "benchwright-e2e-upgrade";
-/// The phases in which runs are held. Collecting is left out: it lasts for a moment, and nothing can hold a run there.
+/// The phases in which runs are held. Collecting is missing, because it is short and a run cannot be held in it.
 const PHASES: [Phase; 8] = [
     Phase::Pending,
     Phase::Suspended,
@@ -44,19 +44,19 @@ const PHASES: [Phase; 8] = [
     Phase::Cancelled,
 ];
 
-/// What a run has beside a load.
+/// What a run needs in addition to the launcher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum With {
     Nothing,
     /// A claim for its results.
     Claim,
-    /// A server of its own.
+    /// Its own server.
     Server,
-    /// A queue that nothing serves.
+    /// A queue that no controller processes.
     Queue,
 }
 
-/// The runs that have more than a load: name, phase in which they are held, and what they have.
+/// The runs with additional needs: name, phase in which the run is held, and what it needs.
 const FURTHER: [(&str, Phase, With); 6] = [
     ("running-claim", Phase::Running, With::Claim),
     ("succeeded-claim", Phase::Succeeded, With::Claim),
@@ -66,7 +66,7 @@ const FURTHER: [(&str, Phase, With); 6] = [
     ("suspended-queue", Phase::Suspended, With::Queue),
 ];
 
-/// The spec of a run that gets into a phase and stays there.
+/// The spec of a run that reaches a phase and stays there.
 fn spec(phase: Phase, with: With) -> String {
     let load = |seconds: u32| format!("profile: {{variables: {{rate: '1', duration: '{seconds}'}}}}");
     let (profile, scheduling, more) = match phase {
@@ -74,7 +74,7 @@ fn spec(phase: Phase, with: With) -> String {
         Phase::Suspended if with == With::Queue => (load(2), "", "queueName: load"),
         Phase::Suspended => (load(2), "", "suspend: true"),
         Phase::Starting => (load(2), "scheduling: {nodeSelector: {benchwright-e2e-upgrade: here}}, ", ""),
-        // Longer than the other runs need to get where they stay, and than a change of the release.
+        // The load takes longer than all other runs need to reach their phase, plus the change of the release.
         Phase::Running => (load(150), "", ""),
         Phase::Failed => ("profile: {overrides: {load.stages.0.rate: '-3'}}".to_owned(), "", ""),
         Phase::Cancelled => (load(2), "", "suspend: true\ncancel: Graceful"),
@@ -89,7 +89,7 @@ fn spec(phase: Phase, with: With) -> String {
     format!("target: {target}\n{profile}\n{launcher}\nstorage: {storage}\n{PATIENT}\n{more}")
 }
 
-/// A schedule that starts one run. The name of the run begins with the name of the schedule.
+/// A schedule that starts one run, whose name begins with the name of the schedule.
 fn schedule() -> anyhow::Result<BenchmarkSchedule> {
     let run: serde_json::Value = serde_saphyr::from_str(&spec(Phase::Succeeded, With::Nothing))?;
     Ok(serde_json::from_value(json!({
@@ -97,11 +97,11 @@ fn schedule() -> anyhow::Result<BenchmarkSchedule> {
     }))?)
 }
 
-/// The runs of two namespaces by name. In the second one no Job can be created, which holds its runs in Preparing.
+/// Runs in two namespaces. In the namespace `held` no Job can be created, so its runs stay in Preparing.
 struct Fleet {
     free: Namespace,
     held: Namespace,
-    /// How many runs there are.
+    /// Total number of runs.
     count: usize,
 }
 
@@ -109,7 +109,7 @@ impl Fleet {
     async fn new(cluster: &Cluster) -> anyhow::Result<Fleet> {
         let each = std::env::var("E2E_RUNS_EACH").ok().and_then(|it| it.parse().ok()).unwrap_or(EACH);
         let (free, held) = (Namespace::new(cluster, "free").await?, Namespace::new(cluster, "held").await?);
-        // The schedule creates one more run.
+        // One more run comes from the schedule.
         let fleet = Fleet { free, held, count: each * PHASES.len() + FURTHER.len() + 1 };
         let quota: ResourceQuota = serde_json::from_value(
             json!({"metadata": {"name": "no-jobs"}, "spec": {"hard": {"count/jobs.batch": "0"}}}),
@@ -146,7 +146,7 @@ impl Fleet {
         Ok(all)
     }
 
-    /// Waits until each run is in the phase that `wanted` contains for the run's name.
+    /// Waits until each run is in the phase that `wanted` returns for its name.
     async fn wait_for(
         &self,
         what: &str,
@@ -171,7 +171,7 @@ impl Fleet {
         }
     }
 
-    /// Removes what holds the runs.
+    /// Removes everything that holds the runs in their phases.
     async fn let_go(&self, nodes: &Api<Node>) -> anyhow::Result<()> {
         let profile = "load: {type: constant, stages: [{rate: 1, duration: 2}]}\napi: {type: completion, streaming: true}\n\
             data: {type: random, input_distribution: {min: 20, max: 60, mean: 40, std_dev: 5}, \
@@ -184,7 +184,7 @@ impl Fleet {
         for name in self.runs().await?.keys().filter(|it| it.starts_with("suspended-")) {
             self.free.patch_run(name, "suspend: false").await?;
         }
-        // As Kueue admits a Job.
+        // Simulates Kueue, which resumes a Job when it admits it.
         for job in
             self.free.jobs().await?.iter().filter(|it| it.spec.as_ref().is_some_and(|it| it.suspend == Some(true)))
         {
@@ -213,13 +213,13 @@ fn named(run: &str) -> Phase {
     PHASES.iter().find(of_name).copied().unwrap_or(Phase::Collecting)
 }
 
-/// Where a run stays after what held it is gone.
+/// The final phase of a run after it is no longer held.
 fn last(phase: Phase) -> Phase {
     if matches!(phase, Phase::Failed | Phase::Cancelled) { phase } else { Phase::Succeeded }
 }
 
-/// Puts runs into every phase, changes the release, and lets them go: none is lost, none runs twice, and none that had finished has
-/// changed.
+/// Brings runs into every phase, changes the release, and then lets the runs continue. Asserts that no run is lost, none runs twice, and no finished
+/// run has changed.
 async fn assert_survives(
     change: &str,
     before: &dyn Fn() -> anyhow::Result<()>,
@@ -252,7 +252,7 @@ async fn assert_survives(
         let of_run = |labels: &BTreeMap<String, String>| labels.get("benchwright.dev/run") == Some(name);
         let most = usize::from(measured);
         assert_eq!(is.attempts.len(), most, "{name}: {is:?}");
-        // A release may remove the Job of a finished run.
+        // The other release may delete the Job of a finished run.
         let jobs = jobs.iter().filter(|it| of_run(it.labels())).count();
         let pods = pods.iter().filter(|it| of_run(it.labels())).count();
         assert!(jobs <= most && pods <= most, "{name}: {jobs} Jobs, {pods} pods: {is:?}");
@@ -282,6 +282,6 @@ fn previous(values: &[&str]) -> anyhow::Result<()> {
 async fn no_run_is_lost_or_doubled_by_an_upgrade_or_a_rollback() -> anyhow::Result<()> {
     const SERVERS: &str = "managedServers.enabled=true";
     assert_survives("upgrade", &|| previous(&[SERVERS]), &|| install(&[])).await?;
-    // As docs/operator.md says: the definition of the later release stays.
+    // docs/operator.md says that the CRDs of the later release stay.
     assert_survives("rollback", &|| install(&[]), &|| previous(&["crds.install=false", SERVERS])).await
 }

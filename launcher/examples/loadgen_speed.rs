@@ -1,7 +1,7 @@
-//! How long LoadGen's arithmetic takes us: `make loadgen-performance` holds it against MLCommons' own library.
+//! Measures how long our implementation of LoadGen takes. `make loadgen-performance` compares it with MLCommons' own library.
 //!
-//! `plan SETTINGS QSL` generates the queries of a performance phase; `results SETTINGS QSL FOLDER` takes what the engine would
-//! have recorded of it and writes the three logs. Settings and library are JSON. Prints one line of JSON.
+//! `plan SETTINGS QSL` generates the queries of a performance phase. `results SETTINGS QSL FOLDER` generates the records that the engine would have
+//! made for these queries, and writes the three log files. SETTINGS and QSL (the query sample library) are JSON. The program prints one line of JSON.
 
 #![expect(clippy::disallowed_methods, reason = "no run: it only looks how long something takes")]
 
@@ -39,7 +39,7 @@ use workload_profiles::{
     workload::Phase,
 };
 
-/// Tokens of each answer.
+/// Number of tokens in each answer.
 const TOKENS: u32 = 16;
 
 fn main() -> anyhow::Result<()> {
@@ -65,7 +65,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// From the end of the last request to the end of the last file.
+/// Returns the time from the end of the last request to the end of the last file.
 fn results(settings: &Settings, qsl: &Qsl, queries: &PhaseQueries, folder: &Path) -> anyhow::Result<Duration> {
     let records: Vec<RequestRecord> = (0..queries.len()).map(|it| record(queries, it)).collect();
     let outputs: Vec<KeptOutput> =
@@ -114,7 +114,7 @@ fn results(settings: &Settings, qsl: &Qsl, queries: &PhaseQueries, folder: &Path
     Ok(start.elapsed())
 }
 
-/// A sample of a quick server: between 0.1 and 1.1 ms, and no two alike.
+/// The record of a sample of a fast server. It takes 0.1 to 1.1 ms, and all samples take different times.
 fn record(queries: &PhaseQueries, number: usize) -> RequestRecord {
     let scheduled = queries.due(number);
     let spread = (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 44;

@@ -27,7 +27,7 @@ pub fn print(text: impl AsRef<[u8]>) -> Result<(), PrintError> {
     print_with(|out| out.write_all(text.as_ref()))
 }
 
-/// Prints what `fill` writes, as [`print`].
+/// Prints what `fill` writes, like [`print`].
 ///
 /// # Errors
 /// stdout cannot be written, or `fill` fails.
@@ -43,28 +43,28 @@ pub fn print_with(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result
     }
 }
 
-/// Prints a line on stderr. An error is ignored, because there is no other place to report it; the exit status remains.
+/// Prints a line on stderr. An error is ignored, because there is no other place to report it. The exit status does not change.
 pub fn say(what: impl Display) {
     // A single write, so that lines of several processes do not mix.
     let _ = Messages.write_all(format!("{what}\n").as_bytes());
 }
 
-/// Whether stderr is a terminal that can show text in place.
+/// Whether stderr is a terminal that can update text in place.
 pub fn has_terminal() -> bool {
     io::stderr().is_terminal() && env::var_os("TERM").is_none_or(|it| it != "dumb")
 }
 
-/// The colours of stdout: off unless it is a terminal that supports them, and `NO_COLOR` is not set.
+/// The colours for stdout. They are off unless stdout is a terminal that supports them, and `NO_COLOR` is not set.
 pub fn stdout_paint() -> Paint {
     Paint::new(Term::stdout().features().colors_supported())
 }
 
-/// The colours of stderr, as [`stdout_paint`].
+/// The colours for stderr, chosen like [`stdout_paint`].
 pub fn stderr_paint() -> Paint {
     Paint::new(Term::stderr().features().colors_supported())
 }
 
-/// The columns of the terminal at stderr; `None` if it does not report them.
+/// The number of columns of the terminal at stderr. `None` if the terminal does not report it.
 pub(crate) fn stderr_width() -> Option<usize> {
     Term::stderr().size_checked().map(|(_, columns)| usize::from(columns))
 }
@@ -76,7 +76,7 @@ fn live() -> MutexGuard<'static, Option<ProgressBar>> {
     LIVE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Lines at the bottom of the terminal that change in place, until the value is dropped. A program shows one at a time.
+/// Lines at the bottom of the terminal that change in place, until the value is dropped. A program shows only one such display at a time.
 pub(crate) struct LiveDisplay(ProgressBar);
 
 impl LiveDisplay {
@@ -117,12 +117,12 @@ impl Write for Messages {
     }
 }
 
-/// Prints on stderr why something failed, after the name of the program.
+/// Prints an error on stderr, after the name of the program.
 pub fn print_error(what: impl Display) {
     say(format_args!("benchwright: {what}"));
 }
 
-/// Logs the notices of a file reader.
+/// Logs the notices from reading a file.
 pub(crate) fn log_notices(notices: &[Notice]) {
     for notice in notices {
         warn!("{notice}");

@@ -34,10 +34,10 @@ const GROUPS: [Group; 5] = [
     },
 ];
 
-/// The column in which the texts of the commands begin, counted from 0.
+/// The column in which the descriptions of the commands begin, counted from 0.
 const COLUMN: usize = 18;
 
-/// The program's arguments. Its help has the commands in groups.
+/// Returns the program's arguments. The help groups the commands by task.
 pub(crate) fn command() -> Command {
     let command = Cli::command();
     let groups = groups(&command);
@@ -70,7 +70,7 @@ mod help_examples;
 mod tests {
     use super::*;
 
-    /// The most lines and columns of the help: it fits a small terminal.
+    /// Maximum number of lines and columns of the help, so that it fits a small terminal.
     const SCREEN: (usize, usize) = (40, 80);
 
     #[test]

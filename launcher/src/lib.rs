@@ -1,8 +1,8 @@
 //! The launcher: reads a resolved run and a rendered profile, issues the load on the server under test, and writes the report.
 //!
-//! This crate connects the others: `input` reads what to run, and `run` covers everything from the target to the report. `remote_files` downloads
-//! files behind URLs, `bucket` uploads results, `scoring` scores answers, and `sut` answers MLCommons' LoadGen. The launcher does not use the
-//! Kubernetes API: it works the same way in a pod and on a laptop.
+//! This crate connects the other crates: `input` reads what to run, and `run` does everything from preparing the target to writing the report.
+//! `remote_files` downloads files from URLs, `bucket` uploads results, `scoring` scores answers, and `sut` answers MLCommons' LoadGen. The launcher
+//! does not use the Kubernetes API, so it works the same way in a pod and on a laptop.
 
 mod bucket;
 pub mod console;

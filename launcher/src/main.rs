@@ -244,7 +244,7 @@ fn has_spare_files() -> anyhow::Result<()> {
     }
 }
 
-/// The exit status of a command with a yes or no result.
+/// The exit status of a command with a yes-or-no result: 0 for yes, 1 for no.
 fn status(yes: bool) -> u8 {
     if yes { 0 } else { 1 }
 }

@@ -1,4 +1,5 @@
-//! [I/O] Recomputes a finished run with other windows: from its `measurement.bin`, with the same analysis code.
+//! [I/O] Recomputes a finished run with other warm-up and cool-down margins. It reads the run's `measurement.bin`, and uses the same analysis code as
+//! a run.
 
 use std::path::Path;
 
@@ -13,7 +14,7 @@ use workload_profiles::{
     workload::{Margin, Stage, Window},
 };
 
-/// Maximum number of stages that a remark names.
+/// Maximum number of stages that a remark lists.
 const MOST_NAMED: usize = 4;
 
 /// A margin from the user: a duration such as `30s`, a number of requests, or 0 for none.
@@ -36,7 +37,7 @@ impl GivenMargin {
     }
 }
 
-/// The margins that replace each measured stage's own margins; `None`: each stage keeps its own.
+/// Margins that replace the margins of each measured stage. `None`: each stage keeps its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Margins {
     pub warm_up: Option<GivenMargin>,
@@ -44,12 +45,13 @@ pub struct Margins {
 }
 
 impl Margins {
-    /// Whether every stage keeps both margins.
+    /// Whether every stage keeps both of its margins.
     pub fn is_empty(&self) -> bool {
         self.warm_up.is_none() && self.cool_down.is_none()
     }
 
-    /// The stage with these margins. A stage that is completely warm-up stays warm-up, and a margin of nothing stays as it was written.
+    /// Returns the stage with these margins. A stage that is completely warm-up does not change. If the old and the new margin both exclude nothing,
+    /// the old one is kept as it was written.
     fn of_stage(&self, stage: &Stage, window: Window) -> Stage {
         if stage.warm_up == Some(Margin::All) {
             return stage.clone();
@@ -66,7 +68,8 @@ impl Margins {
     }
 }
 
-/// Whether a margin excludes nothing. A cut window with a number of requests begins when its first request is due.
+/// Whether a margin excludes no requests. In a cut window, even a margin of 0 requests has an effect: the window then begins when its first request
+/// is due.
 fn is_nothing(margin: Option<Margin>, window: Window) -> bool {
     match margin {
         None => true,
@@ -92,7 +95,7 @@ pub struct Order<'a> {
     pub commit: &'a str,
 }
 
-/// The report of the run with other margins.
+/// Returns the report of the run with other margins.
 ///
 /// # Errors
 /// The run lacks the necessary data, or cannot have these margins.
@@ -161,7 +164,7 @@ pub fn count_again(order: &Order<'_>) -> anyhow::Result<ReportDocument> {
 const NO_TOKEN_TIMES: &str = "ITL and the times of the steps are missing, because the run kept no times between tokens; \
                               spec.storage.perRequestRecords: FullWithTokenTimes keeps them";
 
-/// A remark that these are not the windows of the run.
+/// A remark which states that these are not the windows that the run had.
 fn changed(document: &ReportDocument, moved: &[(&Stage, &Stage)]) -> String {
     let one = |(old, new): &(&Stage, &Stage)| {
         let margins = [("warm-up", old.warm_up, new.warm_up), ("cool-down", old.cool_down, new.cool_down)];

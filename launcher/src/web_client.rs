@@ -1,5 +1,5 @@
-//! The HTTP client for everything that the launcher calls in addition to the target: files behind URLs, and the bucket of the results. It refuses the
-//! addresses that are blocked for a target, also after a name lookup. It therefore uses no proxy: a proxy would resolve the name itself.
+//! The HTTP client for everything that the launcher calls except the target: files at URLs, and the bucket for the results. It refuses the addresses
+//! that a target may not have either. It checks each address after the name lookup, so it uses no proxy: a proxy would resolve the name itself.
 
 use std::{error::Error, sync::Arc, time::Duration};
 
@@ -12,7 +12,7 @@ use reqwest::{
 /// Timeout of a connection attempt.
 const CONNECT: Duration = Duration::from_secs(30);
 
-/// A client without a redirect policy and without response timeouts.
+/// Returns a client without a redirect policy and without response timeouts.
 ///
 /// # Errors
 /// The certificate authorities of the system cannot be read.
@@ -26,14 +26,14 @@ pub(crate) fn builder(resolver: &Resolver) -> Result<ClientBuilder, String> {
         .user_agent(concat!("benchwright/", env!("CARGO_PKG_VERSION"))))
 }
 
-/// How far a request got.
+/// How far a request got before it failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// The name resolves to a blocked address.
     Refused,
     /// The name has no address, or the lookup failed.
     NotFound,
-    /// An address was called.
+    /// The client tried to call an address.
     Called,
 }
 
@@ -52,17 +52,17 @@ pub(crate) fn way(error: &reqwest::Error) -> Way {
     Way::Called
 }
 
-/// A name that resolves to a blocked address.
+/// The error for a name that resolves to a blocked address.
 #[derive(Debug, thiserror::Error)]
 #[error("its host {0}")]
 struct RefusedHost(AddressError);
 
-/// A name without an address.
+/// The error for a name without an address.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct NoAddress(AddressError);
 
-/// Resolves names, without blocked addresses.
+/// Resolves names, and refuses blocked addresses.
 struct AllowedAddresses(Resolver);
 
 impl Resolve for AllowedAddresses {

@@ -1,4 +1,4 @@
-//! Which crate of the workspace may depend on which: the arrows of `docs/architecture.md`, held against Cargo's own answer.
+//! Which crate of the workspace may depend on which others. Compares the arrows in `docs/architecture.md` with the output of Cargo.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::Value;
 
-/// Each crate and the crates of the workspace that its code uses, tests aside.
+/// Each crate, and the workspace crates that its code uses. Test dependencies are not included.
 const ARROWS: &[(&str, &[&str])] = &[
     ("crds", &[]),
     ("workload-profiles", &["crds"]),
@@ -133,7 +133,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("e2e", &["crds"]),
 ];
 
-/// Crates with functions that take values and return values, down to the last dependency.
+/// Crates that only contain functions from values to values, without I/O. This is true for all their dependencies, too.
 const PURE: [&str; 16] = [
     "accuracy",
     "charts",
@@ -153,11 +153,11 @@ const PURE: [&str; 16] = [
     "tokenizer",
 ];
 
-/// Crates that use what a run measured, and do nothing asynchronous by themselves.
+/// Crates that process measured data. Their own code is not asynchronous.
 const WITHOUT_RUNTIME: [&str; 9] =
     ["analysis", "archive", "compare-command", "comparison", "document", "files", "page", "report", "submission"];
 
-/// Crates that work on the files of finished runs, or on what a run measured. They need no code that sends load.
+/// Crates that work on the files of finished runs, or on measured data. They must not depend on code that sends load.
 const WITHOUT_ENGINE: [&str; 10] = [
     "kubectl-benchwright",
     "compare-command",
@@ -171,7 +171,7 @@ const WITHOUT_ENGINE: [&str; 10] = [
     "measurement",
 ];
 
-/// What belongs to MLPerf, and the readers of data sets. Neither the engine nor a measurement needs them.
+/// Crates for MLPerf, and readers of data sets. Neither the engine nor a measurement depends on them.
 const ABOVE_ENGINE: [&str; 8] =
     ["accuracy", "data-sets", "loadgen", "offline-engine", "parquet", "python-data", "questions", "submission"];
 
@@ -181,7 +181,7 @@ pub(crate) fn cargo(arguments: &[&str]) -> String {
     String::from_utf8(run.stdout).unwrap()
 }
 
-/// The dependencies of each crate of the workspace, without test dependencies.
+/// Returns the dependencies of each crate in the workspace, without test dependencies.
 pub(super) fn direct() -> BTreeMap<String, BTreeSet<String>> {
     let text = cargo(&["metadata", "--locked", "--no-deps", "--format-version", "1"]);
     let metadata: Value = serde_json::from_str(&text).unwrap();
@@ -193,7 +193,7 @@ pub(super) fn direct() -> BTreeMap<String, BTreeSet<String>> {
     metadata["packages"].as_array().unwrap().iter().map(|it| (name(it), used(it))).collect()
 }
 
-/// The names of all crates in a crate's build.
+/// Returns the names of all crates that are compiled for a crate.
 fn all_of(package: &str) -> BTreeSet<String> {
     let text = cargo(&["tree", "--locked", "--package", package, "--edges", "normal,build", "--prefix", "none"]);
     let names: BTreeSet<String> = text.lines().filter_map(|it| it.split(' ').next()).map(str::to_owned).collect();
@@ -215,7 +215,8 @@ fn each_crate_uses_the_crates_below_it_and_no_other() {
     assert_eq!(found, wanted.collect());
 }
 
-/// Cargo finds no tests by itself where a crate has one program of them: a file that `main.rs` leaves out would never run.
+/// Checks that `main.rs` lists every file. With a single test program per crate, Cargo does not find test files itself, so an unlisted file would
+/// never run.
 #[test]
 fn each_file_of_integration_tests_is_a_module_of_their_program() {
     let text = cargo(&["metadata", "--locked", "--no-deps", "--format-version", "1"]);

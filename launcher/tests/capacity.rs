@@ -1,4 +1,4 @@
-//! `benchwright bench --for` of the built binary: whether a machine has the capacity for a load.
+//! `benchwright bench --for`, run as the built binary. It determines whether a machine has the capacity for a load.
 
 use crate::common::{Folder, profile, simulated};
 use predicates::prelude::*;
@@ -25,11 +25,11 @@ fn a_load_that_fits_is_told_with_its_margin_and_one_that_does_not_with_a_remedy(
     for form in ["api.type=chat", "api.streaming=false"] {
         ask(&["small.yaml", "-o", form]).assert().success().stdout(yes());
     }
-    // A rate at which a draw of some seconds holds no request.
+    // The rate is so low that a trial of a few seconds sends no request.
     folder.write("rare.yaml", &simulated(&open.replace("rate: 1000000, duration: 1", "rate: 0.01, duration: 600")));
     let assumed = predicate::str::contains("1ms to each further token (--ttft, --itl)");
     ask(&["rare.yaml"]).assert().success().stdout(yes().and(assumed).and(predicate::str::contains("not judged: ")));
-    // So many requests that no machine sends them.
+    // More requests than any machine can send in this time.
     ask(&["flood.yaml"])
         .assert()
         .code(1)

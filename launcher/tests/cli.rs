@@ -1,4 +1,4 @@
-//! The built binary as a user calls it, against its own simulator and against servers that misbehave.
+//! The built binary, called like a user would, against its own simulator and against servers that misbehave.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -300,7 +300,7 @@ fn a_signal_stops_issuing_and_leaves_a_partial_result() {
     let two_stages = profile(20, 1).replace("duration: 1}", "duration: 1}, {rate: 20, duration: 600}");
     folder.write("run.yaml", &simulated(&two_stages));
     let mut running = folder.start(&["run", "-f", "run.yaml"]);
-    // The second stage begins when all 20 requests of the first one are issued.
+    // The second stage begins when all 20 requests of the first stage have been issued.
     running.wait_for("stage 2 of 2");
     assert_eq!(running.terminate(), Some(20), "{}", running.seen);
     assert!(running.seen.contains("nothing more is issued"), "{}", running.seen);
@@ -327,7 +327,7 @@ fn results_that_cannot_be_written_are_told_before_the_load() {
         .stderr(predicate::str::contains("file/results"));
 }
 
-/// A run with its results on a file system of this size; `None` where this process may not mount one.
+/// Runs with results on a file system of this size. `None` if this process may not mount one.
 fn run_on_a_small_disk(folder: &Folder, size: &str) -> Option<Output> {
     let script = format!(
         "mkdir -p small && mount -t tmpfs -o size={size} tmpfs small || exit 99; \
@@ -347,7 +347,7 @@ fn run_on_a_small_disk(folder: &Folder, size: &str) -> Option<Output> {
 #[test]
 fn too_little_space_for_the_results_is_told_before_the_load() {
     let folder = Folder::new();
-    // The reports fit, and the rows of 1,000,000 requests do not.
+    // There is room for the reports, but not for the rows of 1,000,000 requests.
     folder.write("run.yaml", &simulated(&profile(100_000, 10)));
     let Some(output) = run_on_a_small_disk(&folder, "32m") else { return };
     let (said, files) = (String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
@@ -358,7 +358,7 @@ fn too_little_space_for_the_results_is_told_before_the_load() {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert_eq!(files, "", "nothing is left of a run that was refused");
-    // Not even the reports fit: that is told before the wait for the target.
+    // There is not even room for the reports. This is reported before the wait for the target.
     folder.write("run.yaml", &at("http://127.0.0.1:9", 600, &profile(5, 1)));
     let output = run_on_a_small_disk(&folder, "8m").unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
@@ -513,7 +513,7 @@ fn finished_loadgen_runs_become_a_tree_that_says_what_it_lacks() {
         "performance-sample-count",
         "system-key",
     ];
-    // Whether so short a test is VALID depends on how busy the machine is.
+    // Whether such a short test is VALID depends on how busy the machine is.
     let chance = ["validity", "early-stopping", "token-limits"];
     let found: Vec<_> = rules.into_iter().filter(|it| !chance.contains(it)).collect();
     assert_eq!(found, expected);

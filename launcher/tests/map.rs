@@ -1,4 +1,4 @@
-//! The map, the pictures and the tables of docs/architecture.md, compared with the folders and crates that exist.
+//! Compares the map, the pictures and the tables in docs/architecture.md with the folders and crates that exist.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -20,7 +20,7 @@ fn page(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap()
 }
 
-/// The folder of each crate, from the root of the repository.
+/// Returns the folder of each crate, relative to the root of the repository.
 fn crate_folders() -> BTreeMap<String, PathBuf> {
     let text = cargo(&["metadata", "--locked", "--no-deps", "--format-version", "1"]);
     let metadata: Value = serde_json::from_str(&text).unwrap();
@@ -33,7 +33,7 @@ fn crate_folders() -> BTreeMap<String, PathBuf> {
     packages.map(|it| (it["name"].as_str().unwrap().to_owned(), folder(it))).collect()
 }
 
-/// The folders at the root, without hidden ones and those that git ignores.
+/// Returns the folders at the root, without hidden folders and those that git ignores.
 fn top_folders() -> BTreeSet<String> {
     let ignored = page(".gitignore");
     let is_ignored = |name: &str| ignored.lines().any(|it| it.trim_matches('/') == name);
@@ -42,18 +42,18 @@ fn top_folders() -> BTreeSet<String> {
     names.filter(|it| !it.starts_with('.') && !is_ignored(it)).collect()
 }
 
-/// The part of a page between a heading of the second level and the next one.
+/// Returns the part of a page between this second-level heading and the next one.
 fn section<'a>(page: &'a str, heading: &str) -> &'a str {
     let (_, rest) = page.split_once(&format!("\n## {heading}\n")).unwrap();
     rest.split("\n## ").next().unwrap()
 }
 
-/// The first code block of a text.
+/// Returns the first code block of a text.
 fn code_block(text: &str) -> &str {
     text.split("```text\n").nth(1).unwrap().split("\n```").next().unwrap()
 }
 
-/// The folders of a map in which each level is indented by two more spaces.
+/// Returns the folders of a map. Each level is indented by two more spaces.
 fn mapped(map: &str) -> BTreeSet<PathBuf> {
     let mut levels: Vec<&str> = Vec::new();
     let mut folders = BTreeSet::new();
@@ -81,8 +81,8 @@ fn the_map_of_the_repository_has_each_folder_and_each_crate() {
     }
 }
 
-/// The chains of a picture: lists of crates, each used by the next list. Two spaces end a chain, and `...` leaves crates out. The first list
-/// is empty where the picture continues a line above or says `all of these`.
+/// Returns the chains in a picture. A chain is a list of groups of crates, and each group is used by the next one. Two spaces end a chain, and `...`
+/// stands for omitted crates. The first group is empty if the picture continues the line above, or says `all of these`.
 fn chains(picture: &str) -> Vec<Vec<Vec<&str>>> {
     let mut chains = Vec::new();
     for line in picture.lines() {
@@ -125,7 +125,7 @@ fn the_picture_of_the_architecture_names_each_crate_and_draws_true_arrows() {
     }
 }
 
-/// Whether a module of a crate, or a public item in it, has this path below `src`.
+/// Whether a crate has a module, or a public item in a module, with this path below `src`.
 fn is_part(source: &Path, path: &[&str]) -> bool {
     let mut folder = source.to_owned();
     for (place, name) in path.iter().enumerate() {
@@ -139,7 +139,7 @@ fn is_part(source: &Path, path: &[&str]) -> bool {
     true
 }
 
-/// Whether a file of a folder defines a public item of this name.
+/// Whether a file in a folder defines a public item with this name.
 fn has_item(folder: &Path, name: &str) -> bool {
     let files = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).filter(|it| it.is_file());
     let texts: Vec<String> = files.map(|it| fs::read_to_string(it).unwrap()).collect();

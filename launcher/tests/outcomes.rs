@@ -1,4 +1,4 @@
-//! Every end that a request can have, from a server that misbehaves to the report of the built binary.
+//! Every way in which a request can end, from a server that misbehaves to the report of the built binary.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -22,13 +22,13 @@ const TOKEN: &str = "data: {\"choices\":[{\"text\":\"a\"}]}\n\n";
 const USAGE: &str = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":20,\"completion_tokens\":1}}\n\n";
 const DONE: &str = "data: [DONE]\n\n";
 
-/// What the server does with a request, by its number.
+/// How the server handles a request. The number of the request selects the behaviour.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Behaviour {
     Ok,
-    /// Leaves the connection open for the next request, and closes it when that comes.
+    /// Answers and keeps the connection open, but closes it when the next request arrives.
     OkAndCloseLater,
-    /// Says that it keeps the connection, and closes it a moment after the end of the stream, as llama.cpp's server does.
+    /// Announces keep-alive, but closes the connection shortly after the end of the stream, like llama.cpp's server.
     OkAndCloseSoon,
     Empty,
     Status,
@@ -43,20 +43,20 @@ enum Behaviour {
     Sleep,
     Close,
     Redirect,
-    /// An error that quotes a long prompt.
+    /// Sends an error that quotes a long prompt.
     LongError,
-    /// Tells of more tokens than can be.
+    /// Reports an impossible number of tokens.
     Liar,
-    /// Answers in one piece.
+    /// Sends the whole answer in one piece, without streaming.
     Whole,
-    /// Goes on after its end.
+    /// Continues to send after the end of the stream.
     AfterDone,
     Html,
 }
 
 use Behaviour::*;
 
-/// The first one is done with whatever connection was open before the load.
+/// The behaviours for the requests, in order. The first request uses whichever connection was open before the load.
 const ALL: [Behaviour; 23] = [
     Ok,
     Empty,
@@ -83,11 +83,11 @@ const ALL: [Behaviour; 23] = [
     Html,
 ];
 
-/// A server in this process, with a thread a connection.
+/// A server in this process, with one thread per connection.
 struct Server {
     url: String,
     behaviours: Vec<Behaviour>,
-    /// How often each request came.
+    /// How often each request arrived.
     seen: Mutex<BTreeMap<usize, usize>>,
 }
 
@@ -97,11 +97,11 @@ impl Server {
         let url = format!("http://{}", listener.local_addr().unwrap());
         let server = Arc::new(Server { url, behaviours: behaviours.to_vec(), seen: Mutex::default() });
         let serving = Arc::clone(&server);
-        // It ends with the process of the tests.
+        // The thread ends with the test process.
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let server = Arc::clone(&serving);
-                // A client that leaves is what some of these tests are about.
+                // Errors are ignored, because some of these tests have clients that disconnect.
                 thread::spawn(move || server.serve(stream.unwrap()).ok());
             }
         });
@@ -137,7 +137,7 @@ impl Server {
                         "HTTP/1.1 200 OK\r\n{kind}\r\n{kept}\r\n\r\n{:x}\r\n{body}\r\n0\r\n\r\n",
                         body.len()
                     )?;
-                    // The next request is on its way, and what is not read of it makes the close a reset.
+                    // During this pause the next request arrives. Closing with unread data then resets the connection.
                     thread::sleep(Duration::from_millis(10));
                     return Result::Ok(());
                 }
@@ -148,7 +148,7 @@ impl Server {
     }
 }
 
-/// The head of a request, once its body has come too; `None` when the connection has ended.
+/// Reads a request and returns its head, once the body has arrived, too. `None` if the connection has ended.
 fn read_request(stream: &mut TcpStream) -> std::io::Result<Option<String>> {
     let mut bytes = Vec::new();
     loop {
@@ -221,13 +221,13 @@ fn answer(stream: &mut TcpStream, behaviour: Behaviour) -> std::io::Result<()> {
     }
 }
 
-/// Waits until the client has given up.
+/// Waits until the client closes the connection.
 fn until_gone(stream: &mut TcpStream) -> std::io::Result<()> {
     stream.read(&mut [0; 64]).map(drop)
 }
 
-/// Runs a number of requests, with a maximum concurrency and a maximum time per request, after a command of the shell. Returns the report, its
-/// Markdown and the table.
+/// Runs a number of requests, with a maximum concurrency and a maximum time per request in seconds. The shell command `before` is executed first.
+/// Returns the report, its Markdown and the printed table.
 fn run(url: &str, requests: [usize; 3], more: &str, before: &str) -> (Value, String, String) {
     let [requests, concurrency, timeout] = requests;
     let folder = Folder::new();
@@ -258,7 +258,7 @@ fn run(url: &str, requests: [usize; 3], more: &str, before: &str) -> (Value, Str
     (folder.report(), markdown, table)
 }
 
-/// All counts of a report, once it holds that none is lost.
+/// Returns the number of requests per outcome. Checks that the report's counts agree and that no request is lost.
 fn counts(report: &Value) -> BTreeMap<String, u64> {
     let figures = &report["figures"];
     let outcomes: BTreeMap<String, u64> = serde_json::from_value(figures["outcomes"].clone()).unwrap();
@@ -276,7 +276,7 @@ fn counts(report: &Value) -> BTreeMap<String, u64> {
     outcomes
 }
 
-/// The words of a text, whatever the lines.
+/// Returns the words of a text, joined by single spaces.
 fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -313,7 +313,7 @@ fn every_end_of_a_request_is_counted_and_shown() {
     assert_eq!((&report["figures"]["usageSetAside"], &report["figures"]["inOnePiece"]), (&json!(1), &json!(1)));
     let told = words(&table);
     assert!(told.contains("99999999") && told.contains("came in one piece"), "{table}");
-    // The request after OkAndCloseLater was read and thrown away once, and answered on a new connection.
+    // The request after OkAndCloseLater was read once and discarded, and then answered on a new connection.
     assert_eq!(report["figures"]["retried"], 1);
     let seen = server.seen.lock().unwrap();
     let twice: Vec<_> = seen.iter().filter(|(_, times)| **times != 1).collect();
@@ -330,7 +330,8 @@ fn a_server_that_keeps_no_connection_gets_a_new_one_for_each_request() {
         assert_eq!(report["outcome"], "Passed", "{}", report["reasons"]);
         let count = |key: &str| figures[key].as_u64().unwrap();
         let (resent, own, concurrency) = (count("retried"), count("ownConnections"), concurrency as u64);
-        // Keep-alive explains three; from the fourth on the cause is clear, for all requests in flight.
+        // The first three resent requests can be explained by keep-alive. From the fourth on the cause is clear, and applies to all requests in
+        // flight.
         assert!((4..4 + concurrency).contains(&resent), "{resent} were sent again");
         assert!(own >= 200 - 5 * concurrency - 4 && own + resent < 200, "{own} had a connection of their own");
         for text in [&markdown, &table] {
@@ -367,7 +368,7 @@ fn what_is_under_way_at_the_end_is_cancelled_and_what_was_not_due_is_not_counted
 #[test]
 fn what_this_machine_cannot_send_is_its_own_failure() {
     let server = Server::start(&[Sleep; 64]);
-    // A limit on files that is too low to connect all concurrent requests.
+    // This limit on open files is too low to connect all concurrent requests.
     let (report, _, _) = run(&server.url, [64, 64, 1], "", "ulimit -n 40;");
     let found = counts(&report);
     assert_eq!(found.keys().map(String::as_str).collect::<Vec<_>>(), ["client_error", "timeout"]);
@@ -384,7 +385,7 @@ fn a_token_file_is_trimmed_and_not_empty() {
     let asked = thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         let head = read_request(&mut stream).unwrap().unwrap();
-        // An error that waiting does not cure: the run ends immediately.
+        // Waiting does not fix this error, so the run ends immediately.
         write!(stream, "HTTP/1.1 401 Unauthorized\r\n{JSON}{{\"error\":\"Unauthorized\"}}").unwrap();
         head
     });

@@ -1,8 +1,8 @@
-//! [I/O] `/metrics`, `/healthz` and `/readyz`.
+//! [I/O] Serves `/metrics`, `/healthz` and `/readyz`.
 //!
-//! Ready: the API server answers every watch and requests for the lease, and the caches are filled. A replica that does not lead has no
-//! watches, and is ready to take over. Healthy: the operator makes progress. It requests every watch and the lease, its turns end, and its
-//! tasks live. A restart helps an unhealthy operator, but does not help while the API server is down.
+//! The operator is ready if the API server answers every watch and the requests for the lease, and if the caches are filled. A replica that does not
+//! lead has no watches; it is ready if it can take over. The operator is healthy if it makes progress: it sends requests for every watch and the
+//! lease, its turns end, and its tasks are alive. `/healthz` does not depend on the API server, because a restart would not help while that is down.
 
 use std::{
     collections::BTreeMap,
@@ -15,12 +15,12 @@ use tokio::net::TcpListener;
 
 use crate::{context::Context, reconcile::TURN_LIMIT, turns::Turns, watches::Runs};
 
-/// A turn ends at its time limit, or slightly later on a busy machine.
+/// Maximum duration of a turn. A turn ends at its time limit, but on a busy machine a little later.
 const LONGEST_TURN: Duration = Duration::from_secs(TURN_LIMIT.as_secs() + 30);
-/// How long turns may wait while no turn ends. A running turn ends at its time limit at the latest.
+/// Maximum time for which turns may wait without any turn ending. A turn that runs always ends at its time limit.
 const LONGEST_IDLE: Duration = Duration::from_secs(300);
 
-/// The caches of the leading replica; empty before this replica leads.
+/// The caches of the leading replica. Empty until this replica leads.
 pub type Caches = Arc<OnceLock<Vec<Runs>>>;
 
 #[derive(Clone)]
@@ -35,10 +35,10 @@ impl Admin {
     }
 }
 
-/// Serves until `end`.
+/// Serves requests until `end` is ready.
 ///
 /// # Errors
-/// When the listener fails.
+/// The listener failed.
 pub async fn serve(
     listener: TcpListener,
     context: Arc<Context>,
@@ -70,7 +70,7 @@ async fn health(State(admin): State<Admin>) -> (StatusCode, String) {
     answer(problems)
 }
 
-/// The problems with the turns. A turn ends at its time limit, whatever the API server does.
+/// Returns the problems with turns. Every turn should end at its time limit, even if the API server does not answer.
 fn stuck_turns(turns: &Turns) -> Vec<String> {
     let oldest = turns.oldest().filter(|it| *it > LONGEST_TURN);
     let idle = turns.idle().filter(|it| *it > LONGEST_IDLE);
@@ -86,12 +86,12 @@ async fn readiness(State(admin): State<Admin>) -> (StatusCode, String) {
     answer(lines("was not answered, so that changes are not seen,", &admin.context.health.silent()))
 }
 
-/// One line per failed watch; the lease counts as a watch.
+/// One line per watch with this problem. The lease is listed like a watch.
 fn lines(problem: &str, failed: &BTreeMap<String, Duration>) -> Vec<String> {
     failed.iter().map(|(path, age)| format!("{path} {problem} for {} s\n", age.as_secs())).collect()
 }
 
-/// 200 if there are no problems.
+/// Status 200 if there are no problems, otherwise 503 with one line per problem.
 fn answer(problems: Vec<String>) -> (StatusCode, String) {
     if problems.is_empty() {
         return (StatusCode::OK, "ok\n".into());

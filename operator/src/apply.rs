@@ -1,5 +1,5 @@
-//! [I/O] Writes a plan to the API server: first deletions, then new objects, then one status patch, then the event. A finished run also
-//! gets its mark.
+//! [I/O] Writes a plan to the API server, in this order: deletions, new objects, one status patch, the event. A finished run also gets a mark, an
+//! annotation that outlives a restore without status.
 
 use std::fmt::Debug;
 
@@ -32,9 +32,10 @@ use crate::{
     servers::{stop_deleted_server, stop_server},
 };
 
-/// HTTP statuses with which the API server refuses an object: malformed, forbidden (by RBAC, a webhook or a quota), too large, invalid.
+/// HTTP status codes with which the API server refuses an object: malformed, forbidden (by RBAC, a webhook or a quota), too large, invalid.
 pub(crate) const REFUSALS: [u16; 4] = [400, 403, 413, 422];
-/// Not 0: the pod object would be gone before its process, and the next attempt would share the volume with that process.
+/// Grace period in seconds for an immediate end. With 0 the pod object would disappear before its process has ended, and the next attempt would share
+/// the volume with that process.
 const IMMEDIATE_GRACE_SECONDS: u32 = 1;
 /// The field manager that owns the status.
 pub(crate) const STATUS_MANAGER: &str = "benchwright-operator/status";
@@ -44,8 +45,8 @@ const MARK_MANAGER: &str = "benchwright-operator/mark";
 /// Writes a plan to the API server. Returns the updated run, or `None` if it was deleted.
 ///
 /// # Errors
-/// The API server's error; [`Error::Outdated`] if the run has changed since it was read. Objects written before the error stay, and the
-/// next turn continues from there. If this call created a ConfigMap, `config_map_uid` then contains its UID.
+/// The error of the API server, or [`Error::Outdated`] if the run has changed since it was read. Objects that were written before the error stay, and
+/// the next turn continues from there. If this call created a ConfigMap, `config_map_uid` contains its UID even after an error.
 pub async fn apply(
     context: &Context,
     run: &BenchmarkRun,
@@ -98,7 +99,7 @@ pub async fn apply(
     if let Some(mark) = &plan.mark {
         after = match write_mark(context, &runs, &after, FINISHED, mark).await {
             Err(Error::Api(kube::Error::Api(status))) if REFUSALS.contains(&status.code) => {
-                // Without the mark, a finished run must not cost a request every few minutes.
+                // An error here would repeat the request every few minutes for a finished run, so it is only logged.
                 warn!(run = %full_name(run), error = %status.message, "a finished run gets no mark; a restored copy would start again");
                 after
             }
@@ -108,8 +109,8 @@ pub async fn apply(
     Ok(Some(after))
 }
 
-/// Ignores the error if the API server refuses a deletion, by RBAC, an admission policy or a webhook. `of`: namespace and name of the object,
-/// or of the run or server that owns the object.
+/// Ignores the error if the API server refused a deletion, by RBAC, an admission policy or a webhook. `of` is the namespace and name for the log: of
+/// the object, or of the run or server that owns it.
 pub(crate) fn allow_refused(of: &str, done: Result<(), Error>) -> Result<(), Error> {
     match done {
         Err(Error::Api(kube::Error::Api(status))) if REFUSALS.contains(&status.code) => {
@@ -120,8 +121,7 @@ pub(crate) fn allow_refused(of: &str, done: Result<(), Error>) -> Result<(), Err
     }
 }
 
-/// Deletes the Jobs of a finished run after their retention time. If the API server refuses to delete a Job, the Job stays as long as the
-/// run.
+/// Deletes the Jobs of a finished run after their retention time. If the API server refuses to delete a Job, it is deleted together with the run.
 async fn delete_jobs(context: &Context, run: &BenchmarkRun, namespace: &str, plan: &Plan) -> Result<(), Error> {
     let jobs: Api<Job> = Api::namespaced(context.client.clone(), namespace);
     for job in &plan.delete_jobs {
@@ -132,8 +132,8 @@ async fn delete_jobs(context: &Context, run: &BenchmarkRun, namespace: &str, pla
     Ok(())
 }
 
-/// Deletes the NetworkPolicies of ended attempts, and no other objects with these names. If the API server refuses to delete one, it stays
-/// as long as the run.
+/// Deletes the NetworkPolicies of ended attempts, and checks that they belong to this run. If the API server refuses to delete one, it is deleted
+/// together with the run.
 async fn delete_policies(
     context: &Context,
     run: &BenchmarkRun,
@@ -147,7 +147,7 @@ async fn delete_policies(
     Ok(())
 }
 
-/// Deletes the ConfigMap with this UID. If the API server refuses, the ConfigMap stays as long as the run.
+/// Deletes the ConfigMap with this UID. If the API server refuses, the ConfigMap is deleted together with the run.
 async fn delete_config_map(
     context: &Context,
     run: &BenchmarkRun,
@@ -160,13 +160,13 @@ async fn delete_config_map(
     context.metrics.write("delete", "configmaps");
     let deleted = config_maps.delete(name, &DeleteParams::background().preconditions(exactly)).await.map(drop);
     match deleted {
-        // Another object has this name now.
+        // The ConfigMap with this UID is gone; another object has its name now.
         Err(kube::Error::Api(status)) if status.is_conflict() => Ok(()),
         deleted => allow_refused(&full_name(run), ignore_absent(deleted)),
     }
 }
 
-/// Deletes the NetworkPolicy with this name if `is_its` accepts it.
+/// Deletes the NetworkPolicy with this name if `is_its` returns true for it.
 pub(crate) async fn delete_policy(
     context: &Context,
     namespace: &str,
@@ -180,7 +180,7 @@ pub(crate) async fn delete_policy(
     ignore_absent(policies.delete(name, &DeleteParams::background().preconditions(exactly)).await.map(drop))
 }
 
-/// Deletes the run if it is still the planned object. Otherwise the API server returns a conflict.
+/// Deletes the run if it is unchanged since it was read. Otherwise the API server returns a conflict.
 async fn delete_run(context: &Context, runs: &Api<BenchmarkRun>, run: &BenchmarkRun) -> Result<(), Error> {
     let exactly = Preconditions { uid: run.uid(), resource_version: run.resource_version() };
     context.metrics.write("delete", "benchmarkruns");
@@ -211,7 +211,7 @@ where
     api.patch_status(&object.name_any(), &params, &Patch::Apply(&patch)).await.map_err(outdated)
 }
 
-/// Writes the mark: an annotation that keeps an object from starting again after a restore without its status.
+/// Writes the mark: an annotation that prevents an object from starting again after a restore without its status.
 pub(crate) async fn write_mark<K>(
     context: &Context,
     api: &Api<K>,
@@ -230,8 +230,8 @@ where
     api.patch(&object.name_any(), &params, &patch).await.map_err(outdated)
 }
 
-/// Metadata that makes the API server refuse a write if the run has changed since it was read, or if it is another run with the same name.
-/// A delayed write must not undo a newer one.
+/// Metadata that makes the API server refuse a write if the run has changed since it was read, or if another run has the same name now. So a delayed
+/// write cannot overwrite a newer one.
 pub(crate) fn exactly(run: &impl ResourceExt) -> Value {
     json!({"name": run.name_any(), "uid": run.uid(), "resourceVersion": run.resource_version()})
 }
@@ -243,7 +243,7 @@ pub(crate) fn outdated(error: kube::Error) -> Error {
     }
 }
 
-/// Logs and counts a new phase and the end of an attempt.
+/// Logs and counts a change of the phase and the end of an attempt.
 fn record_changes(context: &Context, run: &BenchmarkRun, before: &BenchmarkRunStatus, status: &BenchmarkRunStatus) {
     if before.phase != status.phase {
         let name = |status: &BenchmarkRunStatus| status.phase.map_or("", Phase::name);
@@ -261,7 +261,7 @@ fn record_changes(context: &Context, run: &BenchmarkRun, before: &BenchmarkRunSt
     }
 }
 
-/// Events inform people. A separate task writes them.
+/// Queues the event of a plan. A separate task writes it, so that it does not delay the turn.
 fn publish_event(context: &Context, run: &BenchmarkRun, after: &BenchmarkRun, plan: &Plan) {
     let Some(planned) = &plan.event else { return };
     context.events.publish(News {
@@ -273,8 +273,7 @@ fn publish_event(context: &Context, run: &BenchmarkRun, after: &BenchmarkRun, pl
     });
 }
 
-/// Ignores an error if the operator has no right to delete a Job or a pod of a run that ends now. Kubernetes ends the Job at the Job's
-/// deadline.
+/// Ignores the error if the operator has no right to delete a Job or pod of a run that ends now. Kubernetes ends the Job at its own deadline.
 fn allow_terminal(run: &BenchmarkRun, plan: &Plan, stopped: Result<(), Error>) -> Result<(), Error> {
     match stopped {
         Err(Error::Api(kube::Error::Api(status))) if status.code == FORBIDDEN && has_ended(&plan.status) => {
@@ -285,7 +284,7 @@ fn allow_terminal(run: &BenchmarkRun, plan: &Plan, stopped: Result<(), Error>) -
     }
 }
 
-/// Whether the run has ended, or only waits for the end of its server.
+/// Whether the run has ended, or only waits for the removal of its server.
 fn has_ended(status: &BenchmarkRunStatus) -> bool {
     let waits = status.server.as_ref().is_some_and(|it| it.held_end.is_some());
     waits || status.phase.is_some_and(Phase::is_terminal)
@@ -301,7 +300,7 @@ pub(crate) async fn stop(context: &Context, namespace: &str, stop: &Stop, attemp
             ignore_absent(pods.delete(pod, &DeleteParams::default()).await.map(drop))
         }
         Stop::PodAndJobNow { pod, job } => {
-            // The Job first: it must not create another pod.
+            // The Job is deleted before the pod, so that it cannot create another pod.
             delete_job(context, &jobs, job, uid(job), DeleteParams::background()).await?;
             let Some(pod) = pod else { return Ok(()) };
             context.metrics.write("delete", "pods");
@@ -316,12 +315,12 @@ pub(crate) async fn stop(context: &Context, namespace: &str, stop: &Stop, attemp
 /// Deletes the Job of a deleted run's last attempt, and the run's server, if they still exist.
 ///
 /// # Errors
-/// The API server's.
+/// The error of the API server.
 pub async fn stop_deleted(context: &Context, run: &BenchmarkRun) -> Result<(), Error> {
     if run.is_finished() {
         return Ok(());
     }
-    // The load must end even if the server cannot be removed.
+    // Both are deleted independently: the load must end even if the server cannot be removed.
     let server = stop_deleted_server(context, run).await;
     let job = stop_deleted_job(context, run).await;
     server.and(job)
@@ -332,7 +331,7 @@ async fn stop_deleted_job(context: &Context, run: &BenchmarkRun) -> Result<(), E
     let namespace = run.namespace().unwrap_or_default();
     let jobs: Api<Job> = Api::namespaced(context.client.clone(), &namespace);
     let Some(job) = jobs.get_opt(&attempt.job_name).await? else { return Ok(()) };
-    // After `--cascade=orphan` the run no longer owns its children.
+    // After a deletion with `--cascade=orphan`, the Job has no owner reference to the run, but still the recorded UID.
     let is_its = meta::is_ours(run, &job.metadata) || (job.uid().is_some() && job.uid() == attempt.job_uid);
     if !is_its || job.metadata.deletion_timestamp.is_some() {
         return Ok(());
@@ -341,7 +340,7 @@ async fn stop_deleted_job(context: &Context, run: &BenchmarkRun) -> Result<(), E
     delete_job(context, &jobs, &attempt.job_name, job.uid(), DeleteParams::foreground()).await
 }
 
-/// Deletes the Job of an attempt, but not another Job with the same name.
+/// Deletes the Job with this UID, but not another Job with the same name.
 async fn delete_job(
     context: &Context,
     jobs: &Api<Job>,
@@ -361,7 +360,7 @@ async fn delete_job(
     ignore_absent(deleted)
 }
 
-/// Creates a child and returns its UID.
+/// Creates a child object of the run, and returns its UID.
 async fn create(
     context: &Context,
     run: &BenchmarkRun,
@@ -374,7 +373,7 @@ async fn create(
             create_one(context, run, namespace, it.as_ref(), accepts).await
         }
         Child::ChartValues(it) => {
-            // The values inform people and their tools. The run does not need them.
+            // The chart values are only for people and their tools. Without them the run still works.
             let created = create_one(context, run, namespace, it.as_ref(), |_: &ConfigMap| true).await;
             created.map_err(|error| Error::NoChartValues(Box::new(error)))
         }
@@ -403,7 +402,7 @@ async fn create(
     }
 }
 
-/// Whether an existing object belongs to the same server: it has the same owner, or it is shared and has the same labels.
+/// Whether an existing object belongs to the same server: it has the same owner, or, for a shared server, the same labels.
 fn is_same_server(found: &ObjectMeta, wanted: &ObjectMeta) -> bool {
     let owners = |it: &ObjectMeta| it.owner_references.iter().flatten().map(|it| it.uid.clone()).collect::<Vec<_>>();
     let labels = wanted.labels.iter().flatten();
@@ -411,7 +410,7 @@ fn is_same_server(found: &ObjectMeta, wanted: &ObjectMeta) -> bool {
     owners(found) == owners(wanted) && same.all(|it| it)
 }
 
-/// Creates an object and returns its UID. `accepts` decides whether an existing object is good enough.
+/// Creates an object and returns its UID. If the object exists, `accepts` decides whether it may be used.
 async fn create_one<K>(
     context: &Context,
     run: &BenchmarkRun,
@@ -437,7 +436,7 @@ where
             match api.get_opt(&object.name_any()).await? {
                 Some(found) if accepts(&found) => Ok(found.uid()),
                 Some(_) => Err(Error::Conflict { kind: K::kind(&()).into_owned(), name: object.name_any() }),
-                // The object was deleted meanwhile. The next turn creates it.
+                // The object was deleted between the two requests. The next turn creates it.
                 None => Err(Error::Api(kube::Error::Api(status))),
             }
         }

@@ -1,5 +1,5 @@
-//! The fields of a run that the cache keeps. Each turn of an unfinished run reads the run live, and a finished run needs few fields. So one
-//! user's large annotations or profiles cannot fill the operator's memory.
+//! The fields of a run that the cache keeps. They suffice because each turn of an unfinished run reads the run live, and a finished run needs few
+//! fields. So large annotations or profiles of one user cannot fill the operator's memory.
 
 use std::borrow::Cow;
 
@@ -21,19 +21,19 @@ use crate::plan::{
     server::retention::keeps_server,
 };
 
-/// A run, or the error if this release cannot read it. An unreadable run must not stop the watch on the other runs.
+/// A run, or the error if this release cannot deserialize it. An unreadable run must not stop the watch on all other runs.
 pub type Guarded = DeserializeGuard<BenchmarkRun>;
 
-/// Objects per page of a list request. The page is held both as text and as objects. Each run contributes at most its spec and status, half
-/// a megabyte each, which the definition bounds; [`crate::connection::trim`] cuts the rest.
+/// Number of objects per page of a list request. A page is in memory both as text and as objects. In it, a run takes at most half a megabyte for its
+/// spec and half a megabyte for its status, because the CRD bounds both; [`crate::connection::trim`] cuts the rest.
 pub const PAGE: u32 = 20;
 
-/// The fields that decisions on a cached run need. A whole BenchmarkRun takes kilobytes even if all its fields are empty.
+/// The fields of a run that decisions need. A whole BenchmarkRun would take kilobytes even if all its fields were empty.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(from = "Guarded")]
 pub struct CachedRun {
     metadata: ObjectMeta,
-    /// `None` if this release cannot read the run.
+    /// `None` if this release cannot deserialize the run.
     kept: Option<Kept>,
 }
 
@@ -50,10 +50,10 @@ struct KeptStatus {
     outcome: Option<Outcome>,
     completion_time: Option<Timestamp>,
     jobs_deleted_time: Option<Timestamp>,
-    /// The watch on pods compares a pod with the pod of the current attempt.
+    /// The current attempt. The watch on pods compares pods with the attempt's pod.
     attempt: Option<Box<Attempt>>,
     reason: Reported<Reason>,
-    /// Set while parts of the server may still have to be removed.
+    /// The server, as long as parts of it may have to be removed.
     server: Option<Box<KeptServer>>,
 }
 
@@ -80,7 +80,7 @@ impl From<Guarded> for CachedRun {
             ..ObjectMeta::default()
         };
         let kept = run.0.ok().map(|run| {
-            // The cache does not keep the server's lifecycle.
+            // The cache does not keep the lifecycle of the server, so the resolved retention replaces it.
             let server = server_cleanup(&run.spec).map(|it| ServerCleanup {
                 after_success_seconds: Some(it.after_success_seconds),
                 after_failure_seconds: Some(it.after_failure_seconds),
@@ -113,7 +113,7 @@ impl KeptServer {
 }
 
 impl CachedRun {
-    /// The run with the fields that the cache keeps; `None` if this release cannot read it.
+    /// The run with only the fields that the cache keeps. `None` if this release cannot deserialize it.
     pub fn run(&self) -> Option<BenchmarkRun> {
         let kept = self.kept.as_ref()?;
         let status = kept.status.as_ref().map(|it| BenchmarkRunStatus {
@@ -131,7 +131,7 @@ impl CachedRun {
         Some(BenchmarkRun { metadata: self.metadata.clone(), spec, status })
     }
 
-    /// The phase and the outcome, if the run has them and this release can read them.
+    /// Phase and outcome, each if the run has it and this release knows it.
     pub fn state(&self) -> (Option<Phase>, Option<Outcome>) {
         let status = self.kept.as_ref().and_then(|it| it.status.as_ref());
         (status.and_then(|it| it.phase), status.and_then(|it| it.outcome))
@@ -167,19 +167,19 @@ impl Resource for CachedRun {
     }
 }
 
-/// Whether a turn can decide on the cached run: the run has finished, has its mark, and its status needs no write. Every other turn reads
-/// the run live. A decision on an outdated status could create a second Job, and a status write needs the whole status.
+/// Whether a turn may use the cached run: it has finished, has its mark, and needs no status write. For every other run the turn reads the run live,
+/// because a decision on an outdated status could create a second Job, and because a status write needs the whole status.
 pub fn is_enough(run: &BenchmarkRun) -> bool {
     let observed = run.status.as_ref().map(|it| it.observed_generation);
     run.is_finished()
         && Mark::read(run).is_some()
         && observed == Some(run.metadata.generation.unwrap_or_default())
-        // The turn writes the deletion times of the Jobs into the status.
+        // A turn that deletes Jobs writes the time of the deletion into the status.
         && !keeps_jobs(run)
         && !keeps_server(run)
 }
 
-/// Whether no later turn has work for this run: it has finished, and the operator never deletes it.
+/// Whether no later turn has work for this run: it has finished, and the operator will never delete it.
 pub fn is_settled(run: &BenchmarkRun) -> bool {
     is_enough(run) && run.spec.cleanup.run.is_none()
 }

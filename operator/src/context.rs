@@ -26,7 +26,7 @@ use crate::{
 pub struct Context {
     /// Client of the API server.
     pub client: Client,
-    /// Defaults that this installation sets.
+    /// Defaults that this installation sets for runs.
     pub settings: Settings,
     /// Limits that the administrators set.
     pub policy: Policy,
@@ -34,32 +34,32 @@ pub struct Context {
     pub events: Events,
     /// The operator's own metrics.
     pub metrics: Arc<Metrics>,
-    /// Who may have a turn.
+    /// Decides which runs may have a turn now.
     pub turns: Arc<Turns>,
-    /// The runs that soon get another turn.
+    /// The runs that get another turn soon.
     pub looks: Looks,
-    /// When each run entered its phase.
+    /// The time at which each run entered its phase.
     pub phase_times: PhaseTimes,
-    /// How pods ended, as the watch on pods reported.
+    /// How pods ended, as seen by the watch on pods.
     pub ended_pods: Arc<EndedPods>,
     /// The times of each watch's last request and last answer.
     pub health: Arc<Health>,
-    /// Failed turns in a row, per run.
+    /// Number of consecutive failed turns, per run.
     pub failures: Failures,
-    /// Which run has which target.
+    /// Which run occupies which target.
     pub targets: Targets,
-    /// The attempts in namespaces that have a limit.
+    /// The running attempts in namespaces that limit their number.
     pub namespaces: Namespaces,
-    /// Schedules to wake because one of their runs ended.
+    /// Schedules that need a turn because one of their runs has ended.
     pub schedules: Wakes,
-    /// A turn holds this lock while it begins to use a shared server, or removes one.
+    /// Locks for shared servers. A turn holds the lock while it begins to use a server, or removes one.
     pub shared_servers: SharedServers,
-    /// For runs in a queue: since when other runs have waited for them.
+    /// For runs that wait in a queue: the time since when other runs have waited for them.
     pub wanted: WantedSince,
 }
 
 impl Context {
-    /// Creates a context with empty memory.
+    /// Creates a context in which no run is known yet.
     pub fn new(client: Client, settings: Settings, reporter: Reporter, health: Arc<Health>) -> Self {
         let metrics = Arc::<Metrics>::default();
         Context {
@@ -82,12 +82,12 @@ impl Context {
         }
     }
 
-    /// The same context with another policy.
+    /// Returns the same context with another policy.
     pub fn with_policy(self, policy: Policy) -> Self {
         Context { policy, ..self }
     }
 
-    /// Removes a deleted run from memory. A deleted run gets no further turn that could do this.
+    /// Removes everything that is remembered about a deleted run. No further turn of the run would do it.
     pub fn forget(&self, run_uid: &str) {
         self.ended_pods.forget(run_uid);
         self.failures.clear(run_uid);
@@ -106,11 +106,11 @@ type ServerLock = Arc<tokio::sync::Mutex<()>>;
 pub struct SharedServers(Mutex<HashMap<(String, String), ServerLock>>);
 
 impl SharedServers {
-    /// Waits until no other turn begins to use this server or removes it, then locks it.
+    /// Waits until no other turn begins to use this server or removes it. Then locks it for the caller.
     pub async fn lock(&self, namespace: &str, server: &str) -> tokio::sync::OwnedMutexGuard<()> {
         let lock = {
             let mut locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            // A lock that a turn holds or waits for has another owner besides the map.
+            // Drops unused locks. A lock that a turn holds or waits for has another owner besides the map.
             locks.retain(|_, it| Arc::strong_count(it) > 1);
             Arc::clone(locks.entry((namespace.to_owned(), server.to_owned())).or_default())
         };
@@ -118,13 +118,13 @@ impl SharedServers {
     }
 }
 
-/// Since when another run has waited for the target or place that a queued run keeps, by UID of the queued run. Runs that nobody waits for
-/// have no entry.
+/// For queued runs, by UID: the time since when another run has waited for the target or the slot that the queued run occupies. A run that no other
+/// run waits for has no entry.
 #[derive(Debug, Default)]
 pub struct WantedSince(Mutex<HashMap<String, Timestamp>>);
 
 impl WantedSince {
-    /// Records whether other runs wait for this run, and returns since when.
+    /// Records whether other runs wait for this run, and returns the time since when they have waited.
     pub fn since(&self, run_uid: &str, is_wanted: bool, now: Timestamp) -> Option<Timestamp> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !is_wanted {
@@ -140,12 +140,12 @@ impl WantedSince {
     }
 }
 
-/// Number of failed turns in a row, by UID of the run. A turn that succeeds removes the entry of its run.
+/// Number of consecutive failed turns, by the run's UID. A successful turn removes the entry.
 #[derive(Debug, Default)]
 pub struct Failures(Mutex<HashMap<String, u32>>);
 
 impl Failures {
-    /// Counts a failed turn and returns the new number.
+    /// Counts one more failed turn, and returns the new number.
     pub fn add(&self, run_uid: &str) -> u32 {
         let mut counts = self.lock();
         let count = counts.entry(run_uid.to_owned()).or_default();
@@ -153,7 +153,7 @@ impl Failures {
         *count
     }
 
-    /// The number of failed turns in a row.
+    /// Number of consecutive failed turns of a run.
     pub fn count(&self, run_uid: &str) -> u32 {
         self.lock().get(run_uid).copied().unwrap_or(0)
     }
@@ -164,7 +164,7 @@ impl Failures {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, u32>> {
-        // Each operation leaves the map valid, so that a panic elsewhere does not invalidate it.
+        // Every operation leaves the map in a valid state, so a panic in another thread does no harm.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

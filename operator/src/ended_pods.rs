@@ -1,4 +1,4 @@
-//! How the launcher's containers ended: read from a pod, and kept from the watch after the pod is gone.
+//! How the launcher's containers ended. It is read from the pod, and remembered from the watch after the pod was deleted.
 
 use std::{
     collections::HashMap,
@@ -11,7 +11,7 @@ use kube::ResourceExt as _;
 
 use crate::plan::{Ended, current_attempt, job::CONTAINER};
 
-/// How the launcher's container in a pod ended; `None` while it runs.
+/// How the launcher's container in a pod ended. `None` while it runs.
 pub fn ended(pod: &Pod) -> Option<Ended> {
     let status = pod.status.as_ref()?;
     let disrupted = disruption(pod);
@@ -26,7 +26,7 @@ pub fn ended(pod: &Pod) -> Option<Ended> {
             message: terminated.message.clone().unwrap_or_default(),
             disrupted,
         }),
-        // A lost node, or an eviction before the start, ends a pod without a container status.
+        // If a node is lost, or a pod is evicted before its start, the pod ends without a container status.
         None if status.phase.as_deref() == Some("Failed") => Some(Ended {
             exit_code: -1,
             reason: status.reason.clone().unwrap_or_default(),
@@ -37,8 +37,8 @@ pub fn ended(pod: &Pod) -> Option<Ended> {
     }
 }
 
-/// Why Kubernetes disrupted a pod: an eviction, a preemption or a lost node. The kubelet sets no condition on a pod that it evicts because
-/// the pod exceeded its own limit, such as the ephemeral storage limit.
+/// Why Kubernetes disrupted a pod: an eviction, a preemption or a lost node. `None` if it did not. A pod that the kubelet evicts because it exceeded
+/// its own limit, such as that of ephemeral storage, gets no condition for it.
 pub(crate) fn disruption(pod: &Pod) -> Option<String> {
     let status = pod.status.as_ref()?;
     let condition = status.conditions.iter().flatten().find(|it| it.type_ == "DisruptionTarget" && it.status == "True");
@@ -51,8 +51,8 @@ pub(crate) fn disruption(pod: &Pod) -> Option<String> {
     Some(format!("{reason}: {message}"))
 }
 
-/// How the pods of unfinished runs ended, by UID of the run. The watch on pods fills it, because a deleted pod may be gone before the next
-/// turn. The entry is removed when the run finishes or is deleted.
+/// How the pods of unfinished runs ended, by the run's UID. The watch on pods records it, because a deleted pod may be gone before the next turn. The
+/// entry is removed when the run finishes or is deleted.
 #[derive(Debug, Default)]
 pub struct EndedPods(Mutex<HashMap<String, EndedPod>>);
 
@@ -63,8 +63,8 @@ struct EndedPod {
 }
 
 impl EndedPods {
-    /// Records how a pod ended, if it has ended and the run's status names it. The operator has read that pod live and found the attempt's
-    /// Job as its controller. Other pods may carry copied labels and owner references.
+    /// Records how a pod ended, if it is the pod in the run's status. Only that pod is trusted: the operator has read it live, and verified that the
+    /// attempt's Job controls it. Other pods may have copied labels and owner references.
     pub fn note(&self, run: &BenchmarkRun, pod: &Pod) {
         let attempt = run.status.as_ref().and_then(current_attempt);
         let (Some(run_uid), Some(attempt), Some(pod_uid)) = (run.uid(), attempt, pod.uid()) else { return };
@@ -75,7 +75,7 @@ impl EndedPods {
         }
     }
 
-    /// How the pod of an attempt ended.
+    /// How the pod of an attempt ended, if that is known.
     pub fn get(&self, run_uid: &str, attempt: &Attempt) -> Option<Ended> {
         let pods = self.lock();
         let of_pod = pods.get(run_uid).filter(|it| Some(&it.pod_uid) == attempt.pod_uid.as_ref());
@@ -93,7 +93,7 @@ impl EndedPods {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, EndedPod>> {
-        // Each operation leaves the map valid, so that a panic elsewhere does not invalidate it.
+        // Every operation leaves the map in a valid state, so a panic in another thread does no harm.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

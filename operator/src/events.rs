@@ -1,8 +1,8 @@
-//! [I/O] Events for people. A turn only puts an event into a queue, and one task writes the events. So an API server that accepts no events
-//! delays no run.
+//! [I/O] Writes events for users. A turn only appends its event to a queue, and one task writes the queued events. So a run is never delayed if the
+//! API server accepts no events.
 //!
-//! Each transition is a separate event with its own text. kube's recorder is not used: it counts an event as a repetition of an earlier
-//! event with the same reason, and keeps the earlier text.
+//! Each transition is a separate event with its own text. kube's recorder is not suitable: it treats an event as a repetition of an earlier event
+//! with the same reason, and keeps the earlier text.
 
 use std::{
     collections::VecDeque,
@@ -27,33 +27,33 @@ use tracing::warn;
 
 use crate::metrics::Metrics;
 
-/// Maximum number of queued events: a few minutes' worth for a thousand runs. A newer event replaces the oldest.
+/// Maximum number of queued events, which is what a thousand runs produce in a few minutes. If the queue is full, the oldest event is dropped.
 const MAX_WAITING: usize = 1_000;
 /// Time limit per request.
 const REQUEST_LIMIT: Duration = Duration::from_secs(5);
-/// Waits between tries of one event, if a retry may succeed.
+/// Waits before the second and the third attempt to write an event, if a retry may succeed.
 const WAITS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
-/// Number of hash bytes in the name of an event.
+/// Number of hash bytes in the name of an Event object.
 const NAME_BYTES: usize = 8;
-/// Statuses after which the same request may succeed.
+/// HTTP status codes after which a retry of the same request may succeed.
 const PASSING: [u16; 4] = [408, 429, 503, 504];
 
 /// An event to write.
 #[derive(Clone, Debug, PartialEq)]
 pub struct News {
-    /// The object that the event is about.
+    /// The object to which the event belongs.
     pub about: ObjectReference,
-    /// Whether its type is Warning; otherwise it is Normal.
+    /// Whether the type of the event is Warning. Otherwise it is Normal.
     pub warning: bool,
     /// The reason, in one word.
     pub reason: String,
     /// The explanation, in at most 1 KB.
     pub note: String,
-    /// Distinguishes this event from an earlier event with the same reason and note; for example a resource version.
+    /// Text that distinguishes this event from an earlier one with the same reason and note, such as a resource version.
     pub occasion: String,
 }
 
-/// Queues events, and writes them one after the other.
+/// A queue of events, and the task that writes them one after the other.
 pub struct Events {
     queue: Arc<Queue>,
     writer: Option<JoinHandle<()>>,
@@ -66,7 +66,7 @@ struct Queue {
 }
 
 impl Events {
-    /// Starts the task that writes events. Without a runtime no task starts, and events only queue up.
+    /// Starts the task that writes events. Without a tokio runtime no task is started, and events stay in the queue.
     pub fn new(client: Client, reporter: Reporter, metrics: Arc<Metrics>) -> Self {
         let queue = Arc::new(Queue { waiting: Mutex::default(), news: Notify::new(), metrics });
         let writer = Writer { client, reporter, queue: Arc::clone(&queue) };
@@ -74,7 +74,7 @@ impl Events {
         Events { queue, writer }
     }
 
-    /// Puts an event into the queue. Never waits.
+    /// Appends an event to the queue. Never blocks.
     pub fn publish(&self, news: News) {
         let mut waiting = self.queue.lock();
         if waiting.len() == MAX_WAITING
@@ -87,19 +87,19 @@ impl Events {
         self.queue.news.notify_one();
     }
 
-    /// Whether the task that writes events runs.
+    /// Whether the task that writes events is still running.
     pub fn is_alive(&self) -> bool {
         self.writer.as_ref().is_some_and(|it| !it.is_finished())
     }
 
-    /// Waits until all events are written, or until the time limit.
+    /// Waits until all events are written, or until the time limit has passed.
     pub async fn drain(&self, limit: Duration) {
         let empty = async {
             while self.waiting() > 0 {
                 sleep(Duration::from_millis(50)).await;
             }
         };
-        // Events left then are lost: they only inform people.
+        // Events that are still queued are lost. That is acceptable because they are only for information.
         let _ = timeout(limit, empty).await;
     }
 
@@ -119,7 +119,7 @@ impl Drop for Events {
 
 impl Queue {
     fn lock(&self) -> MutexGuard<'_, VecDeque<News>> {
-        // Each operation leaves the queue valid, so a panic elsewhere does not invalidate it.
+        // Every operation leaves the queue in a valid state, so a panic in another thread does no harm.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -139,14 +139,14 @@ struct Writer {
 impl Writer {
     async fn run(self) {
         loop {
-            // The event stays in the queue while it is written, so a wait for an empty queue includes this event.
+            // The event stays in the queue until it is written, so that `drain` waits for it.
             let next = self.queue.lock().front().cloned();
             match next {
                 None => self.queue.news.notified().await,
                 Some(news) => {
                     self.write(&news).await;
                     let mut waiting = self.queue.lock();
-                    // The event may have been dropped meanwhile.
+                    // A full queue may have dropped the event meanwhile.
                     if waiting.front() == Some(&news) {
                         waiting.pop_front();
                     }
@@ -165,7 +165,7 @@ impl Writer {
             let created = timeout(REQUEST_LIMIT, events.create(&PostParams::default(), &event)).await;
             let problem = match created {
                 Ok(Ok(_)) => return,
-                // An earlier try succeeded, although its answer was lost.
+                // The event exists: an earlier attempt succeeded, although its response was lost.
                 Ok(Err(kube::Error::Api(status))) if status.code == 409 => return,
                 Ok(Err(kube::Error::Api(status))) if !PASSING.contains(&status.code) => {
                     return self.queue.dropped(news, &status.message);
@@ -181,7 +181,7 @@ impl Writer {
     }
 }
 
-/// Builds the Event object. Its name is derived from the occasion, so the same transition is never reported twice.
+/// Builds the Event object. Its name derives from the occasion, so the same transition is never reported twice.
 fn event(reporter: &Reporter, news: &News, now: Timestamp) -> Event {
     let about = &news.about;
     let [uid, name] = [&about.uid, &about.name].map(|it| it.as_deref().unwrap_or_default());

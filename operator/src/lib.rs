@@ -1,7 +1,7 @@
 //! The operator: BenchmarkRun -> ConfigMap, PVC, Job -> status.
 //!
-//! Each turn observes, plans and applies: [`observe`] reads everything that a decision needs, [`plan`] computes the plan from it as a pure
-//! function, and [`apply`] writes. The operator dials no URL from a spec, and has no right on Secrets, pod logs or exec.
+//! A turn is one reconciliation of one run. [`observe`] reads everything that a decision needs, [`plan`] is a pure function that computes the plan,
+//! and [`apply`] writes the plan. The operator connects to no URL of a spec, and has no right to read Secrets or pod logs or to use exec.
 
 #![recursion_limit = "256"]
 

@@ -34,24 +34,24 @@ use tokio::{
 use tracing::{Dispatch, error, info};
 use tracing_subscriber::{EnvFilter, Layer as _, fmt, layer::SubscriberExt as _, util::SubscriberInitExt as _};
 
-/// How long the operator waits for its last events to be written when it ends.
+/// Maximum time at shutdown to write the last events.
 const LAST_EVENTS: Duration = Duration::from_secs(3);
-/// How long the operator waits for its last traces to be sent when it ends.
+/// Maximum time at shutdown to send the last traces.
 const LAST_TRACES: Duration = Duration::from_secs(3);
-/// How long `remove-servers` may take. The Job of the chart's hook has one minute more.
+/// Time limit of `remove-servers`. It is one minute shorter than the deadline of the Job in the chart's hook.
 const REMOVAL_LIMIT: Duration = Duration::from_secs(180);
-/// The exit code of a replica that no longer leads. After its restart it is a candidate again.
+/// The exit code of a replica that lost the lease. Kubernetes restarts it, and it becomes a candidate again.
 const LEASE_LOST: i32 = 3;
 
 const NO_CLUSTER: &str = "no cluster was found: run in a cluster, or set KUBECONFIG";
 
-/// Runs a launcher for each BenchmarkRun and writes its figures into the run's status
+/// Run a launcher for each BenchmarkRun, and write its figures into the run's status
 #[derive(Parser)]
 #[command(name = "benchwright-operator", version, subcommand_negates_reqs = true)]
 struct Flags {
     #[command(subcommand)]
     command: Option<Command>,
-    /// Image of launchers, unless the run names one
+    /// Image of launchers for runs that set no image
     #[arg(long, env = "LAUNCHER_IMAGE", required = true)]
     launcher_image: Option<String>,
     /// Resource request of a launcher, as name=quantity; may be given several times
@@ -69,7 +69,7 @@ struct Flags {
     /// Namespace to watch, by default all; may be given several times
     #[arg(long = "watch-namespace", value_name = "NAMESPACE")]
     watch_namespaces: Vec<String>,
-    /// Start no runs of BenchmarkSchedules, and do not watch them
+    /// Start no runs for BenchmarkSchedules, and do not watch them
     #[arg(long)]
     no_schedules: bool,
     /// Suffix of a Service's DNS name after `<service>.<namespace>.`
@@ -80,16 +80,16 @@ struct Flags {
     /// Address that serves /metrics, /healthz and /readyz
     #[arg(long, default_value = "0.0.0.0:8080")]
     admin_address: SocketAddr,
-    /// Do not elect a leader: this process is the only operator. For a laptop
+    /// Run without leader election; only for a single process, such as on a laptop
     #[arg(long, conflicts_with_all = ["leader_election_lease", "identity"])]
     no_leader_election: bool,
     /// Namespace of the Lease that elects the leader, by default the namespace of this pod
     #[arg(long, env = "POD_NAMESPACE", value_name = "NAMESPACE")]
     leader_election_namespace: Option<String>,
-    /// Name of the Lease that elects the leader. Operators that watch different namespaces need different ones
+    /// Name of the Lease that elects the leader. Operators that watch different namespaces need different names
     #[arg(long, value_name = "NAME", default_value = meta::MANAGER)]
     leader_election_lease: String,
-    /// Name of this process in the Lease, by default the name of the host and a random number; no two processes may have the same
+    /// Unique name of this process in the Lease, by default the host name and a random number
     #[arg(long, value_name = "NAME")]
     identity: Option<String>,
     /// Log level: error, warn, info, debug or trace; or a filter such as operator=debug
@@ -99,13 +99,13 @@ struct Flags {
     #[arg(long, value_enum, default_value_t = LogFormat::Json)]
     log_format: LogFormat,
     /// Send a trace of each turn by OTLP over HTTP to this collector, such as http://collector.observability:4318; by default
-    /// OTEL_EXPORTER_OTLP_ENDPOINT. If neither is set, no traces are sent
+    /// the value of OTEL_EXPORTER_OTLP_ENDPOINT. If neither is set, no traces are sent
     #[arg(long, value_name = "URL")]
     otlp_endpoint: Option<String>,
 }
 
 impl Flags {
-    /// The namespaces to watch; `None`: all.
+    /// The namespaces to watch. A single `None` means all namespaces.
     fn namespaces(&self) -> Vec<Option<&str>> {
         match self.watch_namespaces.as_slice() {
             [] => vec![None],
@@ -117,7 +117,7 @@ impl Flags {
 #[derive(Subcommand)]
 enum Command {
     SmokeTest(SmokeTest),
-    /// Delete the servers that no unfinished run uses, in the namespaces of --watch-namespace or in all. For the uninstallation
+    /// Delete all servers that no unfinished run uses, in the watched namespaces; used when the chart is uninstalled
     RemoveServers,
 }
 
@@ -143,7 +143,7 @@ fn quantity(text: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), amount.to_owned()))
 }
 
-/// Parses the values of a flag, at most as many as the definition of a BenchmarkRun accepts.
+/// Parses the values of a flag. The maximum number of values is the same as in the CRD of BenchmarkRun.
 fn quantities(flag: &str, pairs: &[(String, String)]) -> anyhow::Result<BTreeMap<String, AnyValue>> {
     let all: BTreeMap<_, AnyValue> = pairs.iter().cloned().map(|(name, amount)| (name, amount.into())).collect();
     let found = all.len();
@@ -151,7 +151,7 @@ fn quantities(flag: &str, pairs: &[(String, String)]) -> anyhow::Result<BTreeMap
     Ok(all)
 }
 
-// The loop waits for the API server, and profiles are rendered on separate threads. More threads would only take memory.
+// Two threads are enough: the loop mostly waits for the API server, and profiles are rendered on separate threads. More would only take memory.
 #[tokio::main(worker_threads = 2)]
 async fn main() -> anyhow::Result<()> {
     let flags = Flags::parse();
@@ -205,7 +205,7 @@ async fn main() -> anyhow::Result<()> {
     admin.await.context("the task of the admin server panicked")?.context("the admin server failed")
 }
 
-/// Runs the watches and the loop until `end`, or until the lease is lost, which ends the process.
+/// Runs the watches and the loop until `end`. If the lease is lost, the process exits.
 async fn lead(
     flags: &Flags,
     context: &Arc<Context>,
@@ -231,7 +231,7 @@ async fn lead(
         return Ok(());
     };
     let (stop, stopped) = oneshot::channel::<()>();
-    // A separate task, so that turns do not delay the renewal.
+    // The lease has a task of its own, so that turns do not delay its renewal.
     let mut holding = tokio::spawn(async move {
         tokio::select! {
             lost = held.hold() => return Some(lost),
@@ -245,11 +245,11 @@ async fn lead(
         lost = &mut holding => {
             let lost = lost.ok().flatten().map_or_else(|| "its task ended".to_owned(), |it| it.to_string());
             error!(%lost, "leads no longer, and ends before another replica begins");
-            // Exits immediately: the writes of a turn in progress would be refused anyway.
+            // Exits immediately, because the fence would block all writes of the turn in progress anyway.
             std::process::exit(LEASE_LOST);
         }
     }
-    // An error means that the task has ended, which the next line shows.
+    // An error means that the task has already ended, and the next line reports why.
     let _ = stop.send(());
     holding.await.context("the task of the lease panicked").map(drop)
 }
@@ -262,14 +262,14 @@ async fn remove_servers(flags: &Flags) -> anyhow::Result<()> {
             servers::remove_idle(&context, namespace).await;
         }
     };
-    // A failed hook would keep Helm from uninstalling the release.
+    // Prints the problem without an error, because a failed hook would prevent Helm from uninstalling the release.
     if tokio::time::timeout(REMOVAL_LIMIT, removal).await.is_err() {
         println!("not all servers were checked within {} seconds", REMOVAL_LIMIT.as_secs());
     }
     Ok(())
 }
 
-/// The election, unless a flag turns it off.
+/// The leader election. `None` if the flag turns it off.
 fn election(
     flags: &Flags,
     config: &Config,
@@ -285,13 +285,13 @@ fn election(
         lease: flags.leader_election_lease.clone(),
         identity: flags.identity.clone().unwrap_or_else(|| Candidate::unique_identity(&host)),
     };
-    // Uses separate connections, because a turn that hangs must not delay the lease. The writes of the election pass no fence.
+    // The election has a client with its own connections, so that a turn that hangs cannot delay the lease. Its writes must not be fenced.
     let client = connection::client(config, health, &Arc::new(Fence::open()));
     let client = client.context("the cluster's configuration cannot be used")?;
     Ok(Some(Election::new(client, candidate, Arc::clone(fence), Arc::clone(health))))
 }
 
-/// The subscriber for log lines and spans.
+/// Creates the subscriber that writes log lines and sends spans.
 fn subscriber(level: &str, format: LogFormat, traces: Option<&Traces>) -> anyhow::Result<Dispatch> {
     let lines = fmt::layer().with_writer(std::io::stderr);
     let lines = match format {
@@ -301,18 +301,19 @@ fn subscriber(level: &str, format: LogFormat, traces: Option<&Traces>) -> anyhow
     let lines = tracing_subscriber::registry().with(lines.with_filter(log_filter(level)?));
     Ok(match traces {
         Some(traces) => lines.with(traces.layer()).into(),
-        // An empty layer would have no filter, so every span would be created.
+        // Without traces there must be no layer for them. An empty layer has no filter, so every span would be created.
         None => lines.into(),
     })
 }
 
-/// The filter for log lines. It excludes the spans of turns, so no span is created unless traces are sent.
+/// The filter for log lines. It excludes the spans of turns, so that no span is created unless traces are sent.
 fn log_filter(level: &str) -> anyhow::Result<EnvFilter> {
     let filter = EnvFilter::try_new(filter(level)).context("--log-level is neither a level nor a filter")?;
     Ok(filter.add_directive(format!("{}=off", traces::TARGET).parse()?))
 }
 
-/// Libraries log warnings. kube's client logs the whole text of an answer that it cannot parse, which may contain users' values.
+/// Log levels of libraries. kube's client only logs errors, because its warnings contain the whole text of responses that it cannot parse, and such
+/// text may contain users' values.
 const LIBRARIES: &str = "warn,kube_client::client=error";
 
 /// The log filter for a level: the operator's own modules log at that level, and libraries log only warnings.
@@ -346,7 +347,7 @@ fn context(flags: &Flags, launcher_resources: Resources, client: Client, health:
     Context::new(client, settings, reporter, health)
 }
 
-/// Becomes true at SIGTERM or SIGINT.
+/// Returns a receiver whose value becomes true after SIGTERM or SIGINT.
 fn end_on_signal() -> anyhow::Result<watch::Receiver<bool>> {
     let (end, ended) = watch::channel(false);
     let mut terminate = signal(SignalKind::terminate())?;
@@ -354,14 +355,14 @@ fn end_on_signal() -> anyhow::Result<watch::Receiver<bool>> {
     tokio::spawn(async move {
         tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
         info!("received a signal: ends after the turns in progress");
-        // An error means that no receiver is left, because all tasks have already ended.
+        // An error means that all receivers are dropped, because all tasks have already ended.
         let _ = end.send(true);
     });
     Ok(ended)
 }
 
 async fn ended(mut end: watch::Receiver<bool>) {
-    // An error means that the sender is gone, which also means the end.
+    // An error means that the sender was dropped, which also means the end.
     let _ = end.wait_for(|it| *it).await;
 }
 
@@ -392,7 +393,7 @@ mod tests {
         Ok(())
     }
 
-    /// The values are copied into a status, and the API server refuses a status with an invalid value.
+    /// The flags' values are copied into statuses, and the API server refuses a status with an invalid value.
     #[test]
     fn resources_are_checked_as_the_definition_of_a_run_does_it() {
         for right in ["cpu=1", "cpu=0.5", "cpu=500m", "memory=1Gi", "memory=1e6", "nvidia.com/gpu=1"] {

@@ -1,4 +1,4 @@
-//! The operator's Prometheus metrics. No label names a run, so that the number of series does not grow with the runs.
+//! The operator's Prometheus metrics. No label contains the name of a run, so the number of series does not grow with the number of runs.
 
 use std::{
     collections::BTreeMap,
@@ -14,7 +14,7 @@ use prometheus_client::{
 
 use crate::{error::Error, traces};
 
-/// Reasons of attempts that the cluster may have ended, rather than the model server or the profile. An alert in the chart counts them.
+/// Reasons of failed attempts that are probably caused by the cluster, and not by the model server or the profile. An alert in the chart counts them.
 pub const OF_THE_CLUSTER: [Reason; 15] = [
     Reason::AmbiguousPod,
     Reason::ContainerRefused,
@@ -144,7 +144,7 @@ impl Metrics {
         );
         registry.register("api_writes", "Writes to the API server, by verb and resource", self.writes.clone());
         registry.register("leader", "1 while this replica leads", self.leader.clone());
-        // Prometheus sees no increase when a series first appears, so each series starts at zero.
+        // Every series is created with the value zero, because Prometheus detects no increase when a series first appears with a larger value.
         for phase in Phase::ALL {
             self.phases.get_or_create(&PhaseLabels { phase: phase.name() }).inc_by(0);
         }
@@ -154,12 +154,12 @@ impl Metrics {
         self
     }
 
-    /// Records that this replica leads now. It leads until its process ends.
+    /// Records that this replica is now the leader. It stays the leader until its process ends.
     pub fn leads(&self) {
         self.leader.set(1);
     }
 
-    /// Counts a turn and starts its clock.
+    /// Counts a turn, and starts the measurement of its duration.
     pub fn turn(&self) -> Turn<'_> {
         self.turns.inc();
         Turn { metrics: self, began: Instant::now() }
@@ -172,12 +172,12 @@ impl Metrics {
         }
     }
 
-    /// Records how long a run was in a phase that it left.
+    /// Records how long a run was in the phase that it has left.
     pub fn phase_left(&self, phase: Phase, after: Duration) {
         self.phase_durations.get_or_create(&PhaseLabels { phase: phase.name() }).observe(after.as_secs_f64());
     }
 
-    /// Records the time from the end of a Job to the result in the status.
+    /// Records the time between the end of a Job and the moment when its result is in the status.
     pub fn collected(&self, after: Duration) {
         self.collect_durations.observe(after.as_secs_f64());
     }
@@ -187,7 +187,7 @@ impl Metrics {
         self.render_durations.observe(after.as_secs_f64());
     }
 
-    /// Sets the number of runs by phase and outcome. A run without a phase has not had its first turn yet.
+    /// Sets the number of runs for each phase and outcome. A run without a phase has not had its first turn.
     pub fn count_runs(&self, states: impl Iterator<Item = (Option<Phase>, Option<Outcome>)>) {
         let unfinished = Phase::ALL.into_iter().filter(|it| !it.is_terminal()).map(|it| (it.name(), ""));
         let mut counts: BTreeMap<_, i64> = unfinished.chain([("None", "")]).map(|it| (it, 0)).collect();
@@ -195,14 +195,14 @@ impl Metrics {
             let labels = (phase.map_or("None", Phase::name), outcome.map_or("", Outcome::name));
             *counts.entry(labels).or_default() += 1;
         }
-        // A state that no run has any more must not keep its last number.
+        // Removes the series of states that no run has any more.
         self.runs.clear();
         for ((phase, outcome), count) in counts {
             self.runs.get_or_create(&RunLabels { phase, outcome }).set(count);
         }
     }
 
-    /// Sets the numbers of waiting turns and events.
+    /// Sets the number of waiting turns and the number of waiting events.
     pub fn waiting(&self, turns: usize, events: usize) {
         self.waiting_turns.set(i64::try_from(turns).unwrap_or(i64::MAX));
         self.waiting_events.set(i64::try_from(events).unwrap_or(i64::MAX));
@@ -239,7 +239,7 @@ impl Metrics {
         self.writes.get_or_create(&WriteLabels { verb, resource: resource.to_owned() }).inc();
     }
 
-    /// All metrics in the format of Prometheus.
+    /// Returns all metrics in Prometheus' text format.
     pub fn text(&self) -> String {
         let mut text = String::new();
         encode(&mut text, &self.registry).expect("a String takes everything");
@@ -254,14 +254,14 @@ impl Metrics {
     }
 }
 
-/// The clock of one turn.
+/// Measures one turn.
 pub struct Turn<'a> {
     metrics: &'a Metrics,
     began: Instant,
 }
 
 impl Turn<'_> {
-    /// Records the duration of the turn, and its error.
+    /// Records the duration of the turn, and its error if it failed.
     pub fn end(self, error: Option<&Error>) {
         self.metrics.duration.observe(self.began.elapsed().as_secs_f64());
         if let Some(error) = error {

@@ -1,4 +1,4 @@
-//! [I/O] Lists of the API server, page by page.
+//! [I/O] Reads lists from the API server page by page.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Api, api::ListParams};
@@ -6,10 +6,10 @@ use serde::de::DeserializeOwned;
 
 use crate::cached_run::PAGE;
 
-/// Reads the metadata of each object that `selector`, a label selector, selects.
+/// Passes the metadata of each object that the label selector `selector` matches to `take`.
 ///
 /// # Errors
-/// The API server's error. `take` has then received the objects of earlier pages.
+/// The error of the API server. `take` has then received the objects of the pages before the error.
 pub async fn each_metadata<K: Clone + std::fmt::Debug + DeserializeOwned>(
     api: &Api<K>,
     selector: &str,

@@ -1,4 +1,4 @@
-//! Since when each run is in its phase, for a metric. Only phases that began while this process was running count.
+//! The time at which each run entered its phase, for a metric. It only covers phases that began while this process was running.
 
 use std::{
     collections::HashMap,
@@ -14,7 +14,7 @@ use tokio::time::Instant;
 pub struct PhaseTimes(Mutex<HashMap<String, (Phase, Instant)>>);
 
 impl PhaseTimes {
-    /// Records that a run entered a phase. Returns the phase that it left, and how long it was in that phase.
+    /// Records that a run entered a phase. Returns its previous phase and the time that it spent there. `None` if that is not known.
     pub fn enter(&self, run_uid: &str, phase: Phase) -> Option<(Phase, Duration)> {
         let mut phases = self.lock();
         let before = if phase.is_terminal() {
@@ -25,7 +25,7 @@ impl PhaseTimes {
         before.map(|(phase, since)| (phase, since.elapsed()))
     }
 
-    /// Removes a run.
+    /// Removes the entry of a run.
     pub fn forget(&self, run_uid: &str) {
         self.lock().remove(run_uid);
     }
@@ -36,7 +36,7 @@ impl PhaseTimes {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, (Phase, Instant)>> {
-        // Each operation leaves the map valid, so that a panic elsewhere does not invalidate it.
+        // Every operation leaves the map in a valid state, so a panic in another thread does no harm.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! [I/O] The flags by which administrators limit runs and secure their pods.
+//! [I/O] The flags with which administrators limit runs and secure their pods.
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
@@ -8,16 +8,16 @@ use crds::resolve::{NetworkPolicySettings, PodSecurity, Scraper};
 
 use crate::plan::policy::Policy;
 
-/// Maximum bytes of the policy file, equal to the limit of a ConfigMap.
+/// Maximum size of the policy file, in bytes. A ConfigMap has the same limit.
 const MAX_POLICY_BYTES: u64 = 1 << 20;
 
-/// The flags by which administrators limit runs and secure their pods.
+/// The flags with which administrators limit runs and secure their pods.
 #[derive(Debug, Default, Args)]
 pub struct PodFlags {
-    /// YAML file with the policy: what runs may request. The file is read once, at the start
+    /// YAML file with the policy, which limits what runs may request; read once, at the start
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
-    /// Who chooses the user of launchers: Restricted (the operator: 65532) or OpenShift (the namespace)
+    /// Who chooses the user of launchers: Restricted (the operator chooses 65532) or OpenShift (the namespace's range)
     #[arg(long, default_value = "Restricted")]
     pub pod_security: PodSecurity,
     /// Create a NetworkPolicy for each attempt
@@ -29,7 +29,7 @@ pub struct PodFlags {
     /// Label of pods that may read a launcher's metrics, as key=value; may be given several times
     #[arg(long = "scraper-label", value_name = "KEY=VALUE", value_parser = label, requires = "network_policy")]
     scraper_labels: Vec<(String, String)>,
-    /// Label of the namespace of these pods, as key=value; may be given several times
+    /// Label of the namespace of pods that may read a launcher's metrics, as key=value; may be given several times
     #[arg(long = "scraper-namespace-label", value_name = "KEY=VALUE", value_parser = label, requires = "network_policy")]
     scraper_namespace_labels: Vec<(String, String)>,
 }
@@ -46,7 +46,7 @@ impl PodFlags {
     /// Reads the policy. Without the flag, returns the policy that allows everything.
     ///
     /// # Errors
-    /// A file that cannot be read, or all values in it that cannot be used.
+    /// The file cannot be read, or some of its values are invalid.
     pub fn policy(&self) -> anyhow::Result<Policy> {
         let Some(path) = &self.policy else { return Ok(Policy::default()) };
         let shown = path.display();
@@ -59,7 +59,7 @@ impl PodFlags {
         Policy::parse(&text).map_err(|problems| anyhow::anyhow!("--policy: {shown} cannot be used:\n{problems}"))
     }
 
-    /// The NetworkPolicy of each run.
+    /// The settings for the NetworkPolicy of each run. `None` if runs get none.
     pub fn network_policy(&self) -> Option<NetworkPolicySettings> {
         let labels = |pairs: &[(String, String)]| pairs.iter().cloned().collect::<BTreeMap<_, _>>();
         let scraper = Scraper {

@@ -1,4 +1,4 @@
-//! One turn of the loop, and how long to wait after an error.
+//! One turn of the loop, and the delay after a failed turn.
 
 use std::{sync::Arc, time::Duration};
 
@@ -25,35 +25,35 @@ use crate::{
     traces,
 };
 
-/// The wait after the first error of a run. Each further consecutive error doubles it.
+/// Delay after the first failed turn of a run. Each further consecutive failure doubles it.
 const FIRST_BACKOFF: Duration = Duration::from_secs(1);
 const MAX_BACKOFF: Duration = Duration::from_secs(300);
-/// The kind of the results' claim, which may have no owner.
+/// The kind of the claim for the results.
 const CLAIM: &str = "PersistentVolumeClaim";
-/// Time limit per turn: the number of concurrent turns is limited, and a request may hang.
+/// Time limit of a turn. It is needed because the number of concurrent turns is limited, and a request may never be answered.
 pub const TURN_LIMIT: Duration = Duration::from_secs(60);
-/// Maximum number of plans per turn. A run needs three at its end: the first writes the intent, the second carries it out, the third marks
-/// the run. The limit breaks a cycle.
+/// Maximum number of plans per turn. A run needs three at its end: the first writes the intent, the second carries it out, and the third marks the
+/// run. The maximum stops an endless cycle.
 const MAX_STEPS: usize = 6;
-/// How often a turn restarts because the run changed meanwhile. Further changes wait for the next turn.
+/// How often a turn may start again because the run has changed while it was planned. After that the change waits for the next turn.
 const MAX_CONFLICTS: usize = 3;
 
-/// One turn of the loop: read the state, decide, write the decision.
+/// Runs one turn of the loop: read the state, decide, write the decision.
 ///
 /// # Errors
-/// The API server's error. The next turn continues from what was written.
+/// The error of the API server. The next turn continues from what was written before.
 pub async fn reconcile(cached: Arc<BenchmarkRun>, context: Arc<Context>) -> Result<Action, Error> {
     let timer = context.metrics.turn();
-    // Boxed, as are the steps below: their futures are large, and each move of one takes stack.
+    // This future and those of the steps below are boxed because they are large, and moving them would take stack.
     let turn = tokio::time::timeout(TURN_LIMIT, Box::pin(run_turn(&cached, &context)));
     let done = turn.await.unwrap_or(Err(Error::Timeout(TURN_LIMIT)));
     timer.end(done.as_ref().err());
     done
 }
 
-/// Runs a turn, and restarts it if the run changed between reading and writing. Such a change is not a failure.
+/// Runs a turn, and starts it again if the run has changed between the read and the write. Such a change is not a failure.
 async fn run_turn(cached: &BenchmarkRun, context: &Context) -> Result<Action, Error> {
-    // The cached fields of a run with its mark are enough, unless the API server reports that they are outdated.
+    // For a finished run with its mark, the cached fields are enough, unless the API server reports a conflict.
     let mut known = Some(cached.clone()).filter(cached_run::is_enough);
     for _ in 0..MAX_CONFLICTS {
         let run = match known.take() {
@@ -70,16 +70,16 @@ async fn run_turn(cached: &BenchmarkRun, context: &Context) -> Result<Action, Er
     Ok(Action::requeue(FIRST_BACKOFF))
 }
 
-/// Plans and applies until no immediate work is left.
+/// Plans and applies until no work is left that can be done immediately.
 async fn run_steps(mut run: BenchmarkRun, context: &Context) -> Result<Action, Error> {
     for _ in 0..MAX_STEPS {
         if run.metadata.deletion_timestamp.is_some() {
-            // The operator must not create new children.
+            // No new children may be created for a run that is being deleted.
             return forget(&run, context).await;
         }
         match Box::pin(step(&run, context)).await? {
             Step::RunGone => {
-                // The operator deletes a Job only if its run is certainly gone. One answer is not enough.
+                // A single response is not enough evidence that the run is gone. It is read again before its Job is deleted.
                 let found = read_live(&run, context).await?;
                 if found.is_some_and(|it| it.uid() == run.uid()) {
                     return Ok(Action::requeue(FIRST_BACKOFF));
@@ -97,18 +97,18 @@ async fn run_steps(mut run: BenchmarkRun, context: &Context) -> Result<Action, E
     Ok(Action::requeue(FIRST_BACKOFF))
 }
 
-/// Reads a run live: a decision on an outdated status could create a second Job.
+/// Reads a run from the API server, because a decision on an outdated status could create a second Job.
 async fn read_live(cached: &BenchmarkRun, context: &Context) -> Result<Option<BenchmarkRun>, Error> {
     let runs: Api<BenchmarkRun> = Api::namespaced(context.client.clone(), &cached.namespace().unwrap_or_default());
     Ok(runs.get_opt(&cached.name_any()).await?)
 }
 
 enum Step {
-    /// The run was deleted.
+    /// The run no longer exists.
     RunGone,
-    /// The plan requests another plan immediately.
+    /// Another plan must follow immediately.
     Again(Box<BenchmarkRun>),
-    /// No work is left until a watch reports a change or this time has passed.
+    /// Nothing is left to do until a watch reports a change, or until this time has passed.
     Wait(Option<Duration>),
 }
 
@@ -123,21 +123,21 @@ async fn step(run: &BenchmarkRun, context: &Context) -> Result<Step, Error> {
     }
     observed.namespace_line = context.namespaces.turn(run, &context.policy, namespaces::asks(run, &observed));
     let mut refusal = None;
-    // If the API server refuses part of a plan, another plan follows, at most once per reason.
+    // If the API server refuses a part of the plan, the refusal becomes an observation and the run is planned again, at most once per reason.
     let (decided, applied) = loop {
         let (decided, applied) = decide(context, run, &mut observed, &turn).await;
         match applied {
             Err(Error::NoChartValues(error)) if observed.values_refused.is_none() => {
-                // The run continues without them. Its status shows the answer while the run waits for llm-d.
+                // The run does not need the chart values. While it waits for llm-d, its status shows the error.
                 warn!(run = %full_name(run), %error, "the values for llm-d's charts are not written");
                 observed.values_refused = Some(error.to_string());
             }
-            // The conflict ends the run. But a claim is observed instead, because it may be for results.
+            // A conflicting object ends the run. A conflicting claim does not, because it may be usable for results, and is read instead.
             Err(Error::Conflict { kind, name }) if kind != CLAIM && observed.conflict.is_none() => {
                 observed.conflict = Some(name);
             }
             Err(error) if observed.refused.is_none() && error.refusal().is_some() => {
-                // The next plan writes the refusal's message into the status.
+                // The next plan writes the refusal into the status.
                 observed.refused = error.refusal();
                 refusal = Some(error);
             }
@@ -157,7 +157,8 @@ async fn step(run: &BenchmarkRun, context: &Context) -> Result<Step, Error> {
         return Err(refusal);
     }
     if !observed.unread.iter().any(|it| it.passing) {
-        // Otherwise several later turns would have to fail again before a turn decides without that read.
+        // As long as a read fails, the number of failures is kept. Otherwise several turns would have to fail again before one decides without that
+        // read.
         context.failures.clear(&run.uid().unwrap_or_default());
     }
     if after.is_finished() {
@@ -173,13 +174,13 @@ async fn step(run: &BenchmarkRun, context: &Context) -> Result<Step, Error> {
     Ok(if decided.again { Step::Again(Box::new(after)) } else { Step::Wait(decided.next_look) })
 }
 
-/// Keeps other turns from beginning to use this shared server or removing it.
+/// Locks the shared server, so that no other turn can begin to use it or remove it in the meantime.
 async fn lock_shared(context: &Context, run: &BenchmarkRun, server: Option<&str>) -> Option<OwnedMutexGuard<()>> {
     let namespace = run.namespace().unwrap_or_default();
     Some(context.shared_servers.lock(&namespace, server?).await)
 }
 
-/// Plans, and applies the plan. Boxed, so that the call does not enlarge its caller's frame.
+/// Plans, and applies the plan. The future is boxed, so that it does not enlarge the future of its caller.
 fn decide<'a>(
     context: &'a Context,
     run: &'a BenchmarkRun,
@@ -195,7 +196,7 @@ fn decide<'a>(
     })
 }
 
-/// Handles a deleted run. The garbage collector deletes its children, unless a finalizer kept the run or it was deleted with
+/// Handles a deleted run. Normally the garbage collector deletes its children. It does not if a finalizer keeps the run, or after a deletion with
 /// `--cascade=orphan`.
 async fn forget(run: &BenchmarkRun, context: &Context) -> Result<Action, Error> {
     traces::deleted();
@@ -204,21 +205,21 @@ async fn forget(run: &BenchmarkRun, context: &Context) -> Result<Action, Error> 
     Ok(Action::await_change())
 }
 
-/// Schedules the next turn after a failed turn: 1 to 300 seconds later, depending on the consecutive failures and on how long the API
-/// server requests to wait.
+/// Schedules the next turn after a failed turn. The delay is between 1 and 300 seconds, and depends on the number of consecutive failures and on the
+/// delay that the API server requests.
 pub fn on_error(run: Arc<BenchmarkRun>, error: &Error, context: Arc<Context>) -> Action {
     let wait = wait_after(run.as_ref(), error, &context);
     warn!(run = %full_name(run.as_ref()), %error, ?wait, "a turn failed");
     Action::requeue(wait)
 }
 
-/// Counts a failed turn of an object, and returns the wait before the next turn: 1 to 300 seconds.
+/// Counts a failed turn of an object, and returns the delay before the next turn, between 1 and 300 seconds.
 pub(crate) fn wait_after(object: &impl ResourceExt, error: &Error, context: &Context) -> Duration {
     let asked = error.retry_after().unwrap_or_default().min(MAX_BACKOFF);
     backoff(context.failures.add(&object.uid().unwrap_or_default())).max(asked)
 }
 
-/// The wait after this number of consecutive failures.
+/// The delay after this number of consecutive failures.
 pub(crate) fn backoff(failures: u32) -> Duration {
     FIRST_BACKOFF.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1))).min(MAX_BACKOFF)
 }

@@ -1,4 +1,4 @@
-//! docs/reference-operator.md has every flag of this program.
+//! Checks that docs/reference-operator.md has every flag of this program.
 
 #[path = "../../crds/tests/shared/command_page.rs"]
 mod command_page;

@@ -1,4 +1,4 @@
-//! [I/O] The removal of servers: with their run, with the last run that used a shared server, and when the operator is uninstalled.
+//! [I/O] Removes servers: together with their run, with the last run that used a shared server, and when the operator is uninstalled.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -23,14 +23,14 @@ use crate::{
     plan::{Stop, meta, server::StopServer},
 };
 
-/// Maximum number of servers per namespace that the operator checks when it starts or is uninstalled. Users can create Deployments with
-/// these labels.
+/// Maximum number of servers per namespace that the operator checks when it starts or is uninstalled. It is limited because users can create
+/// Deployments with the same labels.
 const MOST_SERVERS: usize = 64;
 
-/// Names of servers, by namespace.
+/// The names of servers in each namespace.
 type ByNamespace = BTreeMap<String, HashSet<String>>;
 
-/// Deletes the remaining objects of a server. If the API server refuses a deletion, the run ends anyway, and its status names the object.
+/// Deletes the given objects of a server. If the API server refuses a deletion, the run still ends, and its status names the remaining object.
 pub(crate) async fn stop_server(context: &Context, namespace: &str, what: &StopServer) -> Result<(), Error> {
     debug!(namespace, ?what, "removes a server");
     let services: Api<Service> = Api::namespaced(context.client.clone(), namespace);
@@ -51,7 +51,7 @@ pub(crate) async fn stop_server(context: &Context, namespace: &str, what: &StopS
         context.metrics.write("delete", "deployments");
         let deleted = deployments.delete(name, &DeleteParams::foreground().preconditions(exactly)).await.map(drop);
         match deleted {
-            // Another server with this name exists now.
+            // The object with this UID is gone; another server has its name now.
             Err(kube::Error::Api(status)) if status.is_conflict() => {}
             deleted => allow_refused(&of, ignore_absent(deleted))?,
         }
@@ -63,8 +63,8 @@ pub(crate) async fn stop_server(context: &Context, namespace: &str, what: &StopS
     Ok(())
 }
 
-/// Deletes the server of a deleted run, unless other runs share it. After `--cascade=orphan` the server has no owner, and would keep its GPUs.
-/// Shared servers have no label with the UID of a run.
+/// Deletes the server of a deleted run, unless the server is shared. It is needed after a deletion with `--cascade=orphan`, because the server then
+/// has no owner and would keep its GPUs. Shared servers are recognized by the missing label with the UID of a run.
 pub(crate) async fn stop_deleted_server(context: &Context, run: &BenchmarkRun) -> Result<(), Error> {
     let noted = run.status.as_ref().and_then(|it| it.server.as_ref());
     let Some(server) = noted.filter(|it| it.gone_time.is_none()) else { return Ok(()) };
@@ -74,15 +74,15 @@ pub(crate) async fn stop_deleted_server(context: &Context, run: &BenchmarkRun) -
     stop_where(context, &run.namespace().unwrap_or_default(), &server.name, is_its).await
 }
 
-/// Deletes the shared server with this name if no run uses it or has used it. So users who may delete runs can remove the servers of these
-/// runs.
+/// Deletes the shared server with this name if no existing run uses it or has used it. So users who may delete runs can thereby remove the server of
+/// these runs.
 ///
 /// # Errors
-/// The API server's.
+/// The error of the API server.
 pub async fn stop_unused(context: &Context, namespace: &str, name: &str) -> Result<(), Error> {
     let is_its = |it: &ObjectMeta| is_managed_server(it, name) && label(it, meta::RUN_UID).is_none();
     let deployments: Api<Deployment> = Api::namespaced(context.client.clone(), namespace);
-    // Most servers belong to their run, and are deleted with it.
+    // The metadata is read first, because most servers belong to their run and are deleted together with it.
     let found = match deployments.get_metadata_opt(name).await {
         Err(kube::Error::Api(status)) if status.code == FORBIDDEN => return Ok(()),
         found => found?,
@@ -98,17 +98,17 @@ pub async fn stop_unused(context: &Context, namespace: &str, name: &str) -> Resu
     stop_where(context, namespace, name, is_its).await
 }
 
-/// The shared servers in one namespace or in all, by namespace. The last run of a shared server may have been deleted while no operator was
-/// running.
+/// The shared servers in one namespace or in all. The operator checks them when it starts, because their last run may have been deleted while no
+/// operator was running.
 ///
 /// # Errors
-/// The API server's.
+/// The error of the API server.
 pub async fn shared(client: &Client, namespace: Option<&str>) -> Result<ByNamespace, Error> {
     by_namespace(client, namespace, &format!("{},{},!{}", meta::MANAGED, meta::SERVER, meta::RUN_UID)).await
 }
 
-/// Deletes the servers that no unfinished run uses, in one namespace or in all, and prints one line per server. After the operator is gone,
-/// nothing else removes them. If the API server returns an error, prints it and continues with the next namespace.
+/// Deletes the servers that no unfinished run uses, in one namespace or in all, and prints one line per server. It is called before the operator is
+/// uninstalled, because nothing removes the servers afterwards. An error of the API server is printed, and the next namespace follows.
 pub async fn remove_idle(context: &Context, namespace: Option<&str>) {
     let selector = format!("{},{}", meta::MANAGED, meta::SERVER);
     let found = match by_namespace(&context.client, namespace, &selector).await {
@@ -137,7 +137,7 @@ async fn remove_idle_in(context: &Context, namespace: &str, names: &HashSet<Stri
     Ok(())
 }
 
-/// Reads the names of the Deployments that `selector` selects, at most [`MOST_SERVERS`] per namespace.
+/// Lists the names of the Deployments that `selector` matches, at most [`MOST_SERVERS`] per namespace.
 async fn by_namespace(client: &Client, namespace: Option<&str>, selector: &str) -> Result<ByNamespace, Error> {
     let deployments: Api<Deployment> =
         namespace.map_or_else(|| Api::all(client.clone()), |it| Api::namespaced(client.clone(), it));
@@ -152,7 +152,7 @@ async fn by_namespace(client: &Client, namespace: Option<&str>, selector: &str) 
     Ok(all)
 }
 
-/// Deletes the Deployment and the Services of the server with this name, if `is_its` accepts them and nobody is deleting them.
+/// Deletes the Deployment and the Services of the server with this name, if `is_its` returns true for them and they are not being deleted already.
 async fn stop_where(
     context: &Context,
     namespace: &str,
@@ -162,7 +162,7 @@ async fn stop_where(
     let is_its = |it: &ObjectMeta| it.deletion_timestamp.is_none() && is_its(it);
     let deployments: Api<Deployment> = Api::namespaced(context.client.clone(), namespace);
     let found = match deployments.get_metadata_opt(name).await {
-        // The administrator has removed the operator's rights on servers.
+        // The operator has no rights on servers, because the administrator has disabled managed servers.
         Err(kube::Error::Api(status)) if status.code == FORBIDDEN => {
             return allow_refused(&format!("{namespace}/{name}"), Err(kube::Error::Api(status).into()));
         }
@@ -179,7 +179,7 @@ async fn stop_where(
     if left == StopServer::default() { Ok(()) } else { stop_server(context, namespace, &left).await }
 }
 
-/// Whether an object belongs to the server of this name, and the operator created it.
+/// Whether an object belongs to the server with this name, and was created by the operator.
 fn is_managed_server(metadata: &ObjectMeta, name: &str) -> bool {
     meta::is_managed(metadata) && label(metadata, meta::SERVER).is_some_and(|it| it == name)
 }

@@ -1,5 +1,5 @@
-//! [I/O] `benchwright-operator smoke-test`: creates a run, waits for its end, prints its figures. `helm test` calls it to show that API
-//! server, operator, launcher and status work together.
+//! [I/O] `benchwright-operator smoke-test`: creates a run, waits for its end and prints its figures. `helm test` calls it to check that the API
+//! server, the operator, the launcher and the status work together.
 
 use std::time::Duration;
 
@@ -13,21 +13,21 @@ use kube::{
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
-/// How often the run is read.
+/// Time between two reads of the run.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Creates a run against the simulator, waits for its end, prints its figures, and deletes it
+/// Create a run against the simulator, wait for its end, print its figures, and delete it
 #[derive(Debug, Args)]
 pub struct SmokeTest {
-    /// Namespace of the run, which the operator watches
+    /// Namespace of the run; the operator must watch it
     #[arg(long)]
     namespace: String,
-    /// How long to wait for the end of the run, in seconds
+    /// Maximum time to wait for the end of the run, in seconds
     #[arg(long, default_value_t = 240)]
     seconds: u64,
 }
 
-/// Five seconds of load. On a busy node the launcher may be late, which does not matter here.
+/// A run with five seconds of load. Its validity bounds are wide, because a late launcher on a busy node does not matter here.
 fn run() -> serde_json::Value {
     json!({
         "apiVersion": "benchwright.dev/v1alpha1",
@@ -54,7 +54,7 @@ fn run() -> serde_json::Value {
 /// Runs the test.
 ///
 /// # Errors
-/// A run that is refused, does not pass, or does not end in time. The error contains what the operator reports about the run.
+/// The run is refused, does not pass, or does not end in time. The error contains what the operator reports about the run.
 pub async fn smoke_test(client: Client, test: &SmokeTest) -> anyhow::Result<()> {
     let runs: Api<BenchmarkRun> = Api::namespaced(client, &test.namespace);
     let run = serde_json::from_value(run()).context("the run is a constant")?;

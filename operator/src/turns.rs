@@ -1,5 +1,6 @@
-//! Which turns may run now, and when the next look is. A namespace with a thousand runs, or with reads that hang, does not delay other
-//! namespaces: a few places are reserved for namespaces with few turns, and looks without a cause are spread over time.
+//! Decides which turns may run now, and when a waiting run gets its next turn. A namespace with a thousand runs, or with requests that are never
+//! answered, must not delay other namespaces. Therefore some places (permits for a turn) are reserved for namespaces with few turns, and the periodic
+//! turns of waiting runs are spread over time.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -9,31 +10,31 @@ use std::{
 
 use tokio::{sync::oneshot, time::Instant};
 
-/// Maximum number of concurrent turns: enough for a burst of runs, few enough for the API server.
+/// Maximum number of concurrent turns. It is enough for a burst of runs, and does not overload the API server.
 pub const PLACES: usize = 16;
-/// A namespace with fewer turns than this may take any place.
+/// A namespace with fewer running turns than this may take any free place.
 pub const SHARE: usize = 4;
-/// A namespace with [`SHARE`] turns takes another place only while fewer than this many places are taken, so that a place is left for other
-/// namespaces.
+/// A namespace with at least [`SHARE`] running turns may only take another place while fewer than this number are taken. The rest is reserved for
+/// other namespaces.
 pub const COMMON: usize = PLACES - SHARE;
-/// Maximum looks per second at the waiting runs of one namespace.
+/// Maximum number of periodic turns per second for the waiting runs of one namespace.
 const LOOKS_OF_NAMESPACE: u32 = 10;
-/// Maximum looks per second at all waiting runs.
+/// Maximum number of periodic turns per second for all waiting runs.
 const LOOKS: u32 = 20;
-/// Runs with a later look do not count as waiting, because they cost nothing.
+/// Runs whose next periodic turn is later than this do not count as waiting, because they cause little load.
 const SOON: Duration = Duration::from_secs(60);
 
-/// The places, and the turns that wait for a place.
+/// The places, and the turns that wait for one.
 #[derive(Debug, Default)]
 pub struct Turns(Mutex<Places>);
 
 #[derive(Debug, Default)]
 struct Places {
-    /// When each turn in progress began.
+    /// The start time of each running turn.
     running: BTreeMap<u64, Instant>,
     next_number: u64,
     namespaces: BTreeMap<String, Namespace>,
-    /// Namespaces with waiting turns, in the order of their next place.
+    /// The namespaces with waiting turns. The first one gets the next place.
     order: VecDeque<String>,
     last_end: Option<Instant>,
 }
@@ -41,21 +42,21 @@ struct Places {
 #[derive(Debug, Default)]
 struct Namespace {
     running: usize,
-    /// At most one turn per run, because the loop starts no second turn of a run.
+    /// Its length is bounded by the number of runs, because the loop starts no second turn of a run.
     waiting: VecDeque<oneshot::Sender<Place>>,
 }
 
-/// A turn in progress. It ends when this value is dropped.
+/// The permit for a running turn. The turn counts as ended when this value is dropped.
 #[derive(Debug)]
 pub struct Place {
-    /// `None` after the place was returned.
+    /// `None` after the place was given back.
     turns: Option<Arc<Turns>>,
     namespace: String,
     number: u64,
 }
 
 impl Turns {
-    /// Waits for a place. Turns within a namespace get places in request order, and namespaces take turns.
+    /// Waits for a place. Within a namespace the turns get places in the order of their requests, and between namespaces in turn.
     pub async fn enter(self: &Arc<Self>, namespace: &str) -> Place {
         let (place, granted) = oneshot::channel();
         {
@@ -70,7 +71,7 @@ impl Turns {
         self.grant();
         match granted.await {
             Ok(place) => place,
-            // A sender lives until it is used. If a sender were gone, the turn would exceed the limit rather than never run.
+            // A sender is only dropped after it was used, so this should not happen. If it does, the turn exceeds the limit instead of never running.
             Err(_) => {
                 let number = self.lock().begin(namespace);
                 self.place(namespace.to_owned(), number)
@@ -83,12 +84,12 @@ impl Turns {
         self.lock().namespaces.values().map(|it| it.waiting.len()).sum()
     }
 
-    /// The time since the oldest turn in progress began.
+    /// Time since the start of the oldest running turn.
     pub fn oldest(&self) -> Option<Duration> {
         self.lock().running.values().next().map(Instant::elapsed)
     }
 
-    /// The time since a turn ended, while other turns wait.
+    /// Time since the last end of a turn, while other turns wait. `None` if no turn waits.
     pub fn idle(&self) -> Option<Duration> {
         let places = self.lock();
         let since = places.last_end.or_else(|| places.running.values().next().copied())?;
@@ -98,7 +99,7 @@ impl Turns {
     fn grant(self: &Arc<Self>) {
         loop {
             let Some((namespace, place, number)) = self.lock().next() else { return };
-            // A turn that was abandoned meanwhile takes no place.
+            // If the waiting turn was cancelled meanwhile, it takes no place.
             if let Err(mut place) = place.send(self.place(namespace, number)) {
                 place.turns = None;
                 self.lock().end(&place.namespace, number);
@@ -111,7 +112,7 @@ impl Turns {
     }
 
     fn lock(&self) -> MutexGuard<'_, Places> {
-        // Each operation leaves the places valid, so a panic elsewhere does not invalidate them.
+        // Every operation leaves the places in a valid state, so a panic in another thread does no harm.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -126,7 +127,7 @@ impl Drop for Place {
 }
 
 impl Places {
-    /// The next turn that may begin.
+    /// The next waiting turn that may begin.
     fn next(&mut self) -> Option<(String, oneshot::Sender<Place>, u64)> {
         let taken = self.running.len();
         let may = |of: &Namespace| taken < COMMON || (taken < PLACES && of.running < SHARE);
@@ -160,13 +161,13 @@ impl Places {
     }
 }
 
-/// The runs that get another look soon without a cause, by UID, each with its namespace. The more runs there are, the longer each waits, so
-/// that polling takes a bounded rate of reads.
+/// The runs that will soon get a periodic turn, by UID, with their namespaces. The more runs there are, the longer is the time between two turns of a
+/// run, so that the total rate of reads is bounded.
 #[derive(Debug, Default)]
 pub struct Looks(Mutex<HashMap<String, String>>);
 
 impl Looks {
-    /// When to look again at a run that requests a look after `wait`.
+    /// Time to the next periodic turn of a run that requests it after `wait`. It may be longer than `wait`.
     pub fn next(&self, run_uid: &str, namespace: &str, wait: Option<Duration>) -> Option<Duration> {
         let mut waiting = self.lock();
         let Some(soon) = wait.filter(|it| *it <= SOON) else {
@@ -180,7 +181,7 @@ impl Looks {
         Some(soon.max(spread(of_namespace, LOOKS_OF_NAMESPACE)).max(spread(count(waiting.len()), LOOKS)))
     }
 
-    /// Removes a run.
+    /// Removes the entry of a run.
     pub fn forget(&self, run_uid: &str) {
         self.lock().remove(run_uid);
     }
@@ -191,7 +192,7 @@ impl Looks {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, String>> {
-        // Each operation leaves the map valid, so a panic elsewhere does not invalidate it.
+        // Every operation leaves the map in a valid state, so a panic in another thread does no harm.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -202,7 +203,7 @@ mod tests {
 
     use super::*;
 
-    /// The places that turns of a namespace get now.
+    /// Requests `count` places for a namespace, and returns those that are granted immediately.
     fn enter(turns: &Arc<Turns>, namespace: &str, count: usize) -> Vec<Place> {
         (0..count).filter_map(|_| turns.enter(namespace).now_or_never()).collect()
     }

@@ -1,5 +1,5 @@
-//! [I/O] Runs that this release cannot read, for example because of a value that a newer release has added. The operator leaves them alone
-//! and reports the reason to the user.
+//! [I/O] Handles runs that this release cannot parse, for example because a newer release has added a value. The operator leaves them unchanged, and
+//! reports the reason to the user.
 
 use std::time::Duration;
 
@@ -25,22 +25,22 @@ use crate::{
     plan::status::{set_condition, truncate, truncate_message},
 };
 
-/// How long to wait before another try after the API server refused the report.
+/// Delay before the next attempt to report, after the API server refused the report.
 pub const RETRY: Duration = Duration::from_secs(300);
-/// The longest note of an event, in bytes.
+/// Maximum length of an event's note, in bytes.
 const MAX_NOTE: usize = 1_000;
 
-/// Reports to the user that a run cannot be read: by a log line, an event, and conditions if the run has no phase yet. If the run has a
-/// phase, another release wrote its status, which stays unchanged.
+/// Reports to the user that a run cannot be parsed: with a log line, an event, and conditions. If the run has a phase, another release has written
+/// its status, so the conditions are not written.
 ///
 /// # Errors
-/// The API server's error.
+/// The error of the API server.
 pub async fn leave_alone(context: &Context, namespace: &str, name: &str) -> Result<Action, Error> {
     let resource = ApiResource::erase::<BenchmarkRun>(&());
     let runs: Api<DynamicObject> = Api::namespaced_with(context.client.clone(), namespace, &resource);
     let Some(run) = runs.get_opt(name).await? else { return Ok(Action::await_change()) };
     let Some(problem) = problem(&run) else {
-        // The run has changed since, and the change causes the next turn.
+        // The run has changed in the meantime, and this change starts the next turn.
         return Ok(Action::await_change());
     };
     let message = message(&problem);
@@ -53,19 +53,19 @@ pub async fn leave_alone(context: &Context, namespace: &str, name: &str) -> Resu
         warning: true,
         reason: Reason::Unreadable.name().to_owned(),
         note: truncate(&message, MAX_NOTE),
-        // A restarted operator does not report it again.
+        // With the generation as occasion, a restarted operator does not report the same problem again.
         occasion: run.metadata.generation.unwrap_or_default().to_string(),
     });
     Ok(Action::await_change())
 }
 
-/// The unreadable part of a run: field, value and the values that this release knows; `None` if all of it can be read.
+/// The unreadable part of a run: field, value and the values that this release accepts. `None` if the whole run can be parsed.
 pub fn problem(run: &DynamicObject) -> Option<String> {
     let whole = serde_json::to_value(run).unwrap_or_default();
     serde_path_to_error::deserialize::<Value, BenchmarkRun>(whole).err().map(|it| it.to_string())
 }
 
-/// The message for the status: this release, what it cannot read, and the remedy.
+/// The message for the status: this release, what it cannot parse, and the remedy.
 pub fn message(problem: &str) -> String {
     format!(
         "benchwright-operator {} cannot read this run and leaves it alone: {problem}; install the release that knows this value, or create the run anew without it",
@@ -73,7 +73,7 @@ pub fn message(problem: &str) -> String {
     )
 }
 
-/// The status fields for a run without a phase.
+/// The status fields to write if the run has no phase.
 pub fn status(run: &DynamicObject, message: &str, now: Timestamp) -> Value {
     let mut conditions: Vec<Condition> =
         serde_json::from_value(run.data["status"]["conditions"].clone()).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! [I/O] The watches on one namespace or on all, and the loop that they drive. They keep little in memory: runs without their large fields,
-//! which each turn reads live, and no Jobs or pods, because their events only start a turn.
+//! [I/O] The watches on one namespace or on all, and the loop that they drive. They keep little in memory: runs without their large fields, because
+//! each turn reads these live, and no Jobs or pods, because their events only start turns.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -44,18 +44,19 @@ use crate::{
     servers, traces, unreadable,
 };
 
-/// kube does not limit the turns: [`crate::turns`] does, and a turn that waits for its namespace takes no place.
+/// 0 means that kube does not limit concurrent turns. [`crate::turns`] does it instead, in such a way that a turn which waits for its namespace takes
+/// no place.
 const CONCURRENCY: u16 = 0;
-/// Changes of one run within this time start one turn.
+/// Several changes of a run within this time start only one turn.
 const DEBOUNCE: Duration = Duration::from_millis(200);
-/// How often the operator tries to end a server that no run uses. With the waits after failed turns, this takes about an hour.
+/// Maximum number of attempts to remove a server that no run uses. With the delays after failures, they take about an hour.
 const END_SERVER_TRIES: u32 = 20;
 
-/// The cache of a watch on runs.
+/// The cache that a watch on runs fills.
 #[derive(Clone)]
 pub struct Runs {
     store: Store<CachedRun>,
-    /// Kept besides the store, because the store wakes only one waiter, the controller.
+    /// Whether the store is filled. It is kept separately, because the store itself only wakes one waiter, and the controller needs that.
     filled: Arc<AtomicBool>,
 }
 
@@ -65,27 +66,27 @@ impl Runs {
         self.filled.load(Ordering::Acquire)
     }
 
-    /// The UID of each run.
+    /// The UIDs of all runs.
     fn uids(&self) -> HashSet<String> {
         self.store.state().iter().filter_map(|it| it.uid()).collect()
     }
 
-    /// Each run, by UID.
+    /// All runs, by UID.
     fn by_uid(&self) -> HashMap<String, Arc<CachedRun>> {
         self.store.state().into_iter().filter_map(|it| Some((it.uid()?, it))).collect()
     }
 
-    /// The phase and the outcome of each run.
+    /// Phase and outcome of each run.
     pub fn states(&self) -> Vec<(Option<Phase>, Option<Outcome>)> {
         self.store.state().iter().map(|it| it.state()).collect()
     }
 
-    /// The run with this name and UID.
+    /// The cached run with the name and UID of `run`.
     fn known(&self, run: &CachedRun) -> Option<Arc<CachedRun>> {
         self.store.get(&ObjectRef::from_obj(run)).filter(|it| it.uid() == run.uid())
     }
 
-    /// Records how a pod ended, if its run is in the cache and unfinished.
+    /// Records how a pod ended, if its run is in the cache and has not finished.
     fn note(&self, reference: &ObjectRef<CachedRun>, pod: &Pod, ended_pods: &EndedPods) {
         if let Some(run) = self.store.get(reference)
             && let Some(run) = run.run()
@@ -96,7 +97,7 @@ impl Runs {
     }
 }
 
-/// The loop over the runs of one namespace or of all. It ends after `end`, when the turns in progress are done.
+/// The loop over the runs of one namespace or of all. After `end` is ready, it finishes the turns in progress and ends.
 pub fn controller(
     namespace: Option<&str>,
     context: &Arc<Context>,
@@ -118,7 +119,7 @@ pub fn controller(
         .watches_stream(jobs, |job| run_of(&job))
         .watches_stream(pods, move |pod| {
             let run = run_of(&pod);
-            // A pod may be gone shortly after its end, so its deletion event is the last copy of its status.
+            // The event is recorded here because a pod may be deleted shortly after its end, and then its last event has the only copy of its status.
             if let (Some(run), Ok(pod)) = (&run, &pod.0) {
                 known.note(run, pod, &ended_pods);
             }
@@ -136,7 +137,7 @@ pub fn controller(
         )
         .for_each(async |turn| match turn {
             Ok(_) => {}
-            // The next watch event or the backoff starts another turn.
+            // The next watch event, or the timer of the backoff, starts another turn.
             Err(error @ (TurnError::ObjectNotFound(_) | TurnError::ReconcilerFailed(..))) => {
                 debug!(%error, "a turn ended with an error")
             }
@@ -145,7 +146,7 @@ pub fn controller(
     (turns.boxed(), runs)
 }
 
-/// The run changes that need a turn. Fills the cache, and removes deleted runs from memory.
+/// The stream of runs that need a turn because they changed. It also fills the cache, and removes deleted runs from memory.
 fn run_changes(
     namespace: Option<&str>,
     context: &Arc<Context>,
@@ -174,7 +175,7 @@ fn run_changes(
         })
 }
 
-/// Records the event's run for the decisions about other runs, and reduces it to the fields that the cache needs.
+/// Updates the records that decisions about other runs need. Reduces the run in the event to the fields that the cache keeps.
 fn noted(event: Event<Guarded>, context: &Context) -> Event<CachedRun> {
     let note = |run: Guarded| {
         if let Ok(run) = &run.0 {
@@ -200,27 +201,27 @@ fn noted(event: Event<Guarded>, context: &Context) -> Event<CachedRun> {
     }
 }
 
-/// Wakes the schedule of a run that ended or is gone, because the schedule may start the next run.
+/// Wakes the schedule of a run that has ended or is gone, because the schedule may start its next run.
 fn wake_schedule(run: &ObjectMeta, context: &Context) {
     if let Some(schedule) = run.labels.as_ref().and_then(|it| it.get(meta::SCHEDULE)) {
         context.schedules.wake(place(run).0, schedule);
     }
 }
 
-/// Applies the events of the watch on runs to the cache.
+/// Applies the watch events of runs to the cache.
 struct Intake {
     namespace: Option<String>,
     context: Arc<Context>,
     writer: Writer<CachedRun>,
     runs: Runs,
-    /// The cache's content when the list of all runs began; set while the list is read.
+    /// The content of the cache when the current list began. Only set while a list is being read.
     before: HashMap<String, Arc<CachedRun>>,
 }
 
 impl Intake {
-    /// Returns the runs that need a turn: runs that are new or have a new generation. The operator's own status writes change no
-    /// generation. The runs of a list follow after the end of the list. Until then the cache does not contain them, and a turn of a run
-    /// missing from the cache does nothing.
+    /// Returns the runs that need a turn: new runs, and runs with a new generation. The operator's own status writes do not change the generation.
+    /// The runs of a list are only returned after its end, because the cache does not contain them before, and a turn of a run that is not in the
+    /// cache does nothing.
     fn take(&mut self, event: &Event<CachedRun>) -> Vec<Arc<CachedRun>> {
         let is_known =
             |run: &CachedRun| self.runs.known(run).is_some_and(|it| it.meta().generation == run.meta().generation);
@@ -241,13 +242,13 @@ impl Intake {
         }
     }
 
-    /// Handles the end of the list of all runs.
+    /// Handles the end of a list of all runs. Returns the runs that need a turn.
     fn listed(&mut self) -> Vec<Arc<CachedRun>> {
         let before = std::mem::take(&mut self.before);
         let now_known = self.runs.uids();
         self.context.targets.retain(self.namespace.as_deref(), &now_known, Timestamp::now());
         self.context.namespaces.retain(self.namespace.as_deref(), &now_known);
-        // The watch reports no event for runs that were deleted while it was interrupted.
+        // For runs that were deleted while the watch was interrupted there is no event, so they are found by comparison.
         before.iter().filter(|(uid, _)| !now_known.contains(*uid)).for_each(|(_, run)| self.gone(run));
         if !self.runs.filled.swap(true, Ordering::AcqRel) {
             self.context.targets.filled();
@@ -274,8 +275,8 @@ impl Intake {
     }
 }
 
-/// Ends the server of a deleted run. The run may have had no turn since it was deleted, and with `--cascade=orphan` nothing else ends the
-/// server. A shared server ends with the last run that used it.
+/// Removes the server of a deleted run. It is needed because the run may have had no turn since its deletion, and because after `--cascade=orphan`
+/// nothing else removes the server. A shared server is removed with the last run that used it.
 async fn end_server(context: Arc<Context>, run: BenchmarkRun) {
     let (context, run) = (context.as_ref(), &run);
     let namespace = place(&run.metadata).0;
@@ -289,8 +290,8 @@ async fn end_server(context: Arc<Context>, run: BenchmarkRun) {
     }
 }
 
-/// Ends the shared servers that lost their last run while no operator was running. Each namespace has its own task, so that a namespace
-/// with many runs does not delay other namespaces.
+/// Removes the shared servers whose last run was deleted while no operator was running. Each namespace has a task of its own, so that a namespace
+/// with many runs does not delay the others.
 async fn end_unused_servers(context: Arc<Context>, namespace: Option<String>) {
     let (client, of) = (&context.client, namespace.as_deref());
     let find = || servers::shared(client, of).boxed();
@@ -315,8 +316,8 @@ async fn end_unused_servers(context: Arc<Context>, namespace: Option<String>) {
     }
 }
 
-/// Calls `what` until it succeeds, at most [`END_SERVER_TRIES`] times. Each call takes a place among the namespace's turns. Returns the
-/// last error.
+/// Calls `what` until it succeeds, at most [`END_SERVER_TRIES`] times. Each call takes one of the namespace's places for turns. Returns the last
+/// error if all calls fail.
 async fn retried<'a, T>(
     context: &Context,
     namespace: &str,
@@ -338,8 +339,8 @@ async fn retried<'a, T>(
     }
 }
 
-/// Changes and deletions of Jobs or pods that the operator created. Other objects may carry the same labels. An unreadable object does not
-/// stop the watch on the other objects.
+/// The stream of changes and deletions of Jobs or pods that the operator created. Other objects with the same labels are ignored. An object that
+/// cannot be parsed does not stop the watch.
 fn child_changes<K>(
     namespace: Option<&str>,
     context: &Context,
@@ -365,7 +366,7 @@ async fn turn(run: Arc<CachedRun>, context: Arc<Context>, known: Runs) -> Result
         return Ok(Action::await_change());
     }
     let _place = context.turns.enter(place(run.meta()).0).await;
-    // Boxed, because a waiting turn has to be small: there may be one per run.
+    // The future is boxed to keep a waiting turn small, because there may be one per run.
     let done = Box::pin(traces::turn(run.meta(), begin(&run, &context))).await;
     forget_unknown(&run, &context, &known);
     done
@@ -382,7 +383,7 @@ async fn begin(run: &CachedRun, context: &Arc<Context>) -> Result<Action, Error>
     }
 }
 
-/// Removes a run from memory that was deleted during its turn: no further turn or event could do this.
+/// Removes a run from memory if it was deleted during its turn, because no further turn or event would do this.
 fn forget_unknown(run: &CachedRun, context: &Context, known: &Runs) {
     if known.known(run).is_none() {
         context.forget(&run.uid().unwrap_or_default());
@@ -400,12 +401,12 @@ fn after_error(run: &CachedRun, error: &Error, context: &Arc<Context>) -> Action
     }
 }
 
-/// Namespace and name.
+/// Namespace and name of an object.
 fn place(metadata: &ObjectMeta) -> (&str, &str) {
     (metadata.namespace.as_deref().unwrap_or_default(), metadata.name.as_deref().unwrap_or_default())
 }
 
-/// The run that an object's labels name.
+/// The run in the labels of an object.
 fn run_of(child: &impl ResourceExt) -> Option<ObjectRef<CachedRun>> {
     let name = child.labels().get(meta::RUN)?;
     Some(ObjectRef::new(name).within(&child.namespace()?))

@@ -1,5 +1,5 @@
-//! docs/operator.md names every reason and every metric, and the chart grants the rights that it lists. Dashboard and alerts use existing
-//! metrics.
+//! Checks docs/operator.md: it has every reason and every metric, and the chart grants the rights that it lists. Also checks that the dashboard and
+//! the alerts only use existing metrics.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -25,19 +25,19 @@ const DOC: &str = include_str!("../../docs/operator.md");
 fn reasons_phases_and_exit_codes_of_the_documentation_are_those_of_the_code() {
     assert_rows("## Phases", Phase::ALL.iter().map(|it| it.name()));
     assert_rows("## Reasons", Reason::ALL.iter().map(|it| it.name()));
-    // The table above contains the reasons that both share.
+    // Reasons that the operator has as well are in the table above.
     let own = LauncherReason::ALL.iter().map(|it| it.name()).filter(|it| Reason::named(it).is_none());
     assert_rows("### The launcher's reasons", own);
     assert_rows("### The launcher's exit codes", ExitCode::ALL.iter().map(|it| it.code()));
 }
 
-/// Asserts that the table below a heading has one row per word, and no other rows.
+/// Asserts that the table below a heading has exactly one row for each word.
 fn assert_rows(heading: &str, words: impl Iterator<Item = impl Display>) {
     let documented: BTreeSet<_> = rows(heading).into_iter().map(str::to_owned).collect();
     assert_eq!(documented, words.map(|it| it.to_string()).collect(), "{heading} of docs/operator.md");
 }
 
-/// The first cells of the first table below a heading, without the table's header.
+/// The first column of the first table below a heading, without the table's header.
 fn rows(heading: &str) -> Vec<&'static str> {
     let lines = DOC.lines().skip_while(|it| *it != heading).skip_while(|it| !it.starts_with('|'));
     lines
@@ -52,11 +52,11 @@ fn a_pod_that_ends_has_time_for_the_turn_that_it_has_begun() {
     let chart = include_str!("../../charts/benchwright/templates/deployment.yaml");
     let grace = chart.lines().find_map(|it| it.trim().strip_prefix("terminationGracePeriodSeconds: "));
     let grace: u64 = grace.expect("the chart sets it").parse().expect("a number");
-    // The last events, the last traces and the release of the lease take 3 s each.
+    // Three seconds each for the last events, the last traces, and the release of the lease.
     assert!(grace >= operator::reconcile::TURN_LIMIT.as_secs() + 9, "{grace}");
 }
 
-/// The metrics page. A family without a series would not be printed.
+/// The metrics page. Each metric needs a series, because otherwise it would not be printed.
 fn page() -> String {
     let metrics = Metrics::default();
     metrics.write("create", "jobs");
@@ -72,14 +72,14 @@ fn page() -> String {
 fn the_metrics_of_the_documentation_are_those_of_the_code() {
     let text = page();
     let types = text.lines().filter_map(|it| it.strip_prefix("# TYPE ")?.split_once(' '));
-    // A counter's sample ends with this suffix, but the name of its family does not.
+    // The samples of a counter have this suffix, but the name of its family does not.
     let names: BTreeSet<_> =
         types.map(|(name, kind)| if kind == "counter" { format!("{name}_total") } else { name.to_owned() }).collect();
     let documented: BTreeSet<_> = rows("## Metrics").iter().map(|it| it.trim_matches('`').to_owned()).collect();
     assert_eq!(documented, names);
 }
 
-/// The labels of each series of the operator, by its name.
+/// The labels of each of the operator's metrics, by the name of the metric.
 fn series() -> BTreeMap<String, BTreeSet<String>> {
     let label = Regex::new(r#"(\w+)=""#).unwrap();
     let mut found = BTreeMap::<_, BTreeSet<_>>::new();
@@ -91,7 +91,7 @@ fn series() -> BTreeMap<String, BTreeSet<String>> {
     found
 }
 
-/// The expressions in the dashboard and the alerts.
+/// All expressions in the dashboard and the alerts.
 fn expressions() -> Vec<String> {
     let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
     let rules: Value = serde_saphyr::from_str(ALERTS).unwrap();
@@ -103,7 +103,7 @@ fn expressions() -> Vec<String> {
     expressions.chain(variables).map(str::to_owned).collect()
 }
 
-/// The metrics that an expression names, with the text in braces after each.
+/// The metrics in an expression, each with its label selector.
 fn selectors(expression: &str) -> Vec<(String, String)> {
     let selector = Regex::new(r"(benchwright_operator_\w+)(?:\{([^}]*)\})?").unwrap();
     let part = |it: Option<regex::Match<'_>>| it.map_or("", |it| it.as_str()).to_owned();
@@ -112,7 +112,7 @@ fn selectors(expression: &str) -> Vec<(String, String)> {
 
 #[test]
 fn dashboard_and_alerts_name_metrics_labels_and_values_that_exist_and_all_metrics_are_shown() {
-    // Prometheus adds these.
+    // Labels that Prometheus adds.
     const ADDED: [&str; 3] = ["namespace", "job", "pod"];
     let series = series();
     let matcher = Regex::new(r#"(\w+)[!=~]+"([^"]*)""#).unwrap();
@@ -146,12 +146,12 @@ fn dashboard_and_alerts_name_metrics_labels_and_values_that_exist_and_all_metric
     assert_eq!(shown, all);
 }
 
-/// Whether a label of the operator can have a value.
+/// Whether the operator ever sets a label to this value.
 fn is_value(label: &str, value: &str) -> bool {
     match label {
         "phase" => Phase::ALL.iter().any(|it| it.name() == value),
         "outcome" => value.is_empty() || Outcome::ALL.iter().any(|it| it.name() == value),
-        // A reason of failed turns or of attempts.
+        // The reason of a failed turn or of an attempt.
         "reason" => value == Error::Outdated.category() || Reason::named(value).is_some(),
         _ => false,
     }
@@ -168,7 +168,7 @@ fn the_alert_on_attempts_counts_the_reasons_that_the_operator_shows_from_its_sta
     assert!(fresh.contains("benchwright_operator_phase_transitions_total{phase=\"Failed\"} 0"), "{fresh}");
 }
 
-/// Resources and verbs in the rules of a template.
+/// The resources and verbs in the rules of a chart template.
 fn granted(template: &'static str) -> Vec<(&'static str, &'static str)> {
     let lines =
         |start: &'static str| template.lines().filter_map(move |it| it.trim().strip_prefix(start)?.strip_suffix(']'));
@@ -193,7 +193,7 @@ fn the_chart_grants_what_is_documented_and_nothing_on_secrets_logs_or_exec() {
     }
 }
 
-/// Every label value that can occur, and ten thousand runs.
+/// The test uses every possible value of every label, and ten thousand runs.
 #[test]
 fn ten_thousand_runs_give_at_most_two_hundred_series_without_a_name_of_a_run() {
     let metrics = Metrics::default();
@@ -212,7 +212,7 @@ fn ten_thousand_runs_give_at_most_two_hundred_series_without_a_name_of_a_run() {
             metrics.phase_left(phase, Duration::from_secs(1));
         }
     }
-    // No attempt ends with a reason of schedules, a reason for a server's progress, or a reason that keeps a run from beginning.
+    // No attempt ends with these reasons: they are for schedules, for the progress of a server, or prevent a run from beginning.
     let of_others = [
         Reason::Scheduled,
         Reason::RunActive,

@@ -1,4 +1,4 @@
-//! The translator: a workload-profile template in, a [`Workload`] out.
+//! Translates a workload-profile template into a [`Workload`].
 //!
 //! Template -> `render` -> text -> `overrides` -> tree of values -> `formats` -> [`Workload`]. It reads
 //! no file, no environment variable and no clock. The input comes from users and may be hostile: every step has a bound, and
@@ -47,19 +47,19 @@ pub use crate::{
 /// A profile that is ready to run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prepared {
-    /// The text of `profile.yaml`, which [`parse`] reads back to the same workload. Without overrides it is the rendered text
-    /// with its comments; with overrides it is written anew, without comments.
+    /// The text of `profile.yaml`. [`parse`] reads it back to the same workload. Without overrides it is the rendered text with its comments. With
+    /// overrides it is written again from the values, without comments.
     pub text: String,
     /// The load that the profile describes.
     pub workload: Workload,
-    /// Keys with a meaning that may surprise their author.
+    /// Notices about keys whose effect may surprise the profile's author.
     pub notices: Vec<Notice>,
 }
 
-/// The variables that a template may use: the facts of the run, and the user's variables.
+/// Returns the variables that a template may use: the facts of the run, and the user's variables.
 ///
 /// # Errors
-/// All variables of the user with a name that is taken or is not an identifier, or with a value that is too long.
+/// Returns every user variable whose name is already taken or is not an identifier, or whose value is too long.
 pub fn variables(run: &ResolvedRun, user: &BTreeMap<String, AnyValue>) -> Result<Variables, ProfileError> {
     let findings = Findings::default();
     for (name, value) in user {
@@ -76,7 +76,7 @@ pub fn variables(run: &ResolvedRun, user: &BTreeMap<String, AnyValue>) -> Result
 /// Renders a template, applies overrides, and reads the result. The run's model and API replace the profile's.
 ///
 /// # Errors
-/// All problems at once. Only a template that cannot be rendered, or a text that is not YAML, ends the reading early.
+/// Returns all problems together. Only a template that cannot be rendered, or text that is not YAML, stops the check early.
 pub fn prepare(
     run: &ResolvedRun,
     template: &str,
@@ -103,8 +103,8 @@ pub fn prepare(
     }
 }
 
-/// Checks the profile of a spec that has other errors: the author can correct all errors at once. Returns no error if the profile is
-/// correct, or if the other errors prevent the check. Profiles in ConfigMaps are not checked.
+/// Checks the profile of a spec that has other errors, so that the author sees all errors together. Returns no error if the profile is correct, or if
+/// the other errors prevent the check. Profiles in ConfigMaps are not checked.
 pub fn errors_beside_others(identity: &RunIdentity, spec: &BenchmarkRunSpec, settings: &Settings) -> Vec<FieldError> {
     let Some(run) = resolve_profile(identity, spec, settings) else { return Vec::new() };
     let template = match ProfileSource::from_spec(spec) {
@@ -124,19 +124,19 @@ pub fn errors_beside_others(identity: &RunIdentity, spec: &BenchmarkRunSpec, set
     problems.into_iter().take(MAX_BESIDE_OTHERS).map(error).collect()
 }
 
-/// Maximum profile errors that are reported beside other errors.
+/// Maximum number of profile errors that are reported together with the other errors of the spec.
 const MAX_BESIDE_OTHERS: usize = 16;
 
-/// Reads a profile that [`prepare`] rendered: for the launcher in a pod.
+/// Reads a profile that [`prepare`] rendered. The launcher in a pod calls it.
 ///
 /// # Errors
-/// All problems at once. Only a text that is not YAML ends the reading early.
+/// Returns all problems together. Only text that is not YAML stops the check early.
 pub fn parse(run: &ResolvedRun, text: &str) -> Result<(Workload, Vec<Notice>), ProfileError> {
     parse_with(run.harness, Target::from_run(run), text, |workload, findings| with_target(workload, run, findings))
 }
 
-/// The base URL of the server that a profile itself names, such as the `--base-url` of a command line: without `/v1` at its end. `None` if it
-/// names none, or cannot be read.
+/// Returns the base URL of the server that the profile itself names, such as the `--base-url` of a command line, without a trailing `/v1`. `None` if
+/// the profile names no URL or cannot be read.
 pub fn named_url(harness: Harness, text: &str) -> Option<String> {
     let (profile, _) = read_text(text).ok()?;
     let findings = Findings::default();
@@ -166,8 +166,8 @@ fn parse_with(
     read.map(|workload| (workload, notices)).ok_or_else(unexplained)
 }
 
-/// Reads the text of a profile. A command line in a script is one text, which YAML would misread. The returned problems are about single
-/// values.
+/// Reads the text of a profile as YAML. A shell script becomes one string, its command line, because YAML would misread it. The returned problems
+/// concern single values.
 fn read_text(text: &str) -> Result<(Value, Vec<Problem>), Problem> {
     if formats::script::is_script(text) {
         let command = formats::script::command(yaml::bounded(text)?);
@@ -188,8 +188,8 @@ fn read(harness: Harness, target: Target, profile: &Value, findings: &Findings) 
     read
 }
 
-/// The workload with the model and the API of the run, if the run names them. The API is final only here, so what it can contain is checked
-/// here.
+/// Replaces the workload's model and API with those that the run names, if any. Checks that the API supports the requests. The check is here because
+/// the API can still change before this point.
 fn with_target(workload: Workload, run: &ResolvedRun, findings: &Findings) -> Workload {
     let api = run.api.unwrap_or(workload.api);
     let key = match (run.api, run.harness) {
@@ -240,7 +240,7 @@ fn with_target(workload: Workload, run: &ResolvedRun, findings: &Findings) -> Wo
     Workload { model: run.model.clone().or(workload.model), api, ..workload }
 }
 
-/// The key of a data set with rows that the launcher renders.
+/// The key that makes the launcher render the rows of a data set with a chat template.
 const RENDERED: &str = "requests.dataSet.chatTemplate";
 
 /// The name of an API in profiles.
@@ -253,7 +253,7 @@ fn api_name(api: Api) -> &'static str {
     }
 }
 
-/// The error for a parser that returned neither a workload nor a problem, which must not happen.
+/// The error for a parser that returned neither a workload nor a problem. This is a bug in the parser.
 fn unexplained() -> ProfileError {
     ProfileError::one(
         "profile",
@@ -271,7 +271,7 @@ fn with_overrides(mut error: ProfileError, applied: &[Applied]) -> ProfileError 
     error
 }
 
-/// If a problem's message shows the value of a variable, names the variable: the value probably comes from it.
+/// Names a variable in each problem whose message contains the variable's value, because the value probably comes from it.
 fn with_variables(mut error: ProfileError, variables: &Variables) -> ProfileError {
     let user: Vec<(&str, &str)> = variables.by_user().filter_map(|it| Some((it, variables.get(it)?))).collect();
     let plain = |it: &str| it.chars().all(|it| it.is_alphanumeric() || "._-/".contains(it));

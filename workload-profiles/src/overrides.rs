@@ -1,9 +1,10 @@
-//! Overrides: `load.stages.0.rate=5` set into the rendered profile.
+//! Applies overrides such as `load.stages.0.rate=5` to the rendered profile.
 //!
-//! A path begins at the root, and dots separate its segments. An element of a list is a number as a segment or in brackets: `load.stages.0.rate` and
-//! `load.stages[0].rate` are the same, and `-1` is the last element. A single key that is neither at the root nor known there is set at every place
-//! where a value has exactly that name, as in older versions of llm-d-benchmark. (These also changed every key that only ends with the name.) Hyphens
-//! and underscores are equivalent if the profile has only one of both forms. In a command line an override is an option.
+//! A path begins at the root, and dots separate its segments. A list element is addressed by its index, as a segment or in brackets:
+//! `load.stages.0.rate` and `load.stages[0].rate` are the same, and `-1` is the last element. A key of one segment that is neither at the root nor
+//! one of the format's root keys is set wherever the profile contains a key with exactly this name, as in older versions of llm-d-benchmark. (Those
+//! versions also changed every key that only ends with the name.) Hyphens and underscores are equivalent if the profile has only one of both forms.
+//! If the profile is a command line, an override sets an option.
 
 use std::collections::BTreeMap;
 
@@ -21,17 +22,17 @@ const MAX_COUNT: usize = 64;
 /// The longest value of an override, in bytes.
 const MAX_VALUE_BYTES: usize = 8 * 1024;
 
-/// A place that an override changed, for messages about the value that it set.
+/// A value that an override changed. Messages about the value then name the override.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Applied {
     /// The key as the user wrote it.
     pub key: String,
-    /// The path of the place.
+    /// The path of the changed value, such as `load.stages[0].rate`.
     pub path: String,
 }
 
-/// Sets every override, in the order of their keys. A wrong override adds a problem and changes nothing. `keys`: the root keys of the
-/// format, which an override may add.
+/// Applies all overrides, sorted by key. A wrong override adds a problem and changes nothing. `keys` are the root keys of the format, which an
+/// override may add.
 pub(crate) fn apply(
     root: &mut Value,
     overrides: &BTreeMap<String, String>,
@@ -59,7 +60,7 @@ pub(crate) fn apply(
             findings.problem(format!("profile.overrides.{}", named(key)), message);
             continue;
         }
-        // From llm-d-benchmark, where a comma separates two overrides.
+        // llm-d-benchmark separates overrides by commas, so its users write this word for a comma inside a value.
         let text = text.replace("REPLACE_COMMA", ",");
         let changed = match (&mut *root, typed(&text)) {
             (Value::String(line), _) => with_option(line, key, &text, keys).map(|changed| {
@@ -77,7 +78,7 @@ pub(crate) fn apply(
     applied
 }
 
-/// Sets one value, and returns the changed paths.
+/// Sets one value. Returns the paths of the changed values.
 fn set(root: &mut Value, key: &str, value: Value, keys: &[&str], findings: &Findings) -> Result<Vec<String>, String> {
     let written = segments(key)?;
     let segments = as_in_profile(root, &written, keys);
@@ -86,7 +87,7 @@ fn set(root: &mut Value, key: &str, value: Value, keys: &[&str], findings: &Find
         && keys.contains(first)
         && !entries.contains_key(*first)
     {
-        // An empty section, for the override to set a key in it or to replace it.
+        // Add an empty section. The override replaces it or sets a key in it.
         entries.insert((*first).to_owned(), Value::Object(Default::default()));
     }
     match (segments.as_slice(), root.as_object()) {
@@ -95,7 +96,7 @@ fn set(root: &mut Value, key: &str, value: Value, keys: &[&str], findings: &Find
     }
 }
 
-/// The segments with hyphens or underscores as in the profile. A missing key is spelled like the format's own key.
+/// Returns the segments with hyphens or underscores as the profile spells them. A key that the profile lacks is spelled as in `keys`.
 fn as_in_profile(root: &Value, segments: &[&str], keys: &[&str]) -> Vec<String> {
     let plain = |name: &str| name.replace('-', "_");
     let mut at = Some(root);
@@ -123,7 +124,7 @@ fn as_in_profile(root: &Value, segments: &[&str], keys: &[&str]) -> Vec<String> 
     names
 }
 
-/// The segments of a path: `a.b[0]` is `a`, `b`, `0`.
+/// Splits a path into its segments: `a.b[0]` becomes `a`, `b`, `0`.
 fn segments(key: &str) -> Result<Vec<&str>, String> {
     let mut segments = Vec::new();
     for part in key.split('.') {
@@ -199,7 +200,7 @@ fn place(path: &str) -> &str {
     if path.is_empty() { "the profile" } else { path }
 }
 
-/// Sets every value of a name, anywhere in the profile.
+/// Sets every value with the name `key`, anywhere in the profile.
 fn set_everywhere(root: &mut Value, key: &str, value: &Value, findings: &Findings) -> Result<Vec<String>, String> {
     let mut paths = Vec::new();
     let mut names = Vec::new();

@@ -1,4 +1,5 @@
-//! Describes where the problems of a profile are, without its text: for readers without permission to read the object that contains it.
+//! Describes where the problems of a profile are, without quoting its text. It is for readers without permission to read the object that contains the
+//! profile.
 
 use std::collections::HashSet;
 
@@ -11,14 +12,14 @@ use crate::{
 
 /// Maximum places that are listed.
 const MAX_PLACES: usize = 8;
-/// Maximum digits of an index or of a line.
+/// Maximum digits of an index or of a line number.
 const MAX_DIGITS: usize = 6;
-/// Words of positions.
+/// Words that appear in positions such as `line 3 column 5`. They are not from the profile.
 const POSITION: [&str; 5] = ["profile", "template", "line", "lines", "column"];
 
 impl ProfileError {
-    /// The number of problems and their paths or positions, such as `2 problems, at load.stages[0].rate and line 3 column 5`. A word that no
-    /// profile of this release uses is the author's, and is shown as three dots.
+    /// Returns the number of problems and their paths or positions, such as `2 problems, at load.stages[0].rate and line 3 column 5`. Words that do
+    /// not occur in the shipped profiles are the author's own. They are shown as three dots.
     pub fn places(&self) -> String {
         let known = known_words();
         let mut places: Vec<String> = Vec::new();
@@ -39,7 +40,7 @@ impl ProfileError {
     }
 }
 
-/// The words of the profiles that ship: everybody can read them.
+/// Returns the words of the shipped profiles, which everybody can read.
 fn known_words() -> HashSet<&'static str> {
     let harnesses = Harness::ALL.into_iter();
     let texts = harnesses.flat_map(|it| shipped_names(it).into_iter().filter_map(move |name| shipped(it, name).ok()));
@@ -50,7 +51,7 @@ fn is_word(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '_'
 }
 
-/// A path with its known words, its indexes, and its punctuation.
+/// Returns a path with its known words, indexes and punctuation. Each other word becomes three dots.
 fn shown(path: &str, known: &HashSet<&'static str>) -> String {
     const HIDDEN: &str = "...";
     let mut text = String::new();

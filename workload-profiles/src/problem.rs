@@ -50,7 +50,7 @@ impl From<Problem> for ProfileError {
     }
 }
 
-/// A line for each problem, up to the bound, and the number of further ones.
+/// Returns one line per problem, at most `MAX_LISTED`, then the number of further problems.
 fn lines(problems: &[Problem]) -> String {
     let mut lines: Vec<String> = problems.iter().take(MAX_LISTED).map(ToString::to_string).collect();
     if problems.len() > MAX_LISTED {
@@ -64,7 +64,7 @@ fn lines(problems: &[Problem]) -> String {
 pub struct Notice {
     /// The key, as a dotted path.
     pub path: String,
-    /// The effect that it has.
+    /// What the key does instead.
     pub message: String,
 }
 
@@ -74,7 +74,7 @@ impl fmt::Display for Notice {
     }
 }
 
-/// Collects problems and notices, so that a reader of a profile can go on after a problem.
+/// Collects problems and notices, so that a reader of a profile can continue after a problem.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     problems: RefCell<Vec<Found>>,
@@ -83,14 +83,14 @@ pub(crate) struct Findings {
     named_url: RefCell<Option<String>>,
     /// Paths of values that have no effect.
     unused: RefCell<Vec<String>>,
-    /// How the format's own tool handles an unknown key, if that only deserves a notice.
+    /// How the format's own tool handles an unknown key. `None` if an unknown key is always a problem. See [`Findings::tolerate_unknown_keys`].
     unknown_keys: Cell<Option<&'static str>>,
 }
 
 #[derive(Debug)]
 struct Found {
     problem: Problem,
-    /// An unknown key; the profile can run without it.
+    /// Whether the problem is an unknown key without which the profile can run.
     tolerable: bool,
 }
 
@@ -105,12 +105,12 @@ impl Findings {
         self.named_url.borrow().clone()
     }
 
-    /// Notes that a value has no effect, whatever it is.
+    /// Notes that the value at a path has no effect. [`Findings::add_first`] then ignores problems with this value.
     pub fn unused(&self, path: String) {
         self.unused.borrow_mut().push(path);
     }
 
-    /// Puts problems that are not about values without effect before the others.
+    /// Inserts problems before the existing ones. Ignores problems with values that have no effect.
     pub fn add_first(&self, problems: Vec<Problem>) {
         let unused = self.unused.borrow();
         let is_used = |it: &Problem| !unused.contains(&it.path);
@@ -130,19 +130,19 @@ impl Findings {
         self.problems.borrow_mut().push(Found { problem: Problem::new(path, message), tolerable });
     }
 
-    /// From here on an unknown key alone only causes a notice, which ends with these words in parentheses.
+    /// From this call on, unknown keys cause only notices if the profile has no other problem. The notices end with `words` in parentheses.
     pub fn tolerate_unknown_keys(&self, words: &'static str) {
         self.unknown_keys.set(Some(words));
     }
 
-    /// Makes the unknown keys at these paths problems.
+    /// Turns the unknown keys at matching paths into problems.
     pub fn refuse_unknown_keys(&self, is_refused: impl Fn(&str) -> bool) {
         for found in self.problems.borrow_mut().iter_mut().filter(|it| is_refused(&it.problem.path)) {
             found.tolerable = false;
         }
     }
 
-    /// Adds the problems with paths that have no problem yet.
+    /// Adds those problems whose path has no problem yet.
     pub fn add_new(&self, problems: impl IntoIterator<Item = Problem>) {
         for problem in problems {
             if !self.problems.borrow().iter().any(|it| it.problem.path == problem.path) {
@@ -151,7 +151,7 @@ impl Findings {
         }
     }
 
-    /// Whether there are more problems than an error lists, so that further problems need no details.
+    /// Whether there are more problems than an error lists. Further problems then need no details.
     pub fn is_full(&self) -> bool {
         self.problems.borrow().len() > MAX_LISTED
     }
@@ -166,7 +166,8 @@ impl Findings {
         self.notices.borrow_mut().push(Notice { path: path.into(), message: message.into() });
     }
 
-    /// The notices, or the problems if there are any. Unknown keys then count as problems: one may be a missing key, misspelt.
+    /// Returns the notices, or the problems if there are any. Unknown keys then count as problems, because one may be a misspelt form of a missing
+    /// key.
     pub fn into_result(self) -> Result<Vec<Notice>, ProfileError> {
         let problems = self.problems.into_inner();
         if problems.iter().any(|it| !it.tolerable) {
@@ -181,7 +182,7 @@ impl Findings {
     }
 }
 
-/// The first line of another library's message, shortened.
+/// Returns the first line of another library's message, shortened.
 pub(crate) fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().chars().take(MAX_REPEATED).collect()
 }

@@ -1,4 +1,4 @@
-//! The stage of a load that is profiled.
+//! Finds the stage of a load that is profiled, and when its profiling starts.
 
 use crds::{resolve::ResolvedProfiling, units::Span, wording};
 
@@ -9,10 +9,10 @@ use crate::{
 
 /// The path of the field that names the stage.
 const STAGE: &str = "spec.profiling.stage";
-/// The path of the field that sets the start of the window.
+/// The path of the field that sets the start of the profiling.
 const START: &str = "spec.profiling.start";
 
-/// The index of the profiled stage; `None`: the load has no such stage, which [`crate::prepare`] refuses.
+/// Returns the index of the profiled stage. `None` if the load has no such stage. [`crate::prepare`] reports this as a problem.
 pub fn profiled_stage(profiling: &ResolvedProfiling, stages: &[Stage]) -> Option<usize> {
     match (&profiling.stage, stages) {
         (Some(name), _) => stages.iter().position(|it| it.name == *name),
@@ -21,7 +21,7 @@ pub fn profiled_stage(profiling: &ResolvedProfiling, stages: &[Stage]) -> Option
     }
 }
 
-/// The start of the window, counted from the start of its stage. Default: the end of a warm-up, if its length is a time.
+/// Returns the start of the profiling, as time since the start of the stage. The default is the end of the warm-up, if the warm-up has a duration.
 pub fn profiling_start(profiling: &ResolvedProfiling, stage: &Stage) -> std::time::Duration {
     let after_warm_up = match stage.warm_up {
         Some(Margin::Duration(length)) => length.0,
@@ -30,7 +30,7 @@ pub fn profiling_start(profiling: &ResolvedProfiling, stage: &Stage) -> std::tim
     profiling.start.map_or(after_warm_up, |it| it.0)
 }
 
-/// How long a stage sends requests, if its load sets that. `None`: a number of requests or the concurrency decides.
+/// Returns how long a stage sends requests, if its load sets this. `None` if the length depends on a number of requests or on the concurrency.
 fn sends_for(load: &Load) -> Option<Span> {
     match load {
         Load::Open { duration, max_concurrency: None, .. }
@@ -40,9 +40,9 @@ fn sends_for(load: &Load) -> Option<Span> {
     }
 }
 
-/// Adds a problem if the load has no such stage, if several stages are possible, or if the stage ends before the window begins.
+/// Adds a problem if the load has no such stage, if several stages are possible, or if the stage ends before profiling starts.
 pub(crate) fn check(profiling: Option<&ResolvedProfiling>, workload: &Workload, findings: &Findings) {
-    // A profile with an error is read with a default in place of the wrong value, which may be why a stage is missing.
+    // In a profile with errors, defaults replace the wrong values. The stage may be missing only because of that.
     let Some(profiling) = profiling.filter(|_| !findings.has_problems()) else { return };
     if let Some(stage) = profiled_stage(profiling, &workload.stages).and_then(|it| workload.stages.get(it)) {
         return check_start(profiling, stage, findings);
@@ -58,7 +58,8 @@ pub(crate) fn check(profiling: Option<&ResolvedProfiling>, workload: &Workload, 
     findings.problem(STAGE, message);
 }
 
-/// A warm-up is shorter than its stage, so only an explicit time can be too late.
+/// Adds a problem if the stage ends before an explicit start of profiling. The default start is never too late, because a warm-up is shorter than its
+/// stage.
 fn check_start(profiling: &ResolvedProfiling, stage: &Stage, findings: &Findings) {
     let (Some(start), Some(length)) = (profiling.start, sends_for(&stage.load)) else { return };
     if start.0 < length.0 {

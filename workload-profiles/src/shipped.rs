@@ -1,4 +1,4 @@
-//! The profiles that ship, compiled in: no file is read at run time.
+//! The shipped profiles. They are compiled in, so no file is read at run time.
 
 use crds::benchmark_run::Harness;
 
@@ -12,10 +12,10 @@ pub fn shipped_names(harness: Harness) -> Vec<&'static str> {
     formats::format(harness).shipped.iter().map(|(name, _)| *name).collect()
 }
 
-/// The template of a profile that ships. Its name may end with `.yaml` or `.yaml.in`.
+/// Returns the template of a shipped profile. `name` may end with `.yaml` or `.yaml.in`.
 ///
 /// # Errors
-/// An unknown name; the message has the nearest known one.
+/// Returns an error for an unknown name. The message suggests the nearest known name.
 pub fn shipped(harness: Harness, name: &str) -> Result<&'static str, ProfileError> {
     let plain = name.trim_end_matches(".in").trim_end_matches(".yaml");
     let found = formats::format(harness).shipped.iter().find(|(known, _)| *known == plain).map(|(_, text)| *text);
@@ -34,7 +34,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// The variables that a profile cannot do without: where its data are.
+    /// Returns the variables that a shipped profile requires: the locations of its data.
     pub(crate) fn required(name: &str) -> &'static [&'static str] {
         match name {
             "chatbot_sharegpt" => &["dataset_file=/data/sharegpt.json"],

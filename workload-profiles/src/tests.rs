@@ -251,7 +251,7 @@ fn every_shipped_profile_renders_before_the_model_is_known() {
 
 #[test]
 fn the_text_that_goes_to_the_pod_reads_back_to_the_same_workload() {
-    // Texts that look like another type have to survive the writing.
+    // Strings that look like another type must remain strings when the profile is written.
     let mended = ["load.stages.0.rate=2.5", "server.model_name='yes'", "api.headers={x-a: '007', x-b: 'a: b'}"];
     for pairs in [&[][..], &mended] {
         let ready = prepared(sanity(), &[], pairs).unwrap();
@@ -305,7 +305,7 @@ fn an_override_can_mend_what_was_left_open() {
     check_error(&template, &[], &[], &error);
     assert!(prepared(&template, &[], &[&format!("{path}=/m")]).is_ok());
     assert!(prepared(&template, &["FOLDER=/m"], &[]).is_ok());
-    // A value without effect needs no notice.
+    // A placeholder without a value is no problem under a key that has no effect.
     assert!(prepared(&format!("{}\ntokenizer: {{token: REPLACE_ENV_HF_TOKEN}}", sanity()), &[], &[]).is_ok());
 }
 
@@ -365,7 +365,7 @@ fn the_documented_run_is_one() {
     let ready = prepare(&run("m"), template, &variables, &texts(&profile["overrides"])).unwrap();
     assert_eq!(ready.workload.stages.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["r2", "r4", "r8"]);
     assert_eq!(ready.workload.timeouts.request, Some(Span(Duration::from_secs(60))));
-    // Every field is covered.
+    // The spec reads every field of the example.
     let again = serde_json::to_value(&spec).unwrap();
     assert_eq!(again["profile"], *profile);
 }

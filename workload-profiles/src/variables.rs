@@ -29,24 +29,24 @@ const ALIASES: [(&str, &str); 6] = [
     ("LLMDBENCH_RUN_DATASET_FILE", "dataset_file"),
 ];
 
-/// The facts of the run that are texts from outside of the profile.
+/// The facts of the run that come from outside the profile and can be any text. They are escaped where a template inserts them.
 pub(crate) const FACTS: [&str; 5] = ["model", "tokenizer", "endpoint", "name", "namespace"];
 
 /// The variables of a template: the facts of the run, and the user's variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variables {
-    /// By name, as text.
+    /// The value of each variable as text, by the variable's name.
     values: BTreeMap<String, String>,
     /// The names that the user set.
     by_user: Vec<String>,
 }
 
 impl Variables {
-    /// The facts of the run and the variables of the user. All names:
-    /// `model` and `tokenizer` (empty while the model is not known), `endpoint`, `seed`, `name`, `namespace`, and the user's.
+    /// Collects the facts of the run and the user's variables. The facts are `model` and `tokenizer` (both empty while the model is unknown),
+    /// `endpoint`, `seed`, `name` and `namespace`.
     ///
     /// # Errors
-    /// All variables of the user with a name that is taken or is not an identifier, or with a value that is too long.
+    /// Returns every user variable whose name is already taken or is not an identifier, or whose value is too long.
     pub(crate) fn new(run: &ResolvedRun, user: &BTreeMap<String, String>) -> Result<Self, ProfileError> {
         let model = run.model.clone().unwrap_or_default();
         let facts = [
@@ -95,7 +95,7 @@ impl Variables {
         Ok(Variables { values, by_user: user.keys().cloned().collect() })
     }
 
-    /// Every name.
+    /// Returns the names of all variables.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.values.keys().map(String::as_str)
     }
@@ -105,7 +105,7 @@ impl Variables {
         self.by_user.iter().map(String::as_str)
     }
 
-    /// The value of a variable of the template language, as text.
+    /// Returns the value of a variable as text. `name` is the name in the template language.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.values.get(name).map(String::as_str)
     }
@@ -117,7 +117,7 @@ impl Variables {
     }
 }
 
-/// A list for a loop may contain only numbers, texts and booleans.
+/// Adds a problem if a list is too long, or contains a list or a mapping. A loop in a template supports only numbers, texts and booleans.
 fn check_list(path: &str, text: &str, findings: &Findings) {
     match yaml::typed(text) {
         Err(message) => {
@@ -140,7 +140,7 @@ fn is_identifier(name: &str) -> bool {
         && name.chars().all(|it| it.is_ascii_alphanumeric() || it == '_')
 }
 
-/// `known are a, b and c`, for a message about a name that is not.
+/// Returns `known are a, b and c`, for a message about an unknown name.
 pub(crate) fn known(variables: &Variables) -> String {
     let names: Vec<&str> = variables.names().collect();
     format!("known are {}", listed(&names))
@@ -163,7 +163,7 @@ pub(crate) mod tests {
         resolve(identity, &spec, &Settings::default()).unwrap()
     }
 
-    /// The variables of that run with some of the user's, written `name=value`.
+    /// Returns the variables of [`run`] with user variables, each written as `name=value`.
     pub(crate) fn with(model: &str, user: &[&str]) -> Result<Variables, ProfileError> {
         let user = user.iter().map(|it| it.split_once('=').unwrap()).map(|(name, value)| (name.into(), value.into()));
         Variables::new(&run(model), &user.collect())

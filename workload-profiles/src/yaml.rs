@@ -4,9 +4,9 @@ use serde_json::{Number, Value};
 
 use crate::problem::{Findings, Problem, first_line, quoted};
 
-/// Maximum bytes of a rendered profile: it has to fit into a ConfigMap of 1 MiB together with the run.
+/// Maximum bytes of a rendered profile. The profile and the run have to fit into one ConfigMap of 1 MiB.
 pub(crate) const MAX_TEXT_BYTES: usize = 256 * 1024;
-/// Maximum values of a profile, after its aliases are expanded. A stage has three.
+/// Maximum values in a profile, after its aliases are expanded. One stage has three values.
 const MAX_NODES: usize = 50_000;
 
 /// Reads one YAML or JSON document. The bound on the number of values includes expanded aliases.
@@ -15,7 +15,7 @@ pub(crate) fn read(text: &str) -> Result<Value, Problem> {
     problems.into_iter().next().map_or(Ok(value), Err)
 }
 
-/// The text, where it is not too long.
+/// Returns the text, or a problem if it is too long.
 pub(crate) fn bounded(text: &str) -> Result<&str, Problem> {
     let found = text.len();
     if found > MAX_TEXT_BYTES {
@@ -28,7 +28,7 @@ pub(crate) fn bounded(text: &str) -> Result<&str, Problem> {
 /// Reads one document. Unusable values, such as `.nan`, are returned as problems.
 pub(crate) fn read_all(text: &str) -> Result<(Value, Vec<Problem>), Problem> {
     let text = bounded(text)?;
-    // The first reader has good messages. The second reader keeps words such as yes and off as texts.
+    // `crds::yaml` has the better messages. `serde_saphyr` keeps words such as yes and off as texts.
     let document = crds::yaml::read(text).map_err(from_yaml_problem)?;
     let problems = document.map(|it| it.problems).unwrap_or_default();
     let twice = |it: &&crds::yaml::Problem| it.message.starts_with("is given twice");
@@ -37,7 +37,7 @@ pub(crate) fn read_all(text: &str) -> Result<(Value, Vec<Problem>), Problem> {
     }
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! { max_nodes: MAX_NODES },
-        // The first reader has reported it.
+        // `crds::yaml` has already reported these numbers.
         non_finite_float_policy: serde_saphyr::NonFiniteFloatPolicy::AsString,
     };
     let value = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
@@ -64,11 +64,11 @@ fn from_yaml_problem(problem: crds::yaml::Problem) -> Problem {
 
 pub(crate) use crds::yaml::write;
 
-/// A value as a user types it on one line: true, yes, false and no are booleans, then integers and decimal numbers, then null, lists `[1,
-/// 2]`, mappings `{a: 1}` and quoted texts in YAML syntax; everything else is text.
+/// Reads a value as a user types it on one line. `true`, `yes`, `false` and `no` are booleans. Numbers and null are recognised. Lists `[1, 2]`,
+/// mappings `{a: 1}` and quoted texts have YAML syntax. Everything else is text.
 ///
 /// # Errors
-/// A list, mapping or quoted text that YAML cannot read.
+/// Returns an error for a list, mapping or quoted text that is not valid YAML.
 pub(crate) fn typed(text: &str) -> Result<Value, String> {
     let text = text.trim();
     match text.to_ascii_lowercase().as_str() {
@@ -93,13 +93,13 @@ pub(crate) fn typed(text: &str) -> Result<Value, String> {
     })
 }
 
-/// A finite number as people write it, `1.5` or `1e3`; `nan`, `inf` and hexadecimal digits are text.
+/// Parses a finite number as people write it, such as `1.5` or `1e3`. Returns `None` for `nan`, `inf` and hexadecimal numbers, which are text.
 pub(crate) fn decimal(text: &str) -> Option<f64> {
     let numeric = text.bytes().all(|it| it.is_ascii_digit() || b"+-.eE".contains(&it));
     text.parse::<f64>().ok().filter(|it| numeric && it.is_finite())
 }
 
-/// Reports each `REPLACE_ENV_NAME` and `${NAME}` in a rendered profile: no variable has replaced it.
+/// Reports each `REPLACE_ENV_NAME` and `${NAME}` in a rendered profile, because no variable has replaced it.
 pub(crate) fn report_unfilled(value: &Value, path: &str, findings: &Findings) {
     match value {
         Value::String(text) => {
@@ -131,7 +131,7 @@ pub(crate) fn report_unfilled(value: &Value, path: &str, findings: &Findings) {
     }
 }
 
-/// The path of an entry of a mapping.
+/// Returns the path of an entry of a mapping.
 pub(crate) fn child(path: &str, key: &str) -> String {
     let key = crate::problem::named(key);
     if path.is_empty() { key } else { format!("{path}.{key}") }

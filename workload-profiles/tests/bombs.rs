@@ -1,5 +1,5 @@
-//! Templates and texts that would take endless time or memory: each ends soon, with an error or with a bounded text. The test prints
-//! the CPU time of each, and the memory of the process: `cargo test -p workload-profiles --test tests bombs:: -- --nocapture`.
+//! Templates and texts that would take unlimited time or memory. Each must end soon, with an error or a bounded text. The test prints the CPU time of
+//! each, and the memory of the process: `cargo test -p workload-profiles --test tests bombs:: -- --nocapture`.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, fs};
 
 /// Maximum memory of the whole process, in KiB.
 const MAX_MEMORY_KIB: u64 = 64 << 10;
-/// The longest profile, in bytes.
+/// Maximum length of a profile, in bytes.
 const MAX_TEXT: usize = 256 << 10;
 
 /// A name, a template, and overrides.
@@ -85,7 +85,7 @@ fn peak_memory() -> u64 {
 fn no_template_takes_endless_time_or_memory() {
     let run = crate::common::run("target: {url: 'http://server:8000', model: m}");
     let variables = workload_profiles::variables(&run, &BTreeMap::new()).unwrap();
-    // Without a bomb, the test itself accounts for the process's memory.
+    // `MAX_MEMORY_KIB` limits the whole process, so it includes the memory of the test itself.
     let bombs = bombs();
     let mut longest = 0;
     for (name, template, overrides) in &bombs {

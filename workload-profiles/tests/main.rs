@@ -1,4 +1,4 @@
-//! The integration tests of this crate in one program, so that they are linked once.
+//! The integration tests of this crate, in one program so that they are linked only once.
 
 #[cfg(target_os = "linux")]
 mod bombs;

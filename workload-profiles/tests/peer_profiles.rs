@@ -1,4 +1,4 @@
-//! Profiles of other tools, each with the expected verdict: profiles from `tests/peer-data`, or from the folder that `PEER_DATA` names.
+//! Profiles of other tools, each with an expected verdict. They are in `tests/peer-data`, or in the folder that `PEER_DATA` names.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -17,7 +17,7 @@ struct Expectation {
     wanted: String,
 }
 
-/// The harness for a kind, such as `guidellm scenario (>=0.7)`.
+/// Returns the harness for a kind of profile, such as `guidellm scenario (>=0.7)`.
 fn harness(kind: &str) -> Harness {
     let kind = kind.to_lowercase();
     for (word, harness) in [
@@ -48,10 +48,10 @@ fn expectations(folder: &Path) -> Vec<Expectation> {
     rows.collect()
 }
 
-/// Reads a profile as a run would. Every name that a user has to supply has a value.
+/// Reads a profile as a run would. Every name that a user must supply gets a value.
 fn prepared(harness: Harness, template: &str) -> Result<Prepared, ProfileError> {
     let mut run = crate::common::run("{target: {url: 'http://gateway:80', model: facebook/opt-125m}}");
-    // A run of nop would need a server that it starts.
+    // A run with the harness nop would need a server that it starts.
     run.harness = harness;
     let mut user: BTreeMap<String, AnyValue> = BTreeMap::new();
     for rest in template.split("REPLACE_ENV_").skip(1) {
@@ -71,7 +71,7 @@ fn prepared(harness: Harness, template: &str) -> Result<Prepared, ProfileError> 
     prepare(&run, template, &variables, &BTreeMap::new())
 }
 
-/// How the outcome differs from the expectation; `None` if it does not.
+/// Describes how the outcome differs from the expectation. `None` if it does not differ.
 fn fault(expected: &Expectation, outcome: &Result<Prepared, ProfileError>) -> Option<String> {
     let said = match outcome {
         Ok(ready) => ready.notices.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
@@ -82,7 +82,7 @@ fn fault(expected: &Expectation, outcome: &Result<Prepared, ProfileError>) -> Op
     let is_right = if expected.harness == Harness::Nop {
         outcome.as_ref().is_ok_and(|it| it.workload.work == Work::Startup)
     } else if verdict.starts_with("accept only with a clear diagnosis") {
-        // A contradictory profile is refused, or runs with a notice. Both name the cause.
+        // A contradictory profile is refused, or runs with a notice. In both cases the message names the cause.
         names_cause(&said, words)
     } else if verdict.starts_with("accept with") {
         outcome.is_ok() && names_cause(&said, words)
@@ -94,7 +94,7 @@ fn fault(expected: &Expectation, outcome: &Result<Prepared, ProfileError>) -> Op
     (!is_right).then(|| format!("{}: wanted {wanted}\n{said}\n", expected.file))
 }
 
-/// Whether a message contains all names in a description, and at least one: words that are keys, or that are in no dictionary.
+/// Whether a message contains all names from a description, and at least one. Names are words that are keys, or that do not occur in a dictionary.
 fn names_cause(said: &str, description: &str) -> bool {
     let words: Vec<&str> = description
         .split(|it: char| it.is_whitespace() || "(),;:".contains(it))
@@ -152,7 +152,7 @@ fn a_description_without_names_is_met_by_no_message() {
     assert!(!names_cause("std: is read as std_dev", "std_err"));
 }
 
-/// Replacement texts for each part of a profile: typical typing mistakes, and output of other tools.
+/// Texts that replace each part of a profile: typical typing mistakes, and output of other tools.
 const WRONG: [&str; 9] = ["", "{}", "[]", "-1", "1e400", "null", "'x'", "[[[[1]]]]", "9999999999999999999999"];
 
 #[test]

@@ -1,4 +1,4 @@
-//! How a run is executed and ends: retries, deadlines, cancelling, what is cleaned up.
+//! How a run is executed and how it ends: retries, deadlines, cancellation and cleanup.
 
 #[cfg(feature = "kube")]
 use kube::KubeSchema;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::field::is_default;
 
-/// Retries, deadlines and the time to drain.
+/// Retries, deadlines and the grace period for a stop.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -27,7 +27,7 @@ pub struct Execution {
     pub grace_period_seconds: Option<u32>,
 }
 
-/// The results folder to report, in place of sending a load.
+/// An existing results folder to report, instead of sending a load.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -40,7 +40,7 @@ pub struct Collect {
     pub folder: String,
 }
 
-/// The longest name of a folder that is collected, in bytes.
+/// Maximum length of the name of a results folder to collect, in bytes.
 pub const MAX_FOLDER_BYTES: usize = 128;
 
 /// Which failures start another attempt, and how many times.
@@ -57,7 +57,7 @@ pub struct Retry {
     pub reasons: Option<Vec<RetryCause>>,
 }
 
-/// A failure that another attempt may get past.
+/// A failure after which another attempt may succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum RetryCause {
@@ -75,17 +75,17 @@ pub enum RetryCause {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Deadlines {
-    /// Until ConfigMap, volume and Job exist. Default: 900.
+    /// Time limit until ConfigMap, volume and Job exist. Default: 900.
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 86400)))]
     pub prepare_seconds: Option<u32>,
-    /// From the creation of the Job until the launcher measures: scheduling, volume, image, readiness of the target.
+    /// Time limit from the creation of the Job until the launcher measures: scheduling, volume, image, readiness of the target.
     /// Default: 1800.
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 86400)))]
     pub start_seconds: Option<u32>,
-    /// From the start of the measurement until the launcher ends. With repeats, the limit applies to each repeat. Default: 3600.
+    /// Time limit from the start of the measurement until the launcher ends. With repeats, the limit applies to each repeat. Default: 3600.
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 604_800)))]
     pub run_seconds: Option<u32>,
-    /// From the end of the launcher until its result is read. Default: 300.
+    /// Time limit from the end of the launcher until its result is read. Default: 300.
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 86400)))]
     pub collect_seconds: Option<u32>,
 }
@@ -100,7 +100,7 @@ pub enum Cancel {
     Immediate,
 }
 
-/// What is deleted of a finished run, and when.
+/// What to delete after a run has finished, and when.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -1,4 +1,4 @@
-//! Files that a profile reads beside itself: recorded traces and prompts.
+//! Files that a profile reads in addition to itself: recorded traces and prompts.
 
 #[cfg(feature = "kube")]
 use kube::KubeSchema;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::KeyRef;
 
-/// Where files come from. Exactly one of configMapRef and claim.
+/// Where a file comes from. Exactly one of configMapRef and claim.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -40,7 +40,7 @@ pub struct ClaimRef {
     pub claim_name: String,
 }
 
-/// Whether an object can have this name: it becomes part of a URL, and of a path.
+/// Whether `name` is a valid object name. The check matters because the name becomes part of a URL and of a path.
 pub fn is_object_name(name: &str) -> bool {
     let edge = |it: u8| it.is_ascii_lowercase() || it.is_ascii_digit();
     let ends = [name.bytes().next(), name.bytes().last()];

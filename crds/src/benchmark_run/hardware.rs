@@ -1,4 +1,4 @@
-//! What the server runs on, which only the user knows.
+//! The hardware that the server runs on. Only the user knows it; it cannot be detected.
 
 #[cfg(feature = "kube")]
 use kube::KubeSchema;

@@ -13,11 +13,11 @@ pub enum Harness {
     InferencePerf,
     /// MLPerf LoadGen's scenarios and settings.
     Loadgen,
-    /// The formats of GuideLLM: the scenarios up to version 0.6, and those from 0.7.
+    /// The scenario formats of GuideLLM: up to version 0.6, and from version 0.7.
     Guidellm,
     /// The flags of `vllm bench serve`.
     VllmBenchmark,
-    /// The flags of InferenceMAX's `benchmark_serving.py`, which are older flags of vLLM.
+    /// The flags of InferenceMAX's `benchmark_serving.py`, which correspond to an older version of vLLM's flags.
     Inferencemax,
     /// The workloads of fmperf and LMBenchmark.
     Fmperf,
@@ -27,7 +27,7 @@ pub enum Harness {
     PriorityMix,
     /// The questions of MMLU, with scored answers.
     Mmlu,
-    /// No load: llm-d-benchmark's nop, which measures how a server starts.
+    /// No load: llm-d-benchmark's harness nop, which measures how long a server takes to start.
     Nop,
 }
 
@@ -47,7 +47,7 @@ impl Harness {
         Harness::Nop,
     ];
 
-    /// The name, and the shipped profile of a run without a profile.
+    /// The harness's name, and the name of the shipped profile that a run without a profile uses.
     fn row(self) -> (&'static str, &'static str) {
         match self {
             Harness::Benchwright => ("benchwright", "sanity_random"),
@@ -64,12 +64,12 @@ impl Harness {
         }
     }
 
-    /// The name as users write it; also the folder of its shipped profiles.
+    /// The name as users write it. The folder of the harness's shipped profiles has the same name.
     pub fn name(self) -> &'static str {
         self.row().0
     }
 
-    /// The shipped profile of a run without a profile.
+    /// The name of the shipped profile that a run without a profile uses.
     pub fn default_profile(self) -> &'static str {
         self.row().1
     }

@@ -35,8 +35,8 @@ pub struct Launcher {
     #[serde(default, skip_serializing_if = "is_default")]
     pub scheduling: Scheduling,
 
-    /// True: prepare everything, and then wait for a person instead of sending the load, until the run is cancelled or its runSeconds have passed.
-    /// The status and the log explain how to send it by hand.
+    /// True: prepare everything, but send no load. The pod waits until the run is cancelled or its runSeconds have passed. The status and the log
+    /// explain how to send the load by hand.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub debug: bool,
 
@@ -56,11 +56,11 @@ pub struct Launcher {
     pub annotations: BTreeMap<String, String>,
 }
 
-/// Prefixes of labels that only the operator and Kubernetes set.
+/// Label prefixes that are reserved for the operator and Kubernetes.
 pub const RESERVED_LABELS: [&str; 3] = ["benchwright.dev/", "app.kubernetes.io/", "batch.kubernetes.io/"];
-/// Maximum number of resources in requests and in limits.
+/// Maximum number of entries in `requests` and in `limits`, each.
 pub const MAX_RESOURCES: usize = 16;
-/// The longest name of a resource, in characters.
+/// Maximum length of the name of a resource, in characters.
 pub const MAX_RESOURCE_NAME: usize = 128;
 
 /// CPU and memory, as Kubernetes quantities.
@@ -98,7 +98,7 @@ pub struct Scheduling {
     /// The RuntimeClass of the pod. Default: the runtime of the node.
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
     pub runtime_class_name: Option<String>,
-    /// The scheduler that chooses the node. The name of a missing scheduler ends the run as StartTimeout. Default: the cluster's scheduler.
+    /// The scheduler that chooses the node. If this scheduler does not exist, the run ends with StartTimeout. Default: the cluster's scheduler.
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
     pub scheduler_name: Option<String>,
 }

@@ -1,11 +1,11 @@
 //! BenchmarkRun `benchwright.dev/v1alpha1`: the spec as the user wrote it.
 //!
-//! A field that may be left out is an `Option` or a group of such fields, and the schema has no defaults: what is stored is
-//! what the user wrote. [`crate::resolve`] fills in the defaults. Rules that the API server can check are CEL rules here;
-//! [`crate::resolve`] checks them again where there is no API server.
+//! Every optional field is an `Option` or a group of such fields, and the schema has no defaults. So the stored object is exactly what the user
+//! wrote, and [`crate::resolve`] fills in the defaults. Rules that the API server can check are CEL rules here. [`crate::resolve`] checks them
+//! again, for runs without an API server.
 //!
-//! Absent and null mean the same everywhere. An empty group such as `{}` means the same as well, except for a member of a
-//! union (`simulator`, `pvc`, `none`, `cleanup.run`): it chooses this member, with all of its defaults.
+//! An absent field and a null field mean the same. An empty group such as `{}` also means the same as an absent one. The exceptions are members of a
+//! union (`simulator`, `pvc`, `none`, `cleanup.run`): an empty group selects this member, with all of its defaults.
 //!
 //! The values of our own enums are PascalCase, abbreviations in capitals (`HTTP2`, `OpenAIChat`). Names from other tools stay as these tools write
 //! them, such as the harness `inference-perf`.
@@ -59,30 +59,30 @@ pub use target::{
 };
 pub use validity::Validity;
 
-/// The API group of every kind of this project.
+/// The API group of all kinds in this crate.
 pub const GROUP: &str = "benchwright.dev";
-/// The version that is served and stored.
+/// The API version that is served and stored.
 pub const VERSION: &str = "v1alpha1";
-/// The kind that a user writes.
+/// The kind of a benchmark run.
 pub const KIND: &str = "BenchmarkRun";
-/// An annotation for runs outside of a cluster: the folder from which relative paths in the profile count. Absent: the folder
-/// of the file that holds the profile.
+/// An annotation for runs outside of a cluster: the folder that relative paths in the profile are resolved against. Absent: the folder of the file
+/// that contains the profile.
 pub const PATHS_FROM: &str = "benchwright.dev/paths-from";
 /// The largest seed: the largest integer that every JSON reader keeps exactly.
 pub const MAX_SEED: u64 = 9_007_199_254_740_991;
-/// Maximum number of runs in a series. The Job must live as long as all runs together, and more runs make the interval of the mean only a little
-/// narrower.
+/// Maximum number of repeats of a run. All repeats run in one Job, which must live until the last repeat has ended. More repeats would narrow the
+/// confidence interval of the mean only slightly.
 pub const MAX_REPEATS: u32 = 30;
-/// The longest name of a run, in bytes: `<name>-a<attempt>` must fit a label value of 63 with room to spare.
+/// Maximum length of a run's name, in bytes. `<name>-a<attempt>` must fit into a label value of 63 bytes, with some room to spare.
 pub const MAX_NAME_BYTES: usize = 46;
-/// The longest `metadata.generateName` in bytes: the API server adds five characters.
+/// Maximum length of `metadata.generateName`, in bytes: the API server appends five characters.
 pub const MAX_GENERATE_NAME_BYTES: usize = MAX_NAME_BYTES - 5;
-/// The largest inline profile, in bytes.
+/// Maximum size of an inline profile, in bytes.
 pub const MAX_INLINE_PROFILE_BYTES: usize = 32 * 1024;
-/// The longest salt of prompts, in bytes: a UID, an attempt, and room for names of one's own.
+/// Maximum length of a prompt salt, in bytes. A UID with an attempt number fits, and so does a longer text that a user chooses.
 pub const MAX_PROMPT_SALT_BYTES: usize = 128;
 
-/// One benchmark of one LLM serving endpoint: what to send to whom, and when the figures count.
+/// One benchmark of one LLM serving endpoint: the target, the load, and the bounds of a valid measurement.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -188,7 +188,7 @@ pub struct BenchmarkRunSpec {
     #[cfg_attr(feature = "kube", schemars(with = "Profiling"))]
     pub profiling: Option<Profiling>,
 
-    /// Retries, deadlines and the time to drain.
+    /// Retries, deadlines and the grace period for a stop.
     #[serde(default, skip_serializing_if = "is_default")]
     pub execution: Execution,
 
@@ -207,14 +207,14 @@ pub struct BenchmarkRunSpec {
     #[cfg_attr(feature = "kube", schemars(with = "Cancel"))]
     pub cancel: Option<Cancel>,
 
-    /// What is deleted of a finished run, and when. Absent: nothing.
+    /// What to delete after a run has finished, and when. Absent: nothing.
     #[serde(default, skip_serializing_if = "is_default")]
     pub cleanup: Cleanup,
 }
 
 #[cfg(feature = "kube")]
 impl BenchmarkRun {
-    /// Whether the status of the run never changes again.
+    /// Whether the run has finished, so that its status never changes again.
     pub fn is_finished(&self) -> bool {
         let phase = self.status.as_ref().and_then(|it| it.phase);
         phase.is_some_and(crate::status::Phase::is_terminal)
@@ -232,11 +232,11 @@ impl BenchmarkRun {
         .message("set at most one of name, inline and configMapRef; without any the profile is sanity_random, of loadgen sanity"))
 )]
 pub struct Profile {
-    /// A profile that ships with Benchwright. Absent, with inline and configMapRef absent too: sanity_random, of loadgen sanity.
+    /// A profile that ships with Benchwright. Default, if inline and configMapRef are absent too: sanity_random; for harness loadgen sanity.
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 128)))]
     pub name: Option<String>,
 
-    /// The text of a profile, with template variables or without.
+    /// The text of a profile. It may contain template variables.
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 32768)))]
     pub inline: Option<String>,
 
@@ -261,18 +261,18 @@ pub struct Profile {
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 128)))]
     pub prompt_salt: Option<String>,
 
-    /// Files that the profile reads, such as a recorded trace, by relative path or under /data. On a laptop this list is not used: the profile's own
-    /// paths count.
+    /// Files that the profile reads, such as a recorded trace. The profile names them by relative path or under /data. Outside of a cluster this list
+    /// is not used: the profile's paths refer to local files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 16)))]
     pub files: Vec<ProfileFile>,
 }
 
-/// The message for a user who edits a field that cannot change.
+/// The error message for a user who edits an immutable field.
 #[cfg(feature = "kube")]
 const IMMUTABLE: &str = "a run is immutable: only suspend, cancel and cleanup may change; create another run instead";
 
-/// The rule that an optional field of the spec stays as it was created.
+/// The CEL rule that an optional field of the spec keeps its value from creation.
 #[cfg(feature = "kube")]
 fn unchanged(field: &str) -> kube::core::Rule {
     let rule =

@@ -1,10 +1,10 @@
-//! A profiler of the server, for a part of one stage of the load.
+//! Profiling of the server during a part of one stage of the load.
 
 #[cfg(feature = "kube")]
 use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 
-/// A window within one stage, in which a profiler records the server. The figures of this stage are marked, and left out of comparisons.
+/// A window within one stage, in which a profiler records the server. The figures of this stage are marked, and excluded from comparisons.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -25,7 +25,7 @@ pub struct Profiling {
     )]
     pub start: Option<String>,
 
-    /// Length of the window, above 0 and up to 1h. A trace of a few seconds has hundreds of megabytes.
+    /// Length of the window, above 0 and up to 1h. A trace of a few seconds can have hundreds of megabytes.
     #[cfg_attr(
         feature = "kube",
         schemars(length(max = 32), regex(pattern = r"^[0-9]{1,6}(\.[0-9]{1,6})?(ms|s|m|h)$"))
@@ -33,7 +33,7 @@ pub struct Profiling {
     pub duration: String,
 }
 
-/// A profiler.
+/// A profiler that can record a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum ProfilerKind {
@@ -55,7 +55,7 @@ impl ProfilerKind {
         }
     }
 
-    /// Whether the engine starts and stops it when its endpoints are called. rocprofv3 hears no call of an engine.
+    /// Whether the engine has HTTP endpoints that start and stop this profiler. rocprofv3 cannot be controlled by an engine.
     pub fn has_endpoints(self) -> bool {
         self != ProfilerKind::Rocprof
     }

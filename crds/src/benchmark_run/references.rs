@@ -1,4 +1,4 @@
-//! Names of other objects.
+//! References to other Kubernetes objects.
 
 #[cfg(feature = "kube")]
 use kube::KubeSchema;

@@ -13,13 +13,13 @@ use crate::{AnyValue, server_engine::ServerEngine};
 
 /// Maximum number of replicas of a managed server.
 pub const MAX_REPLICAS: u32 = 64;
-/// The longest text of the command, the arguments and the environment, in characters.
+/// Maximum length of one string in the command, the arguments or the environment, in characters.
 pub const MAX_SERVER_TEXT: u32 = 1024;
-/// The longest script of preprocess, in characters.
+/// Maximum length of the `preprocess` script, in characters.
 pub const MAX_SERVER_SCRIPT: u32 = 4096;
-/// Maximum number of devices of a replica.
+/// Maximum number of devices per replica.
 pub const MAX_DEVICES: usize = 16;
-/// The longest name of a device, in characters.
+/// Maximum length of the name of a device, in characters.
 pub const MAX_DEVICE_NAME: u32 = 128;
 
 /// A model server that is started for the run. The run waits for it as target.readiness defines, watches it, and ends it.
@@ -61,7 +61,7 @@ pub struct Server {
     pub hub_token: Option<HubToken>,
 
     /// True: the engine runs without its API server, so that the figures measure the engine alone: Benchwright's own endpoint calls vLLM's LLM class;
-    /// it has completions and no chats. Only for VLLM outside of a cluster. Default: false.
+    /// it supports completions, but no chats. Only for VLLM outside of a cluster. Default: false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub offline: bool,
 
@@ -129,7 +129,7 @@ pub struct Server {
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 65535)))]
     pub port: Option<u16>,
 
-    /// Number of equal servers that share the load. Default: 1, and with devices one per list.
+    /// Number of equal servers that share the load. Default: 1; with devices, the number of its lists.
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 64)))]
     pub replicas: Option<u32>,
 
@@ -169,7 +169,7 @@ pub struct Server {
     pub lifecycle: Option<Lifecycle>,
 }
 
-/// The devices of one replica.
+/// Schema of the devices of one replica.
 #[cfg(feature = "kube")]
 fn device_set() -> serde_json::Value {
     serde_json::json!({"type": "array", "maxItems": MAX_DEVICES, "items": bounded_text(MAX_DEVICE_NAME)})

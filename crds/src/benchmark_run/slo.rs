@@ -1,4 +1,4 @@
-//! Goals of a run: objectives on its figures, and an earlier run to compare with.
+//! Goals of a run: objectives for its figures, and a baseline run to compare with.
 
 #[cfg(feature = "kube")]
 use kube::KubeSchema;
@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::AnyValue;
 
-/// Maximum number of objectives of a run: as many rows fit into a status and a termination message.
+/// Maximum number of objectives per run. A status and a termination message have room for this many rows.
 pub const MAX_OBJECTIVES: usize = 32;
-/// The longest name of an objective, in characters.
+/// Maximum length of the name of an objective, in characters.
 pub const MAX_OBJECTIVE_NAME: usize = 40;
-/// The stage name of an objective that every stage must meet.
+/// The value of `stage` for an objective that every stage must meet.
 pub const EVERY_STAGE: &str = "*";
-/// The largest regression that can be allowed, in percent.
+/// Maximum value of `maxRegressionPercent`.
 pub const MAX_REGRESSION_PERCENT: u32 = 1_000;
 
-/// What a run has to reach.
+/// The goals of a run.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -108,18 +108,18 @@ pub enum Metric {
     /// Latency per output token: `ntpotMs`.
     Ntpot,
     /// Time to the last token: `latencyMs`.
-    // The name of releases before the first one, in objects that are stored.
+    // The name of this metric in objects that were stored by versions before the first release.
     #[serde(alias = "e2e")]
     Latency,
     /// How late the launcher sent: `sendLagMs`.
     SendLag,
-    /// Requests that succeeded per second.
+    /// Successful requests per second.
     RequestsPerSecond,
-    /// Output tokens of these per second.
+    /// Output tokens of successful requests per second.
     OutputTokensPerSecond,
-    /// Prompt and output tokens of these per second.
+    /// Prompt and output tokens of successful requests per second.
     TotalTokensPerSecond,
-    /// Requests that met the goals of the profile per second: `goodputRequestsPerSecond`.
+    /// Requests per second that met the goals of the profile: `goodputRequestsPerSecond`.
     GoodputRequestsPerSecond,
     /// The share of requests that met the goals of the profile, 0 to 1: `goodputShare`.
     GoodputShare,
@@ -162,7 +162,7 @@ impl Metric {
         }
     }
 
-    /// The kind of the metric's values.
+    /// The unit of the metric's values.
     pub fn unit(self) -> MetricUnit {
         match self {
             Metric::Ttft | Metric::Tpot | Metric::Itl | Metric::Ntpot | Metric::Latency | Metric::SendLag => {
@@ -176,24 +176,24 @@ impl Metric {
         }
     }
 
-    /// Whether only streams have this metric.
+    /// Whether the metric exists only for streamed responses.
     pub fn needs_streaming(self) -> bool {
         matches!(self, Metric::Ttft | Metric::Tpot | Metric::Itl)
     }
 }
 
-/// The kinds of values that a metric has.
+/// The unit of a metric's values. It decides how limits are written and whether a statistic is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricUnit {
-    /// Many times, such as one per request.
+    /// Times, one or several per request, so that a statistic is needed.
     Time,
     /// A rate.
     PerSecond,
-    /// A share of one.
+    /// A share from 0 to 1.
     Share,
 }
 
-/// A statistic of many values.
+/// A statistic of a metric with many values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
@@ -211,12 +211,12 @@ pub enum Stat {
     /// The 99.9th percentile.
     #[serde(rename = "p99.9")]
     P99P9,
-    /// The largest.
+    /// The largest value.
     Max,
 }
 
 impl Stat {
-    /// Every one.
+    /// All statistics.
     pub const ALL: [Stat; 7] = [Stat::Mean, Stat::P50, Stat::P90, Stat::P95, Stat::P99, Stat::P99P9, Stat::Max];
 
     /// The name as users write it.
@@ -232,8 +232,8 @@ impl Stat {
         }
     }
 
-    /// Minimum number of values for which a high percentile is not simply the largest value; `None` for other statistics. With nearest ranks the p-th
-    /// percentile of n values has rank ceil(n p), which is below n from 1 / (1 - p) values on.
+    /// Minimum number of values from which a high percentile differs from the largest value. `None` for other statistics. With the nearest-rank
+    /// method the p-th percentile of n values has rank ceil(n p), which is below n if n >= 1 / (1 - p).
     pub fn fewest_values(self) -> Option<u64> {
         match self {
             Stat::P90 => Some(10),

@@ -31,9 +31,9 @@ pub struct Storage {
     pub none: Option<NoStorage>,
     /// Whether a results folder that cannot be written fails the run. False: the figures count without it. Default: true.
     pub required: Option<bool>,
-    /// Full: requests.parquet with one row per request, and measurement.bin for `benchwright analyse`, with error texts of servers. Neither file has
-    /// prompts or outputs. FullWithTokenTimes: measurement.bin also has the times between tokens, which need memory and disk space per token. None:
-    /// neither file. Default: Full.
+    /// Full: requests.parquet with one row per request, and measurement.bin for `benchwright analyse`, with the error texts of servers. Neither file
+    /// contains prompts or outputs. FullWithTokenTimes: measurement.bin also has the times between tokens, which take memory and disk space per
+    /// token. None: neither file. Default: Full.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "PerRequestRecords"))]
     pub per_request_records: Option<PerRequestRecords>,
@@ -65,7 +65,7 @@ pub struct Pvc {
     pub retention: Option<FolderRetention>,
 }
 
-/// Which finished results folders stay on a claim. After the launcher has written its own folder, it deletes folders beyond either limit.
+/// Which finished results folders stay on a claim. After the launcher has written its own folder, it deletes the folders that exceed either limit.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -107,7 +107,7 @@ pub struct S3 {
         )
     )]
     pub endpoint: Option<String>,
-    /// The region that signed requests name. Default: us-east-1.
+    /// The region in the signature of the requests. Default: us-east-1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "kube",
@@ -140,14 +140,14 @@ pub struct SecretRef {
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct NoStorage {}
 
-/// Whether every request leaves a row.
+/// Which per-request records are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum PerRequestRecords {
-    /// No rows.
+    /// No records.
     None,
-    /// A row per request.
+    /// One row per request.
     Full,
-    /// A row per request, and the times between the request's tokens.
+    /// One row per request, and the times between its tokens.
     FullWithTokenTimes,
 }

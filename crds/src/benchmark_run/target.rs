@@ -78,9 +78,9 @@ pub struct Target {
     #[serde(default, skip_serializing_if = "is_default")]
     pub readiness: Readiness,
 
-    /// Whether this run has the target to itself. Runs on the same host and port wait for each other; namespaces take turns. Runs with
-    /// false share the target. An explicit true makes a host outside the cluster one target for all namespaces. Not used outside of a
-    /// cluster. Default: true, per namespace for hosts outside the cluster.
+    /// Whether this run needs the target for itself. Such runs on the same host and port wait for each other, and namespaces take turns. Runs
+    /// with false share the target. For a host outside the cluster, only runs of the same namespace wait for each other, unless the field is
+    /// explicitly true. Not used outside of a cluster. Default: true.
     pub exclusive: Option<bool>,
 
     /// The accelerators behind the target, for rates per accelerator and costs in the report. Absent: neither is reported.
@@ -169,7 +169,7 @@ pub enum Api {
 }
 
 impl Api {
-    /// Whether a request contains messages in place of a bare prompt.
+    /// Whether a request of this API contains messages instead of a plain prompt.
     pub fn has_messages(self) -> bool {
         self != Api::Completions
     }
@@ -179,12 +179,12 @@ impl Api {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum HttpVersion {
-    /// Over TLS HTTP/2 where the server offers it, else HTTP/1.1.
+    /// Over TLS: HTTP/2 if the server offers it, else HTTP/1.1. Without TLS: HTTP/1.1.
     Auto,
     /// HTTP/1.1, with one connection per request in flight.
     #[serde(rename = "HTTP1")]
     Http1,
-    /// HTTP/2, up to 100 requests on a connection; without TLS the server must know it beforehand.
+    /// HTTP/2, with up to 100 requests in flight per connection. Without TLS, the server must accept HTTP/2 with prior knowledge.
     #[serde(rename = "HTTP2")]
     Http2,
 }

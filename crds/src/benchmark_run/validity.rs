@@ -1,4 +1,4 @@
-//! When figures count.
+//! Conditions under which the figures of a run are valid.
 
 #[cfg(feature = "kube")]
 use kube::KubeSchema;
@@ -28,7 +28,7 @@ pub struct Validity {
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 60_000)))]
     pub max_receive_delay_p99_milliseconds: Option<u32>,
     /// Maximum share of a stage in which a load thread may use a CPU or wait for one. Above it the run is Invalid, because the launcher was the
-    /// limit. A number from 0 to 1; 1 allows it. Default: 0.9.
+    /// limit. A number from 0 to 1; 1: no limit. Default: 0.9.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::share"))]
     pub max_cpu_share: Option<AnyValue>,
@@ -42,8 +42,7 @@ pub struct Validity {
     #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::share"))]
     pub max_steal_share: Option<AnyValue>,
     /// Maximum share of reads that are late and contain several tokens. Above it the run is Invalid, because gaps between tokens are lost. A number
-    /// from 0 to
-    /// 1. Default: 0.05.
+    /// from 0 to 1. Default: 0.05.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::share"))]
     pub max_coalesced_read_share: Option<AnyValue>,
@@ -52,8 +51,8 @@ pub struct Validity {
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::share"))]
     pub max_stalled_share: Option<AnyValue>,
-    /// Maximum step of the clock, and maximum sleep of the machine. Above it the run is Invalid, because some time was not counted. Milliseconds.
-    /// Default: 1000.
+    /// Maximum step of the clock, and maximum time that the machine was asleep. Above it the run is Invalid, because some time was not counted.
+    /// Milliseconds. Default: 1000.
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 86_400_000)))]
     pub max_clock_step_milliseconds: Option<u32>,
 }

@@ -1,4 +1,4 @@
-//! The BenchmarkSchedule that a user writes: runs of one template at fixed times, or each time a text changes.
+//! The BenchmarkSchedule as a user writes it: it starts runs of one template at fixed times, or each time the text of its trigger changes.
 
 pub mod status;
 pub mod times;
@@ -15,16 +15,16 @@ use crate::benchmark_run::{BenchmarkRunSpec, MAX_NAME_BYTES, field::is_default};
 #[cfg(feature = "kube")]
 use status::BenchmarkScheduleStatus;
 
-/// The kind that a user writes.
+/// The kind of a schedule.
 pub const KIND: &str = "BenchmarkSchedule";
-/// The suffix that a schedule adds to its own name for the name of a run: a dash and the minute as eight digits, or a dash, `t` and eight digits of a
-/// hash.
+/// Length in bytes of the suffix that a schedule appends to its own name to name a run. For a run at a fixed time the suffix is a dash and the minute
+/// as eight digits. For a triggered run it is a dash, `t` and eight digits of a hash.
 const SUFFIX_BYTES: usize = 10;
-/// The longest name of a schedule, in bytes.
+/// Maximum length of a schedule's name, in bytes.
 pub const MAX_SCHEDULE_NAME_BYTES: usize = MAX_NAME_BYTES - SUFFIX_BYTES;
-/// Number of finished runs of each kind to keep, unless the schedule sets it.
+/// Default number of finished runs to keep: so many succeeded runs, and so many failed or cancelled runs.
 pub const DEFAULT_HISTORY: u32 = 10;
-/// The time zone of a schedule without one.
+/// The default time zone of a schedule.
 pub const DEFAULT_TIME_ZONE: &str = "UTC";
 
 /// When to start runs of one template.

@@ -16,7 +16,7 @@ pub struct BenchmarkScheduleStatus {
     /// The generation of the spec that this status describes; -1 until the operator writes the first status.
     #[serde(default = "unseen")]
     pub observed_generation: i64,
-    /// The schedule and the time zone of `countsSince`.
+    /// The value of `schedule` and `timeZone` for which `countsSince` was set.
     #[cfg_attr(feature = "kube", schemars(length(max = 512)))]
     pub expression: Option<String>,
     /// Times of the schedule before this time start no run. It is the time when the schedule was created, last changed, or resumed after a

@@ -5,29 +5,30 @@ use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 
 /// Number of fields of a cron expression.
 const FIELDS: usize = 5;
-/// How far back [`Times::latest`] looks, in minutes, one after the other: the times of most schedules are close together, and each is found from the
-/// one before. The last one is four years, after which a schedule counts as a schedule without times.
+/// How far back [`Times::latest`] searches, in minutes. The ranges are tried one after the other, the shortest first, because each time in a range is
+/// computed from the previous time, and the times of most schedules are close together. The longest range is four years. A schedule without any time
+/// in it counts as a schedule without times.
 const LOOKS_BACK: [i64; 4] = [60, 1_440, 44_640, 2_103_840];
 
-/// The times of a schedule, to the minute.
+/// The times at which a schedule starts runs, with a resolution of one minute.
 #[derive(Clone, Debug)]
 pub struct Times(Crontab);
 
-/// Why a schedule has no times.
+/// An invalid cron expression or time zone.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {message}")]
 pub struct TimesError {
-    /// The field of the spec.
+    /// The path of the invalid field in the spec.
     pub field: &'static str,
-    /// What is wrong with it, and the remedy.
+    /// What is wrong with the field, and the remedy.
     pub message: String,
 }
 
 impl Times {
-    /// Reads five fields of cron as Vixie's cron does, and the name of a time zone of the tz database that is part of this binary.
+    /// Parses the five fields of a cron expression with the rules of Vixie cron, and the name of a time zone. The tz database is part of this binary.
     ///
     /// # Errors
-    /// Fields that cannot be read, an unknown time zone, or fields that name no day within four years, such as the 30 February.
+    /// A field cannot be parsed, the time zone is unknown, or the fields match no day within four years, such as 30 February.
     pub fn parse(schedule: &str, time_zone: &str) -> Result<Self, TimesError> {
         let fields: Vec<&str> = schedule.split_whitespace().collect();
         let wrong = |message: String| TimesError { field: "spec.schedule", message };
@@ -47,7 +48,7 @@ impl Times {
         }
         let whole = format!("{} {time_zone}", fields.join(" "));
         let crontab = cronexpr::parse_crontab(&whole).map_err(|error| {
-            // The library adds lines that point at the place.
+            // The library adds lines that point at the position of the error. Only the last line has the cause.
             let text = error.to_string();
             let cause = text.lines().last().unwrap_or_default().trim().trim_start_matches("^ ");
             wrong(format!("is {schedule:?}: {cause}; write five fields of cron, such as \"0 3 * * MON-FRI\""))
@@ -61,12 +62,12 @@ impl Times {
         Ok(times)
     }
 
-    /// The first time after `after`.
+    /// The first time of the schedule after `after`.
     pub fn next(&self, after: Timestamp) -> Option<Timestamp> {
         self.0.find_next(MakeTimestamp(after)).ok().map(|it| it.timestamp())
     }
 
-    /// The last time after `after` and not after `until`.
+    /// The last time of the schedule that is after `after` and not after `until`.
     pub fn latest(&self, after: Timestamp, until: Timestamp) -> Option<Timestamp> {
         for minutes in LOOKS_BACK {
             let begin = until.checked_sub(SignedDuration::from_mins(minutes)).unwrap_or(after).max(after);

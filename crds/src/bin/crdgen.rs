@@ -1,4 +1,4 @@
-//! Prints a CustomResourceDefinition as YAML: BenchmarkRun, or with the argument `schedules` BenchmarkSchedule.
+//! Prints a CustomResourceDefinition as YAML: that of BenchmarkRun, or with the argument `schedules` that of BenchmarkSchedule.
 
 use std::process::ExitCode;
 

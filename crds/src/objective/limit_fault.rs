@@ -1,11 +1,11 @@
-//! Short description of what is wrong with an invalid limit of an objective, for the message that names the text and the remedy.
+//! Describes briefly why the limit of an objective is invalid. The caller's message adds the invalid text and the remedy.
 
 use crate::wording::named;
 
-/// Units of a duration, as [`crate::units::Span`] reads them.
+/// Units of a duration that [`crate::units::Span`] accepts.
 const UNITS: [&str; 7] = ["ns", "us", "\u{b5}s", "ms", "s", "m", "h"];
 
-/// `None`: only the remedy can be named.
+/// Returns what is wrong with `text`. `None` if there is no specific description; the message then names only the remedy.
 pub(crate) fn limit_fault(text: &str) -> Option<String> {
     let text = text.trim();
     let unsigned = text.trim_start_matches(['-', '+']);

@@ -24,7 +24,7 @@ pub enum Met {
 }
 
 impl Met {
-    /// The word that a status and a report use.
+    /// The name in statuses and reports.
     pub fn name(self) -> &'static str {
         match self {
             Met::True => "True",
@@ -62,7 +62,7 @@ impl ObjectiveCounts {
         counts
     }
 
-    /// The combined result: missed if one is missed, else undecided if one is undecided.
+    /// The combined result: `False` if any objective is missed, else `Inconclusive` if any cannot be decided, else `True`.
     pub fn all(self) -> Met {
         match self {
             ObjectiveCounts { missed: 1.., .. } => Met::False,
@@ -71,7 +71,7 @@ impl ObjectiveCounts {
         }
     }
 
-    /// Number of objectives.
+    /// Total number of objectives.
     pub fn total(self) -> u32 {
         self.met.saturating_add(self.missed).saturating_add(self.inconclusive)
     }
@@ -85,7 +85,7 @@ impl fmt::Display for ObjectiveCounts {
     }
 }
 
-/// One objective in a status, as texts for people; `report.json` has the numbers.
+/// One objective in a status, formatted as text. `report.json` has the numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -103,34 +103,34 @@ pub struct ObjectiveStatus {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
     pub limit: String,
-    /// For several runs of the load: the run with the worst result, such as `r2`. This row shows that result.
+    /// If the load was repeated: the repeat with the worst result, such as `r2`. This row shows that result.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 8)))]
     pub run: String,
 }
 
-/// A value of a figure that an objective bounds: a time, or a number.
+/// The value of a figure, or a limit for one: a time or a number.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum FigureValue {
     /// A time.
     Time(Span),
-    /// A rate per second, or a share of one.
+    /// A rate per second, or a share from 0 to 1.
     Number(f64),
 }
 
 impl FigureValue {
-    /// Milliseconds of a time, or the number.
+    /// The time in milliseconds, or the number.
     pub fn as_f64(self) -> f64 {
         match self {
-            // From whole nanoseconds, so that 81.234567 ms is that number.
+            // Computed from whole nanoseconds, so that 81.234567 ms becomes exactly that number.
             FigureValue::Time(time) => time.0.as_nanos() as f64 / 1e6,
             FigureValue::Number(number) => number,
         }
     }
 
-    /// The value beside a limit, as a person reads both: to four digits, or with all digits if four would hide on which side of the limit the value
-    /// is.
+    /// Formats the value for display next to its limit: with four significant digits, or with all digits if rounding would hide whether the value
+    /// is above or below the limit.
     pub fn beside(self, limit: FigureValue) -> String {
         let rounded = match self {
             FigureValue::Time(time) => FigureValue::Time(time.rounded()),
@@ -148,7 +148,7 @@ impl FigureValue {
     }
 }
 
-/// Of two times or two numbers. No number is neither above nor below anything.
+/// Compares two times or two numbers. A time and a number, and NaN, cannot be compared.
 impl PartialOrd for FigureValue {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         match (self, other) {
@@ -160,7 +160,7 @@ impl PartialOrd for FigureValue {
 }
 
 impl fmt::Display for FigureValue {
-    /// Four significant digits.
+    /// Prints four significant digits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FigureValue::Time(time) => time.rounded().fmt(f),

@@ -1,11 +1,10 @@
-//! The profile of a spec that has errors elsewhere: resolved alone, so that its problems are reported together with these errors.
+//! Resolves only the profile of a spec that has errors in other fields, so that problems of the profile are reported together with those errors.
 
 use super::{ResolvedRun, RunIdentity, Settings, resolve, target};
 use crate::benchmark_run::{BenchmarkRunSpec, Slo, Target};
 
-/// Resolves the fields that a check of the profile needs: harness, profile, seed, API, model and, if they have no error, the objectives.
-/// All other fields have their defaults, and the target is a simulator. `None`: the profile itself has an error, or cannot be resolved
-/// alone.
+/// Resolves the fields that a check of the profile needs: harness, profile, seed, API, model and, if they have no error, the objectives. All other
+/// fields get their defaults, and the target is a simulator. `None` if the profile itself has an error, or cannot be resolved alone.
 pub fn resolve_profile(identity: &RunIdentity, spec: &BenchmarkRunSpec, settings: &Settings) -> Option<ResolvedRun> {
     [spec.slo.clone(), Slo::default()].into_iter().find_map(|slo| {
         let target = Target {

@@ -1,4 +1,4 @@
-//! Which results folder is reported instead of sending a load.
+//! The results folder that is reported instead of sending a load.
 
 use super::{Errors, claim};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 
 const FIELD: &str = "spec.execution.collect";
 
-/// The name of the folder; `None`: the load is sent.
+/// The name of the folder to report. `None` if the load is sent.
 pub(super) fn folder(spec: &BenchmarkRunSpec, errors: &mut Errors) -> Option<String> {
     let folder = &spec.execution.collect.as_ref()?.folder;
     let is_part = |it: char| it.is_ascii_alphanumeric() || it == '-';

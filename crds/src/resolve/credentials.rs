@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-/// Replaces a secret in messages and files.
+/// The text that replaces a secret in messages and files.
 pub const REDACTED: &str = "<redacted>";
 
-/// The URL for messages and files. The text before an `@`, a name and a password, is replaced.
+/// The URL for messages and files. The user name and password before an `@` are redacted.
 pub fn without_credentials(url: &str) -> Cow<'_, str> {
     match (url.find("://"), url.rfind('@')) {
         (Some(scheme), Some(at)) if at > scheme + 2 => {
@@ -18,7 +18,7 @@ pub fn without_credentials(url: &str) -> Cow<'_, str> {
 /// Whether a key, header or flag with this name contains a credential. Ignores case, and treats hyphens like underscores.
 pub fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace('-', "_");
-    // Also as they end names without a separator: `accessToken`, `secretkey`.
+    // These endings also match names without a separator, such as `accessToken` and `secretkey`.
     let ends = [
         "token",
         "secret",

@@ -1,16 +1,16 @@
-//! Fields of a spec that cannot be used.
+//! The invalid fields of a spec.
 
-/// One field that cannot be used as it is.
+/// One invalid field.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {message}")]
 pub struct FieldError {
     /// The path of the field, such as `spec.target.url`.
     pub path: String,
-    /// What was found and what to do.
+    /// What was found, and what to do.
     pub message: String,
 }
 
-/// All of them.
+/// Collects all invalid fields of a spec.
 #[derive(Default)]
 pub(super) struct Errors(Vec<FieldError>);
 

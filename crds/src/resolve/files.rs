@@ -1,14 +1,14 @@
-//! Which files a profile may receive, and under which names.
+//! Checks which files a profile may receive, and under which names.
 
 use super::{Errors, claim, mounts};
 use crate::benchmark_run::{BenchmarkRunSpec, is_object_name};
 
-/// Maximum entries of a profile's files.
+/// Maximum number of files per profile.
 const MAX_FILES: usize = 16;
-/// The names of the operator's own files in the folder.
+/// Names of the operator's own files in the profile's folder.
 const RESERVED: [&str; 3] = ["run.yaml", "spec.yaml", "profile.yaml"];
 
-/// Reports files that cannot be mounted as the spec requests.
+/// Reports files that cannot be mounted.
 pub(super) fn check(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     let files = &spec.profile.files;
     let mut add = |path: String, message: String| errors.add(&path, &message);

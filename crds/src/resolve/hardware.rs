@@ -1,13 +1,13 @@
-//! The target's hardware as the user describes it, in the form that the launcher receives.
+//! The hardware behind the target, converted from the user's description into the form that the launcher receives.
 
 use serde::{Deserialize, Serialize};
 
 use super::Errors;
 use crate::{benchmark_run as written, wording::quoted};
 
-/// Maximum number of accelerators, and maximum price per accelerator and hour.
+/// Maximum number of accelerators. Also the maximum price per accelerator and hour.
 const MOST: f64 = 1e6;
-/// The longest name of an accelerator, in characters.
+/// Maximum length of the name of an accelerator, in characters.
 const MAX_NAME: usize = 64;
 
 /// The accelerators behind the target.
@@ -15,25 +15,25 @@ const MAX_NAME: usize = 64;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Hardware {
-    /// The kind of accelerator; `None` where the user names none.
+    /// The kind of accelerator. `None` if the user does not set it.
     pub accelerator: Option<String>,
     /// Number of accelerators, at least 1.
     pub accelerators: u32,
-    /// Absent: costs are not known.
+    /// The price; absent if it is unknown, and costs are then not reported.
     pub price: Option<Price>,
 }
 
-/// The price of an accelerator.
+/// The price of accelerator time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Price {
-    /// For one hour; finite and above 0.
+    /// Price of one accelerator for one hour; finite and above 0.
     pub per_accelerator_hour: f64,
-    /// Three capital letters, such as USD.
+    /// The currency as three capital letters, such as USD.
     pub currency: String,
 }
 
-/// Checks the written hardware, and returns it with its price as a number.
+/// Checks the hardware in the spec, and returns it with its price as a number.
 pub(super) fn hardware(written: Option<&written::Hardware>, errors: &mut Errors) -> Option<Hardware> {
     const PATH: &str = "spec.target.hardware";
     let written = written?;

@@ -10,7 +10,7 @@ use crate::{
     wording::quoted,
 };
 
-/// Who the run is.
+/// The name, UID and attempt of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunIdentity {
@@ -21,15 +21,15 @@ pub struct RunIdentity {
     pub namespace: String,
     /// The UID of the run: the object's UID in a cluster, generated elsewhere.
     pub uid: String,
-    /// Counted from 1.
+    /// Number of the attempt, counted from 1.
     pub attempt: u32,
-    /// Number within a series of repeats, counted from 1; absent if the load runs once.
+    /// Number of the repeat, counted from 1; absent if the load runs only once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat_number: Option<u32>,
 }
 
 impl RunIdentity {
-    /// The first attempt of a run that is not part of a series.
+    /// The identity of the first attempt, without a repeat number.
     pub fn first_attempt(name: impl Into<String>, namespace: impl Into<String>, uid: impl Into<String>) -> RunIdentity {
         RunIdentity { name: name.into(), namespace: namespace.into(), uid: uid.into(), attempt: 1, repeat_number: None }
     }
@@ -41,18 +41,18 @@ impl RunIdentity {
         format!("{}-a{}", self.stem(), self.attempt)
     }
 
-    /// How the names of all objects of the run begin. At most 53 bytes.
+    /// The common prefix of the names of the run's objects. At most 53 bytes.
     pub(super) fn stem(&self) -> String {
         let uid = Sha256::digest(&self.uid);
         format!("{}-{}", self.name, hex(&uid[..3]))
     }
 
-    /// The salt of prompts that no other run or attempt sends.
+    /// A prompt salt that no other run, attempt or repeat uses.
     pub fn prompt_salt(&self) -> String {
         format!("{}-a{}{}", self.uid, self.attempt, self.dashed_repeat())
     }
 
-    /// The name for people: the run's name, with `-r2` for the second run of a series.
+    /// The name that people see: the run's name, with the suffix `-r2` for the second repeat.
     pub fn title(&self) -> String {
         format!("{}{}", self.name, self.dashed_repeat())
     }
@@ -62,12 +62,12 @@ impl RunIdentity {
     }
 }
 
-/// The name of a run of a series, and of its results folder: `r2` is the second.
+/// The name of a repeat and of its results folder, such as `r2` for the second.
 pub fn repeat_name(number: u32) -> String {
     format!("r{number}")
 }
 
-/// What is wrong with `metadata.generateName`; `None`: every name that the API server generates from it is valid for a run.
+/// Returns what is wrong with `metadata.generateName`. `None` if every name that the API server generates from it is valid for a run.
 pub fn generate_name_problem(prefix: &str) -> Option<String> {
     let plain = prefix.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'-');
     let fits =

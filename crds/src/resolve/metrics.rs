@@ -1,4 +1,4 @@
-//! Where the server's metrics are read, and the checks of the spec's metrics fields.
+//! The sources of the server's metrics, and the checks of the spec's metrics fields.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,22 +8,22 @@ use crate::{
     wording::quoted,
 };
 
-/// Maximum sources per run; each may have many addresses.
+/// Maximum number of metrics sources per run. Each source may have many addresses.
 const MAX_SOURCES: usize = 32;
-/// The usual path of a server's metrics.
+/// The default path of a server's metrics.
 pub const METRICS_PATH: &str = "/metrics";
 
-/// A source of metrics.
+/// An endpoint with metrics.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MetricsEndpoint {
-    /// The whole URL.
+    /// The whole URL of the metrics.
     pub url: String,
-    /// What the metrics describe.
+    /// The kind of server that has these metrics.
     pub kind: MetricsKind,
 }
 
-/// The sources that a spec names; `None`: it names none, and the launcher tries the target.
+/// The sources in the spec. `None` if the spec has no list; the launcher then tries the target.
 pub(super) fn endpoints(
     spec: &BenchmarkRunSpec,
     namespace: &str,
@@ -82,7 +82,7 @@ fn url(
     }
 }
 
-/// A URL without a path gets the path of metrics.
+/// Appends [`METRICS_PATH`] to a URL that has no path.
 fn with_path(url: &str) -> String {
     let url = url.trim_end_matches('/');
     let has_path = url.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));

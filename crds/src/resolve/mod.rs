@@ -69,81 +69,81 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResolvedRun {
-    /// Who the run is.
+    /// The name, UID and attempt of the run.
     pub run: RunIdentity,
     /// The target of the load.
     pub endpoint: Endpoint,
-    /// The replicas of the server that the operator started; absent: the launcher starts the server, or there are no several.
+    /// The replicas of the server that the operator started; absent if the launcher starts the server, or if there is only one replica.
     pub server_replicas: Option<ServerReplicas>,
-    /// The server that the operator started for this run; absent: the run has another target, or does not run in a cluster.
+    /// The server that the operator started for this run; absent if the run has another target, or does not run in a cluster.
     pub server: Option<Box<ServerInPods>>,
-    /// Where the server's metrics are read; absent: at the target, if it has any.
+    /// The endpoints with the server's metrics; absent: `/metrics` of the target, if it has metrics.
     pub metrics: Option<Vec<MetricsEndpoint>>,
-    /// The API to call; absent: the profile's.
+    /// The API to call; absent: the profile's API.
     pub api: Option<Api>,
-    /// The version of HTTP to speak.
+    /// The version of HTTP for requests to the target.
     pub http_version: HttpVersion,
     /// The model to request; absent: the profile's model, else the model that the server serves.
     pub model: Option<String>,
     /// The file with the bearer token.
     pub token_file: Option<PathBuf>,
-    /// The file with further certificate authorities, PEM-encoded.
+    /// The file with additional certificate authorities, PEM-encoded.
     pub ca_file: Option<PathBuf>,
-    /// Where the launcher may not connect; absent outside of a cluster.
+    /// The addresses that the launcher may not connect to; absent outside of a cluster.
     pub egress: Option<Egress>,
-    /// When the server counts as ready.
+    /// The check that decides whether the server is ready.
     pub readiness_probe: ReadinessProbe,
-    /// How long to wait for it.
+    /// How long to wait until the server is ready.
     pub readiness_timeout: Span,
-    /// The accelerators behind the target; absent: the user does not describe them.
+    /// The accelerators behind the target; absent if the user does not describe them.
     pub hardware: Option<Hardware>,
     /// The harness that defines the profile's format.
     pub harness: Harness,
-    /// The source of the profile, for the report: a shipped profile's name, `inline`, or `configMap/<name>/<key>`.
+    /// The source of the profile as the report shows it: the name of a shipped profile, `inline`, or `configMap/<name>/<key>`.
     pub profile_source: String,
-    /// Every random draw derives from it.
+    /// The seed of every random draw of the run.
     pub seed: Seed,
-    /// Whether the user chose the seed. Each run of a series then uses it; otherwise each run draws its own. True in files of earlier releases.
+    /// Whether the user chose the seed. If so, every repeat uses it; otherwise each repeat draws its own. True in files of earlier releases.
     #[serde(default = "fixed", skip_serializing_if = "Clone::clone")]
     pub fixed_seed: bool,
-    /// The texts of synthetic prompts derive from it as well.
+    /// Text from which, together with the seed, the synthetic prompts derive.
     pub prompt_salt: String,
-    /// How many times the load is run, each time with a salt of its own; from 1 to 30.
+    /// How many times the load is run, from 1 to 30. Each repeat has its own prompt salt.
     #[serde(default = "once", skip_serializing_if = "is_once")]
     pub repeat: u32,
-    /// Whether every request leaves a row.
+    /// Which per-request records are stored.
     pub per_request_records: PerRequestRecords,
     /// Whether a results folder is kept.
     pub store_results: bool,
-    /// The bucket to upload the results folder to; absent: none.
+    /// The bucket to upload the results folder to; absent if there is none.
     pub upload: Option<Upload>,
-    /// Which finished folders are kept besides the folder of this run; absent: all.
+    /// Which finished results folders are kept besides the folder of this run; absent: all.
     pub retention: Option<FolderRetention>,
-    /// Whether the figures count although the results folder could not be written.
+    /// Whether a results folder that cannot be written fails the run.
     pub storage_required: bool,
-    /// Bounds; outside them a run is not valid.
+    /// Bounds of a valid measurement.
     pub validity: ValidityBounds,
-    /// The objectives of the run; absent: it has none.
+    /// The objectives of the run; absent if it has none.
     pub slo: Option<ResolvedSlo>,
-    /// The window in which a profiler records the server; absent: none.
+    /// The window in which a profiler records the server; absent if there is none.
     pub profiling: Option<ResolvedProfiling>,
-    /// Earlier attempts with a results folder that may be reported again. The operator saw their Job complete, but their result was lost. The
-    /// folder alone is no proof: whoever may create a run can write to a shared claim.
+    /// Earlier attempts whose results folders may be reported again. The operator saw that their Jobs completed, but their results were lost. The
+    /// folder alone is no proof that an attempt completed, because everyone who may create a run can write to a shared claim.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub finished_attempts: Vec<u32>,
-    /// The results folder on the claim that is reported in place of a load.
+    /// The results folder on the claim that is reported instead of sending a load.
     pub collect: Option<String>,
-    /// Whether the launcher prepares everything and then waits for a person, in place of the load.
+    /// Whether the launcher prepares everything, but waits for a person instead of sending the load.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub debug: bool,
-    /// Maximum time of issuing and draining together.
+    /// Maximum time for issuing requests and draining together.
     pub run_deadline: Span,
-    /// How long to drain and to write the report after a signal to stop.
+    /// Time for the launcher to drain and to write its report after a stop signal.
     pub grace_period: Span,
 }
 
 impl ResolvedRun {
-    /// Reads a run from its JSON. The crates above share the code that this function needs for the types of a run.
+    /// Reads a run from its JSON. Other crates call this function so that the deserialization code for these types is compiled only once.
     ///
     /// # Errors
     /// The text is not JSON, or a field is missing, unknown or of a wrong type.
@@ -167,11 +167,10 @@ fn is_once(repeat: &u32) -> bool {
 /// The port on which a launcher in a pod answers `/ready` and `/metrics`.
 pub const STATUS_PORT: u16 = 8080;
 
-/// Checks a spec and fills in defaults. For a spec with a Gateway (`target.gatewayRef`, `target.server.gatewayRef`) the endpoint is an
-/// empty URL.
+/// Checks a spec and fills in defaults. For a spec with a Gateway (`target.gatewayRef`, `target.server.gatewayRef`) the URL of the endpoint is empty.
 ///
 /// # Errors
-/// All wrong fields.
+/// All invalid fields.
 pub fn resolve(
     identity: RunIdentity,
     spec: &BenchmarkRunSpec,
@@ -244,11 +243,11 @@ pub fn resolve(
     })
 }
 
-/// What the installation blocks, except the server that it starts itself.
+/// The addresses that the installation blocks. The hosts of the server that the operator starts for the run are exempt.
 fn egress(run: &RunIdentity, spec: &BenchmarkRunSpec, settings: &Settings) -> Option<Egress> {
     let mut egress = settings.egress.clone()?;
     let own = server::called_host(run, spec, settings);
-    // An empty list makes no exceptions, and without blocked addresses no exception is needed.
+    // The list only has exceptions to `blocked`, so it does no harm to extend an empty list.
     egress.allowed_hosts.extend(own.into_iter().flatten());
     Some(egress)
 }
@@ -275,8 +274,8 @@ fn check_times(effective: &EffectiveSpec, errors: &mut Errors) {
     }
 }
 
-/// The status repeats the resources, and its size is bounded. No rule of the schema can bound the names of values that are
-/// numbers or texts.
+/// Bounds the names of resources, because the status repeats them and its size is limited. The schema cannot bound the names of entries whose values
+/// are numbers or strings.
 fn check_resource_names(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     let resources = &spec.launcher.resources;
     let groups = resources.iter().flat_map(|it| [("requests", &it.requests), ("limits", &it.limits)]);
@@ -288,7 +287,7 @@ fn check_resource_names(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     }
 }
 
-/// The API server accepts such an image, but no container runtime starts it.
+/// Refuses images that the API server accepts, but that no container runtime can start.
 fn check_image(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     let image = spec.launcher.image.as_deref().unwrap_or_default();
     if image.chars().any(|it| it.is_whitespace() || it.is_control()) {
@@ -297,7 +296,7 @@ fn check_image(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     }
 }
 
-/// A rule of the definition makes the API server refuse the same labels.
+/// Refuses reserved labels. A rule of the CRD makes the API server refuse the same labels.
 fn check_labels(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     for label in spec.launcher.labels.keys() {
         if let Some(prefix) = RESERVED_LABELS.iter().find(|it| label.starts_with(**it)) {
@@ -310,7 +309,7 @@ fn check_labels(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     }
 }
 
-/// Otherwise the Job could not create a pod, and the status could not report why.
+/// Refuses an invalid service account name. With it the Job could not create a pod, and the status could not report why.
 fn check_service_account(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     let name = spec.launcher.service_account_name.as_deref().filter(|it| !it.is_empty());
     if let Some(name) = name.filter(|it| !is_object_name(it)) {

@@ -1,14 +1,14 @@
-//! Security settings for launcher pods. They belong to the installation; no run can change them.
+//! Security settings for launcher pods. The installation sets them; no run can change them.
 
 use std::{collections::BTreeMap, str::FromStr};
 
-/// Who chooses the user and the groups of a launcher. Both ways comply with Pod Security `restricted`.
+/// Who chooses the user and the groups of a launcher pod. Both variants comply with Pod Security `restricted`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PodSecurity {
-    /// The operator: user, group and fsGroup are 65532.
+    /// The operator chooses: user, group and fsGroup are 65532.
     #[default]
     Restricted,
-    /// OpenShift: its security context constraints assign a user and an fsGroup of the namespace, and refuse any other.
+    /// OpenShift chooses: its security context constraints assign a user and an fsGroup from the namespace's range, and refuse any other.
     OpenShift,
 }
 
@@ -24,10 +24,10 @@ impl FromStr for PodSecurity {
     }
 }
 
-/// The NetworkPolicy of each run.
+/// Settings for the NetworkPolicy of each run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NetworkPolicySettings {
-    /// Who may read the launcher's metrics; absent: nobody.
+    /// Who may read the launcher's metrics; absent: no pod.
     pub scraper: Option<Scraper>,
 }
 

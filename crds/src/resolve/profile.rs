@@ -1,14 +1,14 @@
-//! Where the profile's text comes from, and the checks of the spec's profile fields.
+//! The source of the profile's text, and the checks of the spec's profile fields.
 
 use super::{Errors, effective};
 use crate::benchmark_run::{BenchmarkRunSpec, KeyRef, MAX_INLINE_PROFILE_BYTES, MAX_PROMPT_SALT_BYTES};
 
-/// Where the profile's text comes from. The caller reads the ConfigMap or the shipped file.
+/// The source of the profile's text. The caller reads the ConfigMap or the shipped file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProfileSource {
-    /// A profile that ships.
+    /// The name of a shipped profile.
     Shipped(String),
-    /// The text itself.
+    /// The text itself, from the spec.
     Inline(String),
     /// A key of a ConfigMap.
     ConfigMap(KeyRef),
@@ -26,7 +26,7 @@ impl ProfileSource {
         }
     }
 
-    /// How a report names it.
+    /// The name of the source in reports.
     pub fn name(&self) -> String {
         match self {
             ProfileSource::Shipped(name) => name.clone(),

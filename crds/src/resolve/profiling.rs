@@ -1,5 +1,5 @@
-//! The window in which a profiler records the server, and the checks of the spec's profiling fields. The reader of the profile checks
-//! whether the load has the stage.
+//! The window in which a profiler records the server, and the checks of the spec's profiling fields. Whether the load has the stage is checked where
+//! the profile is parsed.
 
 use std::time::Duration;
 
@@ -13,14 +13,14 @@ use crate::{
 };
 
 const FIELD: &str = "spec.profiling";
-/// The longest window.
+/// Maximum length of the window.
 const MAX_DURATION: Duration = Duration::from_secs(3_600);
-/// The latest begin: no run takes longer than a week.
+/// Maximum start of the window: no run takes longer than a week.
 const MAX_START: Duration = Duration::from_secs(604_800);
-/// The longest name of a stage, in characters, as in a status.
+/// Maximum length of the name of a stage, in characters. The status has the same limit.
 const MAX_STAGE_CHARS: usize = 64;
 
-/// A window of a stage.
+/// The part of a stage in which a profiler records the server.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -29,13 +29,13 @@ pub struct ResolvedProfiling {
     pub kind: ProfilerKind,
     /// The stage; absent: the load has only one stage.
     pub stage: Option<String>,
-    /// When it begins, from the start of the stage; absent: at the end of the stage's warm-up.
+    /// When the window begins, from the start of the stage; absent: at the end of the stage's warm-up.
     pub start: Option<Span>,
-    /// How long it lasts, above 0 and up to an hour.
+    /// Length of the window, above 0 and up to an hour.
     pub duration: Span,
 }
 
-/// The window from a spec; `None` if the spec has none.
+/// The window of a spec. `None` if the spec has none.
 pub(super) fn profiling(
     spec: &BenchmarkRunSpec,
     effective: &EffectiveSpec,
@@ -63,7 +63,7 @@ pub(super) fn profiling(
     })
 }
 
-/// Loads and servers that cannot be profiled.
+/// Refuses loads and servers that cannot be profiled.
 fn check_run(
     spec: &BenchmarkRunSpec,
     effective: &EffectiveSpec,
@@ -146,7 +146,7 @@ mod tests {
     fn assert_refused(more: &str, profiling: &str, expected: &str) {
         let spec = format!("{{target: {{url: 'http://h:1'}}, profiling: {profiling}{more}}}");
         let errors = check("", &spec).unwrap_err();
-        // Some harnesses refuse other parts of such a spec.
+        // Some harnesses also refuse other fields of such a spec.
         let of_profiling: Vec<&String> = errors.iter().filter(|it| it.starts_with("spec.profiling")).collect();
         assert!(of_profiling.len() == 1 && of_profiling[0].starts_with(expected), "{spec}: {errors:?}");
     }

@@ -3,10 +3,10 @@
 use super::Errors;
 use crate::benchmark_run::{BenchmarkRunSpec, FolderRetention};
 
-/// Maximum folders, and maximum days.
+/// Maximum value of each retention field.
 const MOST: [(&str, u32); 2] = [("keepRuns", 10_000), ("keepDays", 3_650)];
 
-/// The retention limits of a run; `None`: nothing is deleted, which also applies outside a cluster.
+/// The retention limits of a run. `None` if nothing is deleted, as is always the case outside of a cluster.
 pub(super) fn retention(spec: &BenchmarkRunSpec, namespace: &str, errors: &mut Errors) -> Option<FolderRetention> {
     let written = spec.storage.pvc.as_ref()?.retention.as_ref()?;
     for ((field, most), found) in MOST.into_iter().zip([written.keep_runs, written.keep_days]) {

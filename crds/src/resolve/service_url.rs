@@ -6,7 +6,7 @@ use crate::{
     wording::quoted,
 };
 
-/// The URL of a Service, without a slash at its end. `field`: where the spec names it.
+/// Returns the URL of a Service, without a slash at its end. `field` is the path of the Service in the spec, for error messages.
 pub(super) fn service_url(
     service: &ServiceRef,
     field: &str,

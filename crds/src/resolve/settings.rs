@@ -16,19 +16,19 @@ pub struct Settings {
     pub launcher_pull_secrets: Vec<String>,
     /// Suffix of a Service's DNS name after `<service>.<namespace>`, such as `svc.cluster.local`.
     pub service_domain: String,
-    /// How long a target is waited for, in seconds.
+    /// How long to wait until a target is ready, in seconds.
     pub readiness_timeout_seconds: u32,
     /// Who chooses the user and the groups of launchers.
     pub pod_security: PodSecurity,
     /// The NetworkPolicy of each run; absent: runs have none.
     pub network_policy: Option<NetworkPolicySettings>,
-    /// Where the launcher may not connect; absent: only addresses that are refused everywhere.
+    /// The addresses that launchers may not connect to; absent: only addresses that are refused everywhere.
     pub egress: Option<Egress>,
-    /// Whether this cluster starts the servers that runs describe.
+    /// Whether the operator starts the servers that runs describe.
     pub managed_servers: bool,
 }
 
-/// A cluster as Kubernetes makes it, without an image of the launcher.
+/// Settings for a plain Kubernetes cluster, without an image of the launcher.
 impl Default for Settings {
     fn default() -> Self {
         Settings {
@@ -47,7 +47,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Outside of a cluster. The readiness timeout is short, because a person waits for the command.
+    /// Settings for runs outside of a cluster. The readiness timeout is short because a person waits for the command.
     pub fn local() -> Self {
         Settings { readiness_timeout_seconds: 60, egress: None, ..Settings::default() }
     }

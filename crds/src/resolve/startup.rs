@@ -1,9 +1,9 @@
-//! A run that measures how a server starts.
+//! Checks of a run that measures how long a server takes to start.
 
 use super::{EffectiveSpec, Errors, server::is_of_charts};
 use crate::benchmark_run::{BenchmarkRunSpec, Harness, Lifecycle};
 
-/// Refuses harness nop for a server that the run does not start. In a cluster it also refuses a series, which starts its server only once.
+/// Refuses harness nop if the run does not start its server itself. In a cluster it also refuses repeats, because the server starts only once.
 pub(super) fn check(spec: &BenchmarkRunSpec, effective: &EffectiveSpec, in_cluster: bool, errors: &mut Errors) {
     if effective.harness != Harness::Nop {
         return;

@@ -15,23 +15,23 @@ use crate::{
     wording::{listed, quoted},
 };
 
-/// The longest socket path that Linux accepts, in bytes.
+/// Maximum length of a socket path on Linux, in bytes.
 const MAX_SOCKET_PATH: usize = 107;
 
 /// The target of the load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Endpoint {
-    /// A server: base URL without `/v1` and without a slash at its end, or `unix:` and the path of its socket.
+    /// The base URL of a server, without `/v1` and without a slash at its end. Or `unix:` and the path of its socket.
     Url(String),
     /// The embedded simulated vLLM.
     Simulator(SimulatorPreset),
-    /// A server that the launcher starts itself. Its URLs exist once it runs.
+    /// A server that the launcher starts itself. Its URLs are only known after its start.
     Server(Box<ManagedServer>),
 }
 
 impl Endpoint {
-    /// How a status and a report name it.
+    /// The name of the target in statuses and reports.
     pub fn name(&self) -> &str {
         match self {
             Endpoint::Url(url) => url,
@@ -41,7 +41,7 @@ impl Endpoint {
     }
 }
 
-/// The members of the union, as messages list them.
+/// The members of the target union, as messages list them.
 const MEMBERS: &str = "url, serviceRef, gatewayRef, simulator and server";
 
 pub(super) fn endpoint(
@@ -51,7 +51,7 @@ pub(super) fn endpoint(
     errors: &mut Errors,
 ) -> Endpoint {
     let (target, namespace) = (&spec.target, run.namespace.as_str());
-    // Replaces an unusable target until the errors are reported.
+    // Placeholder for an unusable target. The reported errors prevent its use.
     let none = Endpoint::Simulator(SimulatorPreset::Gpu);
     match (&target.url, &target.service_ref, &target.gateway_ref, &target.simulator, &target.server) {
         (Some(url), None, None, None, None) => url_endpoint(url, namespace, errors),
@@ -73,7 +73,7 @@ pub(super) fn endpoint(
     }
 }
 
-/// The members of the union that a spec has.
+/// The members of the target union that a spec sets.
 fn members(target: &Target) -> Vec<&'static str> {
     let all = [
         ("url", target.url.is_some()),
@@ -102,11 +102,11 @@ fn server_endpoint(server: &Server, run: &RunIdentity, settings: &Settings, erro
     let in_cluster = !run.namespace.is_empty();
     let managed = super::server::resolve(server, if in_cluster { Place::Cluster } else { Place::Laptop }, errors);
     if is_of_charts(server) {
-        // As with a Gateway, objects of the cluster contain the URL.
+        // As with a Gateway, the URL is read from objects of the cluster later.
         return Endpoint::Url(String::new());
     }
     if in_cluster {
-        // The operator starts it, and the launcher calls its Service.
+        // The operator starts the server, and the launcher calls its Service.
         return Endpoint::Url(ServerNames::new(run, server, settings).url(&run.namespace, server, settings));
     }
     Endpoint::Server(Box::new(managed))
@@ -119,7 +119,8 @@ fn service_endpoint(service: &ServiceRef, namespace: &str, settings: &Settings, 
     Endpoint::Url(service_url(service, "spec.target.serviceRef", namespace, settings, errors))
 }
 
-/// Objects of the cluster contain the URL of a Gateway. [`super::resolve`] leaves it empty, and its caller fills it in.
+/// Checks that the run is in a cluster. The URL of a Gateway is read from objects of the cluster: [`super::resolve`] leaves it empty, and its caller
+/// fills it in.
 fn gateway_endpoint(namespace: &str, errors: &mut Errors) -> Endpoint {
     if namespace.is_empty() {
         errors.add("spec.target.gatewayRef", "needs a cluster; outside one, set url to the address of the Gateway");
@@ -127,7 +128,7 @@ fn gateway_endpoint(namespace: &str, errors: &mut Errors) -> Endpoint {
     Endpoint::Url(String::new())
 }
 
-/// The path of the socket that a URL names: `unix:/run/vllm.sock`, or with two more slashes.
+/// The socket path of a URL such as `unix:/run/vllm.sock` or `unix:///run/vllm.sock`.
 pub fn unix_socket(url: &str) -> Option<&str> {
     url.strip_prefix("unix:").map(|it| it.strip_prefix("//").unwrap_or(it))
 }
@@ -145,7 +146,7 @@ fn check_socket(url: &str, path: &str, namespace: &str, errors: &mut Errors) {
     errors.add("spec.target.url", &format!("is {}; {problem}", quoted(url)));
 }
 
-/// A target has at most one source of certificate authorities.
+/// Checks that a target has exactly one source of certificate authorities.
 pub(super) fn check_ca(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     let Some(ca) = spec.target.tls.as_ref().map(|it| &it.ca) else { return };
     if ca.config_map_ref.is_some() == ca.secret_key_ref.is_some() {
@@ -153,14 +154,14 @@ pub(super) fn check_ca(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     }
 }
 
-/// The model to request: the target's model, or the model that its managed server certainly serves; `None`: the profile's model, or the
-/// model that the server reports.
+/// The model to request: the model in the spec, or the model that the managed server is certain to serve. `None` if the profile's model, or the model
+/// that the server reports, is to be used.
 pub(super) fn model(spec: &BenchmarkRunSpec) -> Option<String> {
     let written = spec.target.model.clone().filter(|it| !it.is_empty());
     written.or_else(|| spec.target.server.as_ref().and_then(served_model).filter(|it| is_plain(it)))
 }
 
-/// Whether templates may put the name of a model into a profile's text.
+/// Whether the name of a model is safe to insert into the text of a profile.
 fn is_plain(model: &str) -> bool {
     let plain = |it: char| it.is_alphanumeric() || " ._/:@+-".contains(it);
     let begins = model.starts_with(|it: char| it.is_alphanumeric() || "._/".contains(it));

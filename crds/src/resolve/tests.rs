@@ -186,10 +186,10 @@ fn a_server_of_a_cluster_is_called_by_the_names_of_its_objects() {
     assert_eq!(two.model.as_deref(), Some("org/m"));
     let renamed = run("engine: VLLM, image: i, model: org/m, config: {served_model_name: other}");
     assert_eq!(renamed.model, None, "the server is asked for the name");
-    // Whatever networks of the cluster are blocked.
+    // This host is allowed no matter which networks of the cluster are blocked.
     let allowed = two.egress.unwrap().allowed_hosts;
     assert_eq!(allowed[0], "chat-0bfe93-server.bench.svc.cluster.local");
-    // The launcher calls each of several replicas, according to `distribution`.
+    // With several replicas, the launcher calls each directly, according to `distribution`.
     assert_eq!(run("engine: Simulator").server_replicas, None);
     let two = run("engine: Simulator, replicas: 2, port: 81, distribution: LeastOutstanding").server_replicas.unwrap();
     let name = "http://chat-0bfe93-pods.bench.svc.cluster.local:81";

@@ -1,4 +1,4 @@
-//! The bucket that receives the results: its checks, and the keys of the objects.
+//! The bucket that receives the results: the checks of its fields, and the prefix of the object keys.
 
 use std::path::PathBuf;
 
@@ -17,9 +17,9 @@ use crate::{
     wording::quoted,
 };
 
-/// Maximum length of an upload: a day, in seconds.
+/// Maximum value of the upload's time limit, in seconds: one day.
 const MAX_SECONDS: u32 = 86_400;
-/// The longest prefix, in bytes: a URI of the status has at most 1,024.
+/// Maximum length of the prefix, in bytes. A URI in the status has at most 1,024.
 const MAX_PREFIX: usize = 512;
 
 /// Where and how the results folder is uploaded.
@@ -28,27 +28,27 @@ const MAX_PREFIX: usize = 512;
 pub struct Upload {
     /// The URL of the server, without a slash at its end.
     pub endpoint: String,
-    /// Whether the bucket is in the request's path instead of its host.
+    /// Whether requests have the bucket in the path instead of the host name.
     pub path_style: bool,
     /// The name of the bucket.
     pub bucket: String,
-    /// The region that signed requests name.
+    /// The region in the signature of the requests.
     pub region: String,
     /// The common prefix of all object keys: the prefix of the spec and the namespace, without a trailing slash.
     pub prefix: String,
-    /// The folder with the credentials, a file for each key of the Secret.
+    /// The folder with the credentials: one file per key of the Secret.
     pub credentials: PathBuf,
     /// Time limit of the upload with all retries.
     pub timeout: Span,
 }
 
 impl Upload {
-    /// The URI of the results folders, such as `s3://bench/runs/team-a`.
+    /// The URI below which the results folders are stored, such as `s3://bench/runs/team-a`.
     pub fn uri(&self) -> String {
         format!("s3://{}/{}", self.bucket, self.prefix)
     }
 
-    /// The URL of the server, without a path. The launcher connects to its host.
+    /// The URL to which the launcher connects, without a path. With virtual-hosted requests its host contains the bucket.
     pub fn server(&self) -> String {
         match self.endpoint.split_once("://") {
             Some((scheme, host)) if !self.path_style => format!("{scheme}://{}.{host}", self.bucket),
@@ -57,7 +57,7 @@ impl Upload {
     }
 }
 
-/// The beginning of the URIs of a namespace's results folders: `pvc://<claim>`, or `s3://<bucket>/<prefix>`. `None`: no folders are kept.
+/// The common prefix of the URIs of a namespace's results folders: `pvc://<claim>`, or `s3://<bucket>/<prefix>`. `None` if no folders are kept.
 pub fn results_uri(storage: &Storage, namespace: &str) -> Option<String> {
     match (&storage.pvc, &storage.s3) {
         (Some(claim), _) => Some(format!("pvc://{}", claim.claim_name)),
@@ -70,7 +70,7 @@ fn prefix(s3: &S3, namespace: &str) -> String {
     s3.prefix.as_ref().map_or_else(|| namespace.to_owned(), |it| format!("{it}/{namespace}"))
 }
 
-/// The upload of a run. `None` without an upload, and outside a cluster.
+/// The upload of a run. `None` if the spec has none, or outside of a cluster.
 pub(super) fn upload(
     spec: &BenchmarkRunSpec,
     storage: &Storage,
@@ -124,7 +124,7 @@ pub(super) fn upload(
     }
     let s3 = storage.s3.as_ref().filter(|_| !namespace.is_empty())?;
     Some(Upload {
-        // Amazon's wildcard certificates cover one label. A bucket with a dot is therefore part of the path.
+        // Amazon's wildcard certificates cover only one label of a host name. So a bucket with a dot in its name must be part of the path.
         path_style: written.endpoint.is_some() || s3.bucket.contains('.'),
         endpoint: s3.endpoint.clone(),
         bucket: s3.bucket.clone(),
@@ -144,7 +144,7 @@ fn is_bucket(name: &str) -> bool {
         && name.bytes().all(|it| plain(it) || b".-".contains(&it))
 }
 
-/// A part `.` or `..` would be taken out of the URL of a request.
+/// Refuses a path segment `.` or `..`, because it would be removed from the URL of a request.
 fn is_prefix(prefix: &str) -> bool {
     let is_part = |it: &str| {
         let plain = it.bytes().all(|it| it.is_ascii_alphanumeric() || b"-._".contains(&it));

@@ -1,8 +1,8 @@
-//! Which URLs can be called: `http://host:port/path`.
+//! Checks of URLs of the form `http://host:port/path`.
 
 use std::net::Ipv6Addr;
 
-/// What is wrong with a target URL outside a cluster, where the target may also be a socket path.
+/// Returns what is wrong with the URL of a target outside of a cluster, where sockets are allowed as well.
 pub(super) fn local_url_problem(url: &str) -> Option<&'static str> {
     match ["http://", "https://"].iter().any(|it| url.starts_with(it)) {
         true => url_problem(url),
@@ -10,7 +10,7 @@ pub(super) fn local_url_problem(url: &str) -> Option<&'static str> {
     }
 }
 
-/// What is wrong with the URL of a server, and what to write.
+/// Returns what is wrong with the URL of a server, and the remedy.
 pub fn url_problem(url: &str) -> Option<&'static str> {
     let Some(rest) = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://")) else {
         return Some("write a URL that begins with http:// or https://");

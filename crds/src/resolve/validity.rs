@@ -1,4 +1,4 @@
-//! When figures count: the bounds of a spec as the launcher gets them.
+//! The bounds of a valid measurement, in the form that the launcher receives.
 
 use std::time::Duration;
 
@@ -7,29 +7,29 @@ use serde::{Deserialize, Serialize};
 use super::{Errors, effective};
 use crate::{units::Span, wording::quoted};
 
-/// Bounds; outside them a run is not valid.
+/// Bounds of a valid measurement. A run that exceeds a bound is Invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ValidityBounds {
     /// Minimum number of successful requests.
     pub min_successful_requests: u64,
-    /// The largest share of requests that may fail, 0 to 1.
+    /// Maximum share of requests that may fail, from 0 to 1.
     pub max_error_ratio: f64,
-    /// The largest 99th percentile of the send lag.
+    /// Maximum 99th percentile of the send lag.
     pub max_send_lag_p99: Span,
-    /// The largest 99th percentile of the receive delay.
+    /// Maximum 99th percentile of the receive delay.
     pub max_receive_delay_p99: Span,
-    /// Maximum share of its time that a load thread may use a CPU or wait for one. All shares range from 0 to 1.
+    /// Maximum share of time in which a load thread may use a CPU or wait for one. All shares range from 0 to 1.
     pub max_cpu_share: f64,
-    /// Maximum share of periods in which the launcher reached its CPU limit.
+    /// Maximum share of periods in which the launcher may reach its CPU limit.
     pub max_throttled_share: f64,
-    /// The largest share of the machine's CPU time that may go to others.
+    /// Maximum share of the machine's CPU time that the hypervisor may give to other machines.
     pub max_steal_share: f64,
-    /// Maximum share of reads that arrived late and contained several tokens.
+    /// Maximum share of reads that are late and contain several tokens.
     pub max_coalesced_read_share: f64,
     /// Maximum share of time in which the launcher could not run.
     pub max_stalled_share: f64,
-    /// The largest step of the clock, and the longest sleep of the machine.
+    /// Maximum step of the clock, and maximum time that the machine was asleep.
     pub max_clock_step: Span,
 }
 
@@ -40,7 +40,7 @@ impl Default for ValidityBounds {
     }
 }
 
-/// Reads the shares and checks that each bound can be met.
+/// Parses the shares, and checks that a run can meet each bound.
 pub(super) fn bounds(spec: &effective::Validity, errors: &mut Errors) -> ValidityBounds {
     for (field, milliseconds) in [
         ("maxSendLagP99Milliseconds", spec.max_send_lag_p99_milliseconds),
@@ -54,7 +54,7 @@ pub(super) fn bounds(spec: &effective::Validity, errors: &mut Errors) -> Validit
     let mut share = |field: &str, text: &str| {
         let share = text.parse().unwrap_or(f64::NAN);
         if !(0.0..=1.0).contains(&share) {
-            // A number is shown as it was written, without quotes.
+            // The message shows a number as it was written, without quotes.
             let found = if share.is_nan() { quoted(text) } else { text.to_owned() };
             let problem = format!("is {found}; write a number from 0 to 1, such as 0.01");
             errors.add(&format!("spec.validity.{field}"), &problem);

@@ -1,6 +1,5 @@
-//! Checks the file of a BenchmarkRun or a BenchmarkSchedule against the schema of its CustomResourceDefinition, as the API server does, and reports each
-//! problem with its place, the value and the remedy. Rules between fields, and on the text
-//! in them, are in [`crate::resolve`].
+//! Checks the file of a BenchmarkRun or a BenchmarkSchedule against the schema of its CustomResourceDefinition, as the API server does. Reports each
+//! problem with its position, the value and the remedy. Rules that involve several fields or the meaning of a text are in [`crate::resolve`].
 
 mod wanted;
 
@@ -15,14 +14,14 @@ use crate::{
     yaml::{Content, Entry, Node, Problem, child},
 };
 
-/// The definitions as the chart ships them; a test compares them with the types.
+/// The CRDs as the chart contains them. A test compares them with the types.
 const RUN_CRD: &str = include_str!("../../../charts/benchwright/files/benchmarkruns.yaml");
 const SCHEDULE_CRD: &str = include_str!("../../../charts/benchwright/files/benchmarkschedules.yaml");
 
 static RUN_SCHEMA: LazyLock<Value> = LazyLock::new(|| of_file(RUN_CRD));
 static SCHEDULE_SCHEMA: LazyLock<Value> = LazyLock::new(|| of_file(SCHEDULE_CRD));
 
-/// The schema of a whole file. The API server checks `metadata` with its own schema.
+/// The schema of a whole file. It accepts any `metadata`, because the API server checks that with its own schema.
 fn of_file(crd: &str) -> Value {
     let crd: Value = serde_saphyr::from_str(crd).expect("the generated definition is YAML");
     let text = json!({"type": "string"});
@@ -55,14 +54,14 @@ const RENAMED: [(&str, &str); 5] = [
     ("spec.execution.retry.true", "reasons, because YAML reads the word on as true"),
 ];
 
-/// A file that was checked against the schema.
+/// The result of a check against the schema.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
-    /// The valid part of the document. Invalid and empty values are left out; their fields then have their defaults, as in a cluster.
+    /// The valid part of the document. Invalid and empty values are removed, so that their fields get their defaults, as in a cluster.
     pub value: Value,
-    /// All that is wrong.
+    /// All problems of the document.
     pub problems: Vec<Problem>,
-    /// Empty entries of mappings, such as variables. The API server drops them silently.
+    /// Empty entries of mappings, such as variables. They are reported because the API server drops them silently.
     pub dropped: Vec<Problem>,
 }
 
@@ -88,7 +87,7 @@ struct Checker {
 }
 
 impl Checker {
-    /// The valid part of the value; `None` and a problem if it is invalid.
+    /// Returns the valid part of the value. If nothing of it is valid, adds a problem and returns `None`.
     fn value(&mut self, schema: &Value, node: &Node, path: &str) -> Option<Value> {
         let kind = schema["type"].as_str();
         match (&node.content, kind) {
@@ -137,7 +136,7 @@ impl Checker {
             let inner = child(path, &entry.key);
             let known = &schema["properties"][&entry.key];
             let value = match (known, &schema["additionalProperties"]) {
-                // As in the API server, an empty value counts as absent.
+                // As in the API server, a null value counts as absent.
                 (Value::Object(_), _) if entry.value.is_null() => None,
                 (Value::Object(_), _) => self.value(known, &entry.value, &inner),
                 (_, Value::Object(_)) if entry.value.is_null() => {
@@ -177,7 +176,7 @@ impl Checker {
             (Some((_, new)), _) => format!("it is called {new}"),
             (None, Some(name)) => format!("did you mean {name}?"),
             (None, None) => {
-                // A field within a sibling is a better suggestion than a field in another part of the spec.
+                // For a misplaced field, a field of this name below a sibling is a better suggestion than one in another part of the spec.
                 let (mut within, mut elsewhere) = (Vec::new(), Vec::new());
                 find(schema, path, &entry.key, &mut within);
                 find(&RUN_SCHEMA["properties"]["spec"], "spec", &entry.key, &mut elsewhere);
@@ -195,7 +194,7 @@ impl Checker {
     }
 
     fn problem(&mut self, node: &Node, path: &str, message: String) {
-        // The root has no name.
+        // The root has an empty path, so messages use the kind.
         let path = if path.is_empty() { KIND.to_owned() } else { path.to_owned() };
         self.problems.push(Problem { place: Some(node.place), path, message });
     }
@@ -209,7 +208,7 @@ fn fits(kind: &str, value: &Value) -> bool {
     }
 }
 
-/// The paths of all fields of a name.
+/// Collects the paths of all fields with this name.
 fn find(schema: &Value, path: &str, name: &str, found: &mut Vec<String>) {
     for (key, inner) in schema["properties"].as_object().into_iter().flatten() {
         let path = child(path, key);

@@ -149,7 +149,7 @@ fn a_field_in_the_wrong_place_is_told_where_it_belongs() {
             "spec.nodeSelector, line 5 column 29: is no field of spec, and holds a mapping, {\"a\":\"b\"}; did you mean spec.launcher.scheduling.nodeSelector or spec.target.server.scheduling.nodeSelector?",
         ],
     );
-    // There is a path in other parts of the spec as well.
+    // Other parts of the spec have a field `path` as well.
     assert_spec(
         "{target: {simulator: {}, metrics: [{url: 'http://a'}, {path: /b}]}}",
         &[

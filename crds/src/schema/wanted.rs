@@ -1,4 +1,4 @@
-//! What a field accepts, according to its schema: the check of a single value, and the text that tells a user what to write.
+//! The values that a field accepts according to its schema: the check of one value, and the text that tells users what to write.
 
 use regex::Regex;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use crate::{
     yaml::{Content, Node},
 };
 
-/// Describes each pattern for users. A test compares the list with the schema.
+/// A description of each pattern for users. A test compares this list with the schema.
 pub(super) const PATTERNS: [(&str, &str); 18] = [
     (r"^[-._a-zA-Z0-9]+$", "write a key of letters, digits, dashes, dots and underscores, such as token"),
     (
@@ -47,11 +47,11 @@ pub(super) const PATTERNS: [(&str, &str); 18] = [
     ),
 ];
 
-/// The URL of a target in a cluster. Outside a cluster sockets are allowed too, and [`crate::resolve`] describes errors in a URL more
-/// exactly, without its password.
+/// The pattern of a target's URL in a cluster. It is handled apart because sockets are allowed outside of a cluster, and because [`crate::resolve`]
+/// describes errors in a URL more precisely, without printing its password.
 const URL: &str = r"^https?://(\[[0-9a-fA-F:.]+\]|[-._a-zA-Z0-9]+)(:[0-9]{1,5})?(/[^\s?#@]*)?$";
 
-/// Whether the field accepts a value of the right type.
+/// Whether the field accepts this value. The type of the value was checked before.
 pub(super) fn accepts(schema: &Value, value: &Value) -> bool {
     let number = value.as_f64();
     let least = schema["minimum"].as_f64();
@@ -70,7 +70,7 @@ fn accepts_text(schema: &Value, text: &str) -> bool {
     listed && least && most && pattern.is_none_or(|it| it.is_match(text))
 }
 
-/// What to write, in a sentence that begins with a verb.
+/// Returns what to write instead, as a text that begins with a verb.
 pub(super) fn remedy(schema: &Value, node: &Node) -> String {
     if let Some(choices) = schema["enum"].as_array() {
         return choice(choices, node);
@@ -99,7 +99,7 @@ pub(super) fn remedy(schema: &Value, node: &Node) -> String {
     }
 }
 
-/// A text, a number or a boolean.
+/// What to write for a string, a number or a boolean.
 fn single(schema: &Value, node: &Node) -> String {
     let what = match &node.content {
         Content::Scalar(..) => return text(schema, node),
@@ -117,7 +117,7 @@ fn choice(choices: &[Value], node: &Node) -> String {
         Content::Scalar(_, written) => written.as_str(),
         Content::List(_) | Content::Mapping(_) => "",
     };
-    // `Off` in old files, also in the form that YAML reads, is now `None`.
+    // `None` replaces the earlier value `Off`. YAML may also have read `Off` as a boolean.
     let renamed = (found.eq_ignore_ascii_case("off") && names.contains(&"None")).then_some("None");
     match renamed.or_else(|| nearest(found, names.iter().copied()).filter(|_| !found.is_empty())) {
         Some(name) => format!("did you mean {name}? {all}"),

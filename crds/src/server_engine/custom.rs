@@ -1,4 +1,4 @@
-//! Any other program with the API of OpenAI. Only its author knows its options.
+//! Any other program with OpenAI's API. Benchwright does not know its options.
 
 use super::{
     metrics_kind::MetricsKind,

@@ -1,15 +1,15 @@
-//! The types that describe the names of Prometheus metrics.
+//! Types that describe the names of Prometheus metrics.
 
 /// The metrics of a server.
 #[derive(Debug, PartialEq, Eq)]
 pub struct MetricNames {
-    /// Prefixes of its metric names. No other server uses them.
+    /// Prefixes of the metric names that only this server uses.
     pub prefixes: &'static [&'static str],
-    /// The metrics to keep, without `_total`, `_bucket`, `_sum` and `_count`.
+    /// The metrics to keep. Names have no suffix `_total`, `_bucket`, `_sum` or `_count`.
     pub families: &'static [Family],
 }
 
-/// A name, how its values change, and the use of the metric.
+/// Name of a metric, how its values change, and what it is used for.
 pub type Family = (&'static str, Shape, Role);
 
 /// What a metric is used for.
@@ -17,30 +17,30 @@ pub type Family = (&'static str, Shape, Role);
 pub enum Role {
     Running,
     Waiting,
-    /// Share of the KV cache in use.
+    /// Share of the KV cache that is in use.
     KvCacheUsage,
     Preemptions,
     PromptTokens,
     GenerationTokens,
     Succeeded,
-    /// Tokens that were looked up in the prefix cache.
+    /// Number of tokens that were looked up in the prefix cache.
     PrefixQueries,
-    /// The metric's name up to 0.10; a release may have both names.
+    /// The name of [`Role::PrefixQueries`] up to vLLM 0.10. A release may have both names.
     OldPrefixQueries,
-    /// Tokens that were found there.
+    /// Number of tokens that were found in the prefix cache.
     PrefixHits,
-    /// The metric's name up to 0.10; a release may have both names.
+    /// The name of [`Role::PrefixHits`] up to vLLM 0.10. A release may have both names.
     OldPrefixHits,
     Ttft,
     Itl,
-    /// The name of ITL in older releases; a release may have both.
+    /// The name of the ITL metric in older releases. A release may have both names.
     OldItl,
     E2e,
     Queue,
     Prefill,
     Decode,
     PoolReadyPods,
-    /// Mean number of waiting requests of the pods of a pool.
+    /// Mean number of waiting requests per pod of an InferencePool.
     PoolQueue,
     PoolKvCacheUsage,
     /// Share of time in which the GPU ran a kernel, in percent.
@@ -53,12 +53,12 @@ pub enum Role {
     GpuMemory,
     /// A metric with the settings of the KV cache as labels.
     CacheConfig,
-    /// Kept in the samples, and part of no figure.
+    /// The metric is stored in the samples, but used for no figure.
     Kept,
 }
 
 impl Role {
-    /// The role of the older name of the same figure. It is used if an address has no metric with the newer name.
+    /// The role with the older name of the same figure. It is used for an address that has no metric with the newer name.
     pub fn old(self) -> Option<Role> {
         match self {
             Role::Itl => Some(Role::OldItl),
@@ -68,7 +68,7 @@ impl Role {
         }
     }
 
-    /// Whether the counter survives a restart of the server, so that it need not start at zero: energy counts from the load of the driver.
+    /// Whether the counter survives a restart of the server, so that it may start above zero. Energy counts from the load of the GPU's driver.
     pub fn is_absolute(self) -> bool {
         self == Role::GpuEnergy
     }
@@ -78,10 +78,10 @@ impl Role {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     Gauge,
-    /// Grows, and falls only when the server begins again.
+    /// The value only increases, except when the server restarts.
     Counter,
-    /// Buckets, a sum and a count; each of them a counter.
+    /// Buckets, a sum and a count. Each of them is a counter.
     Histogram,
-    /// The value is of no interest; the labels are.
+    /// Only the labels matter, not the value.
     Info,
 }

@@ -1,12 +1,12 @@
-//! What metrics are of.
+//! The kind of server that metrics come from.
 
 use serde::{Deserialize, Serialize};
 
-/// What metrics are of. It decides which names are kept: of Prometheus all.
+/// The kind of server that metrics come from. It decides which metrics are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum MetricsKind {
-    /// The names of the metrics decide.
+    /// The kind is detected from the metric names.
     #[default]
     Auto,
     /// vLLM.
@@ -20,6 +20,6 @@ pub enum MetricsKind {
     /// NVIDIA's DCGM exporter.
     #[serde(rename = "DCGM")]
     Dcgm,
-    /// Any other Prometheus text: every metric is kept, within bounds.
+    /// Any other source in Prometheus' text format. All metrics are kept, up to a maximum.
     Prometheus,
 }

@@ -1,5 +1,5 @@
-//! The server engines that Benchwright knows, one file per engine with a row of facts. A new engine is such a file, a variant of
-//! [`ServerEngine`], a line in [`ServerEngine::row`], and a variant of [`MetricsKind`] if it has metrics of its own.
+//! The server engines that Benchwright knows: one file per engine, with one row of facts. To add an engine, add such a file, a variant of
+//! [`ServerEngine`], a line in [`ServerEngine::row`], and, if the engine has its own metrics, a variant of [`MetricsKind`].
 
 mod custom;
 pub mod metric_names;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub use metrics_kind::MetricsKind;
 pub use row::{ArgumentsForm, LayerRanges, ModelArgument, Options, Profiler, Program, Row, StartupLog, TraceFolder};
 
-/// Which program a managed server is.
+/// The program of a managed server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum ServerEngine {
@@ -25,14 +25,14 @@ pub enum ServerEngine {
     /// SGLang.
     #[serde(rename = "SGLang")]
     Sglang,
-    /// Benchwright's own simulated vLLM, as a process of its own.
+    /// Benchwright's own simulated vLLM, in a separate process.
     Simulator,
-    /// Any other program with the API of OpenAI.
+    /// Any other program with OpenAI's API.
     Custom,
 }
 
 impl ServerEngine {
-    /// All engines. Where several rows match, the first one counts.
+    /// All engines. If several rows match, the first one is used.
     pub const ALL: [ServerEngine; 4] =
         [ServerEngine::Vllm, ServerEngine::Sglang, ServerEngine::Simulator, ServerEngine::Custom];
 
@@ -46,7 +46,7 @@ impl ServerEngine {
         }
     }
 
-    /// Whether the engine is Benchwright's own simulator, which needs no configured image or command.
+    /// Whether the engine is Benchwright's own simulator, which needs neither an image nor a command in the spec.
     pub fn is_own(self) -> bool {
         self == ServerEngine::Simulator
     }
@@ -56,12 +56,12 @@ impl ServerEngine {
         self != ServerEngine::Custom
     }
 
-    /// The name as users write it.
+    /// The name in a spec.
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// The name in reports, as its makers write it.
+    /// The name in reports, in the spelling of the engine's authors.
     pub fn title(self) -> &'static str {
         self.row().title
     }
@@ -73,7 +73,7 @@ impl ServerEngine {
 }
 
 impl MetricsKind {
-    /// The engine that these metrics belong to. `None`: they belong to no model server, or to an unknown one.
+    /// The engine with these metrics. `None` if they are not the metrics of a known model server.
     pub fn engine(self) -> Option<ServerEngine> {
         ServerEngine::ALL.into_iter().find(|it| it.row().metrics.is_some() && it.row().metrics_kind == self)
     }
@@ -89,7 +89,7 @@ impl MetricsKind {
         }
     }
 
-    /// Whether these are the metrics of a server that serves a model.
+    /// Whether the metrics come from a server that serves a model.
     pub fn serves_model(self) -> bool {
         self.engine().is_some()
     }

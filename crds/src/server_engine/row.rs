@@ -2,50 +2,49 @@
 
 use super::{metric_names::MetricNames, metrics_kind::MetricsKind, startup_log::Text};
 
-/// Everything about a server engine that is plain data. Code that differs between engines, such as log parsers, is selected by these facts
-/// where one fact is enough.
+/// All facts about a server engine that are plain data. Where engines need different code, such as log parsers, a fact of this row selects the code.
 #[derive(Debug, PartialEq)]
 pub struct Row {
     /// The name in a spec.
     pub name: &'static str,
-    /// The name in reports, as its makers write it.
+    /// The name in reports, in the spelling of the engine's authors.
     pub title: &'static str,
-    /// The display name of a managed server with this engine, in a status and a report.
+    /// The name of a managed server with this engine in statuses and reports.
     pub managed_title: &'static str,
-    /// The name in JSON documents, and the name that a server reports for itself.
+    /// The name in JSON documents, which is also the name that a server reports for itself.
     pub id: &'static str,
-    /// The default program, for a spec without a command.
+    /// The default command, for a spec without `command`.
     pub program: Program,
-    /// How the program receives its model. `None`: only its author knows.
+    /// How the program receives its model. `None` if it is unknown.
     pub model: Option<ModelArgument>,
-    /// Whether it cannot start without a model.
+    /// Whether the program cannot start without a model.
     pub needs_model: bool,
     /// The options of the program.
     pub options: Options,
-    /// The path that answers with 200 when the server is ready.
+    /// The path to which the server responds with 200 when it is ready.
     pub health_path: &'static str,
-    /// A path that returns JSON with the engine's version in `version`. `None`: no such path is known.
+    /// A path with a JSON response that has the engine's version in `version`. `None` if no such path is known.
     pub version_path: Option<&'static str>,
-    /// Whether it has vLLM's sleep mode: the option, the variable and the paths.
+    /// Whether the engine has vLLM's sleep mode: the same option, environment variable and paths.
     pub has_sleep_mode: bool,
-    /// How it is started with a profiler. `None`: unknown.
+    /// How the engine is started with a profiler. `None` if it is unknown.
     pub profiler: Option<Profiler>,
-    /// The kind of its metrics. The simulator has vLLM's metrics.
+    /// The kind of the engine's metrics. The simulator has vLLM's metrics.
     pub metrics_kind: MetricsKind,
-    /// The metric names that no other engine has. `None`: it has no distinct names.
+    /// Metric names that no other engine has. `None` if the engine has no such names.
     pub metrics: Option<&'static MetricNames>,
-    /// The texts of its startup log. `None`: it has no specific texts.
+    /// The texts of the engine's startup log. `None` if it has no texts of its own.
     pub startup_log: Option<StartupLog>,
 }
 
-/// The default program, for a spec without a command.
+/// The default command, for a spec without `command`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
     /// A program on the machine or in the image, and its first arguments.
     Words(&'static [&'static str]),
     /// A subcommand of Benchwright's own program.
     Own(&'static str),
-    /// No default: the spec has to name the command, or the image contains it.
+    /// There is no default: the spec must contain the command, or the entry point of the image is used.
     Unknown,
 }
 
@@ -54,54 +53,54 @@ pub enum Program {
 pub struct ModelArgument {
     /// The option, without dashes.
     pub option: &'static str,
-    /// Whether the model is the first argument, without its option.
+    /// The option, without the leading dashes.
     pub is_positional: bool,
 }
 
-/// The options of a program. Names have no dashes before them.
+/// The options of a program. All names are without leading dashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// The fields of `spec.target.server` that become options: the name of the field, and of the option.
+    /// The fields of `spec.target.server` that become options: each with the name of the field and of the option.
     pub of_fields: &'static [(&'static str, &'static str)],
     /// Which of these fields have no effect.
     pub ignored_fields: &'static [&'static str],
-    /// What to do about a field without an effect. Empty: every field has an effect.
+    /// The remedy for a field without effect. Empty if every field has an effect.
     pub remedy: &'static str,
-    /// Further names of an option, each with the canonical name, in addition to the aliases that all engines have.
+    /// Aliases of options, each with the canonical name, in addition to the aliases that all engines have.
     pub aliases: &'static [(&'static str, &'static str)],
-    /// Options that this release knows, in addition to `of_fields`. `None`: every option counts as known.
+    /// Options that this release knows, in addition to `of_fields`. `None` if every option counts as known.
     pub known: Option<&'static [&'static str]>,
-    /// Whether `--no-` and the name turns an option off.
+    /// Whether `--no-<name>` turns an option off.
     pub has_negation: bool,
 }
 
-/// How an engine is started with a profiler. Its start and stop are `/start_profile` and `/stop_profile`.
+/// How an engine is started with a profiler. Requests to `/start_profile` and `/stop_profile` then start and stop it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profiler {
-    /// How it receives the folder for its traces.
+    /// How the engine receives the folder for its traces.
     pub folder: TraceFolder,
-    /// The switch that adds layer ranges to a CUDA trace.
+    /// The flag that adds layer ranges to a CUDA trace.
     pub layer_ranges: Option<LayerRanges>,
-    /// How a person starts it with a profiler that writes to `/traces`.
+    /// Instructions for users: how to start the engine with a profiler that writes to `/traces`.
     pub hint: &'static str,
 }
 
 /// How an engine receives the folder for its traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceFolder {
-    /// A JSON value, which also selects CUDA's profiler. The option is left out if the environment contains the variable, which older releases
-    /// read.
+    /// An option with a JSON value, which also selects CUDA's profiler. The option is omitted if the environment contains the variable that older
+    /// releases read.
     Config { option: &'static str, older_variable: &'static str },
-    /// A variable. CUDA's profiler is chosen by the request that starts it.
+    /// An environment variable. CUDA's profiler is selected by the request that starts the profiler.
     Variable(&'static str),
-    /// An option that contains the folder.
+    /// An option whose value is the folder.
     Option(&'static str),
 }
 
-/// The flag that adds the ranges of layers to a trace.
+/// The flag that adds the ranges of model layers to a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayerRanges {
-    /// The option that turns CUDA graphs off: an engine cannot have both.
+    /// The option that turns CUDA graphs off. An engine cannot use layer ranges and CUDA graphs together.
     pub without_graphs: &'static str,
     /// The flag.
     pub flag: &'static str,
@@ -112,15 +111,15 @@ pub struct LayerRanges {
 pub struct StartupLog {
     /// The form in which the arguments are printed.
     pub arguments: ArgumentsForm,
-    /// All texts, of all versions.
+    /// All texts, for all versions of the engine.
     pub texts: &'static [Text],
 }
 
 /// The form in which an engine prints its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArgumentsForm {
-    /// A dictionary of Python.
+    /// As a Python dictionary.
     Dictionary,
-    /// A call of a Python class.
+    /// As a call of a Python class.
     Call,
 }

@@ -32,7 +32,7 @@ pub(super) const ROW: Row = Row {
             ("tensorParallelSize", "tensor-parallel-size"),
             ("maxModelLen", "context-length"),
             ("maxNumSeqs", "max-running-requests"),
-            // The share of memory for weights and KV cache, the closest match to vLLM's meaning of the field.
+            // The share of memory for weights and KV cache, which is closest to the meaning of the field for vLLM.
             ("gpuMemoryUtilization", "mem-fraction-static"),
             ("dtype", "dtype"),
             ("quantization", "quantization"),
@@ -48,7 +48,7 @@ pub(super) const ROW: Row = Row {
     version_path: Some("/get_server_info"),
     has_sleep_mode: false,
     profiler: Some(Profiler {
-        // Without the variable it writes to `/tmp`.
+        // If the variable is not set, SGLang writes its traces to `/tmp`.
         folder: TraceFolder::Variable("SGLANG_TORCH_PROFILER_DIR"),
         layer_ranges: Some(LayerRanges { without_graphs: "disable-cuda-graph", flag: "enable-layerwise-nvtx-marker" }),
         hint: "SGLang with SGLANG_TORCH_PROFILER_DIR=/traces",

@@ -1,4 +1,4 @@
-//! Benchwright's own simulated vLLM, as a process of its own. It prints vLLM's texts and has vLLM's metrics.
+//! Benchwright's own simulated vLLM, in a separate process. It prints vLLM's texts and has vLLM's metrics.
 
 use super::{
     metrics_kind::MetricsKind,
@@ -19,7 +19,7 @@ pub(super) const ROW: Row = Row {
         ignored_fields: &["tensorParallelSize", "gpuMemoryUtilization", "dtype", "quantization", "loadFormat"],
         remedy: "the simulated server computes nothing; take it out",
         aliases: &[],
-        // It refuses unknown options.
+        // The simulator refuses unknown options itself.
         known: None,
         has_negation: false,
     },

@@ -1,44 +1,44 @@
 //! The types that describe the log of a starting server engine.
 //!
-//! The texts of all versions of an engine are in one list: a log may not name its version, and builds from source have texts of both sides
-//! of a release.
+//! One list has the texts of all versions of an engine, because a log may not contain the version, and because builds from source may print texts of
+//! two successive releases.
 
 use serde::{Deserialize, Serialize};
 
-/// A text, and what a line with it means.
+/// A text in a log, and the meaning of a line that contains it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Text {
     pub text: &'static str,
-    /// Whether the message begins with the text. Otherwise the text may appear anywhere in the line.
+    /// Whether the text must be at the beginning of the message. Otherwise it may appear anywhere in the line.
     pub begins_message: bool,
     pub roles: &'static [Role],
-    /// The releases, or the dates of logs, in which the text was seen.
+    /// The releases, or the dates of the logs, in which the text was seen.
     pub seen_in: &'static str,
     pub known: Known,
 }
 
-/// What a line with a text means.
+/// The meaning of a line with a text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Role {
-    /// A start begins. The lower number is the better time of it.
+    /// The start begins. If several such lines appear, the one with the lowest number has the best time.
     Begins(u8),
-    /// The server serves. `true`: the time of the line is when it does.
+    /// The server is ready. `true` if the time of the line is the time at which it became ready.
     Ready(bool),
     Starts(StepName),
-    /// The lower number is the better end, where a process prints both.
+    /// The step ends. If a process prints several such lines, the one with the lowest number has the best time.
     Ends(StepName, u8),
-    /// The first number after the text, or after these words that follow it.
+    /// The line contains this figure: the first number after the text. If the second field is not empty, the first number after those words.
     Number(Figure, &'static str),
 }
 
-/// From where a text is known.
+/// How it is known that an engine prints a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Known {
-    /// A log in `launcher/startup/tests/logs` has it.
+    /// The text is in a log in `launcher/startup/tests/logs`.
     Log,
-    /// Logs of GPUs in public issues and repositories have it.
+    /// The text is in logs of GPU servers in public issues and repositories.
     PublicLog,
-    /// The source of the engine, or of llm-d-benchmark's nop, has it; no log was seen.
+    /// The text is in the source code of the engine or of llm-d-benchmark's nop; no log with it was seen.
     Source,
 }
 
@@ -53,18 +53,18 @@ impl Known {
 }
 
 impl Text {
-    /// A text at the beginning of a message.
+    /// A text that must be at the beginning of a message.
     pub(super) const fn new(text: &'static str, roles: &'static [Role], seen_in: &'static str, known: Known) -> Text {
         Text { text, begins_message: true, roles, seen_in, known }
     }
 
-    /// The same text anywhere in its line.
+    /// The same text, but accepted anywhere in its line.
     pub(super) const fn anywhere(self) -> Text {
         Text { begins_message: false, ..self }
     }
 }
 
-/// A step, in startup order. The names are from llm-d-benchmark's nop, plus two of ours.
+/// A step of the start, in the order in which the steps run. The names are from llm-d-benchmark's nop, except for two of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum StepName {
     #[serde(rename = "Detect Platform")]
@@ -83,7 +83,7 @@ pub enum StepName {
     Dynamo,
     #[serde(rename = "Inductor")]
     Inductor,
-    /// Ours: the warm-up of vLLM on a CPU, in which it compiles.
+    /// The warm-up of vLLM on a CPU, in which it compiles. The name is ours.
     #[serde(rename = "Warm-up")]
     WarmUp,
     #[serde(rename = "CUDA Graph Capture")]
@@ -123,13 +123,13 @@ impl StepName {
         }
     }
 
-    /// The step that contains this step.
+    /// The step that this step is a part of.
     pub fn within(self) -> Option<StepName> {
         matches!(self, StepName::Dynamo | StepName::Inductor).then_some(StepName::PytorchCompilation)
     }
 }
 
-/// A number that an engine prints. The first line with it counts: with several workers, the line of the first worker to print it.
+/// A number that an engine prints. Only the first line with it is used, so with several workers it is the value of the first worker that prints it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Figure {
@@ -137,7 +137,7 @@ pub enum Figure {
     ModelInitSeconds,
     WeightsLoadSeconds,
     ModelLoadSeconds,
-    /// The memory that the model takes. Older engines print GB and mean 2^30 bytes.
+    /// The memory size of the model. Older engines print GB, but mean 2^30 bytes.
     ModelSizeGib,
     DynamoSeconds,
     LoadCompiledGraphSeconds,
@@ -152,11 +152,11 @@ pub enum Figure {
     GraphCaptureSeconds,
     GraphCaptureGib,
     EngineInitSeconds,
-    /// The part of `EngineInitSeconds` that compiled.
+    /// The part of `EngineInitSeconds` that was spent on compilation.
     CompilationSeconds,
 }
 
-/// What a figure counts.
+/// The unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     Seconds,
@@ -165,7 +165,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// The unit as it appears after a number.
+    /// The unit as it is printed after a number.
     pub fn name(self) -> &'static str {
         match self {
             Unit::Seconds => "s",
@@ -176,7 +176,7 @@ impl Unit {
 }
 
 impl Figure {
-    /// All of them, in the order of a start.
+    /// All figures, in the order of a start.
     pub const ALL: [Figure; 19] = [
         Figure::DistributedInitSeconds,
         Figure::ModelInitSeconds,
@@ -199,7 +199,7 @@ impl Figure {
         Figure::CompilationSeconds,
     ];
 
-    /// The name that people read.
+    /// The name for people.
     pub fn name(self) -> &'static str {
         match self {
             Figure::DistributedInitSeconds => "distributed init",

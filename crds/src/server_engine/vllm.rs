@@ -41,7 +41,7 @@ pub(super) const ROW: Row = Row {
     version_path: Some("/version"),
     has_sleep_mode: true,
     profiler: Some(Profiler {
-        // From 0.13 on the option, before it the variable.
+        // The option exists since 0.13. Older releases read the variable.
         folder: TraceFolder::Config { option: "profiler-config", older_variable: "VLLM_TORCH_PROFILER_DIR" },
         layer_ranges: Some(LayerRanges { without_graphs: "enforce-eager", flag: "enable-layerwise-nvtx-tracing" }),
         hint: "vLLM with --profiler-config '{\"profiler\": \"torch\", \"torch_profiler_dir\": \"/traces\"}', before release 0.13 \
@@ -52,7 +52,7 @@ pub(super) const ROW: Row = Row {
     startup_log: Some(StartupLog { arguments: ArgumentsForm::Dictionary, texts: TEXTS }),
 };
 
-/// The simulator knows only some of these.
+/// The options of vLLM for fields of the spec. The simulator knows only some of them.
 pub(super) const FIELDS: &[(&str, &str)] = &[
     ("tensorParallelSize", "tensor-parallel-size"),
     ("maxModelLen", "max-model-len"),
@@ -69,7 +69,7 @@ const METRICS: MetricNames = MetricNames {
         ("vllm:num_requests_running", Gauge, Running),
         ("vllm:num_requests_waiting", Gauge, Waiting),
         ("vllm:kv_cache_usage_perc", Gauge, KvCacheUsage),
-        // Up to 0.10.
+        // The name up to 0.10.
         ("vllm:gpu_cache_usage_perc", Gauge, KvCacheUsage),
         ("vllm:num_preemptions", Counter, Preemptions),
         ("vllm:prompt_tokens", Counter, PromptTokens),
@@ -77,12 +77,12 @@ const METRICS: MetricNames = MetricNames {
         ("vllm:request_success", Counter, Succeeded),
         ("vllm:prefix_cache_queries", Counter, PrefixQueries),
         ("vllm:prefix_cache_hits", Counter, PrefixHits),
-        // Up to 0.10, and beside the new names from 0.9.2 on.
+        // The names up to 0.10. From 0.9.2 on, the new names exist as well.
         ("vllm:gpu_prefix_cache_queries", Counter, OldPrefixQueries),
         ("vllm:gpu_prefix_cache_hits", Counter, OldPrefixHits),
         ("vllm:time_to_first_token_seconds", Histogram, Ttft),
         ("vllm:inter_token_latency_seconds", Histogram, Itl),
-        // Up to 0.10, and beside the new name in 0.11.
+        // The name up to 0.10. In 0.11 the new name exists as well.
         ("vllm:time_per_output_token_seconds", Histogram, OldItl),
         ("vllm:e2e_request_latency_seconds", Histogram, E2e),
         ("vllm:request_queue_time_seconds", Histogram, Queue),

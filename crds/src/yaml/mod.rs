@@ -1,8 +1,8 @@
-//! One YAML document as a tree of values with their places, read like kubectl reads it. A file has the same meaning on a laptop and in a
-//! cluster, or is refused here.
+//! One YAML document as a tree of values with their positions. The reader interprets a document like kubectl's reader. So a file either has the same
+//! meaning on a laptop and in a cluster, or is refused here.
 //!
-//! kubectl's reader follows YAML 1.1, where `off` is false and `010` is eight; the reader behind the other files of this
-//! project follows YAML 1.2. [`scalar`] has the rules.
+//! kubectl's reader follows YAML 1.1, where `off` is false and `010` is eight. The parser that this project uses for other files follows YAML 1.2.
+//! [`scalar`] has the rules.
 
 mod scalar;
 mod syntax;
@@ -16,12 +16,12 @@ use crate::wording::{cut, named, quoted};
 use scalar::Reading;
 use syntax::advice;
 
-/// Maximum values in a document after aliases are expanded; a BenchmarkRun with all fields has 400.
+/// Maximum number of values in a document after aliases are expanded. A BenchmarkRun with all fields has 400.
 const MAX_NODES: usize = 50_000;
-/// How deep values may be nested; a BenchmarkRun has eight levels.
+/// Maximum nesting depth of values. A BenchmarkRun has eight levels.
 const MAX_DEPTH: usize = 64;
 
-/// A place in a text, both counted from 1.
+/// A position in a text. Line and column count from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// The line.
@@ -36,14 +36,14 @@ impl fmt::Display for Place {
     }
 }
 
-/// A problem at a place in a document: `spec.seed, line 3 column 9: is "x"; write a whole number`.
+/// A problem at a position in a document: `spec.seed, line 3 column 9: is "x"; write a whole number`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
-    /// Where in the text, where that is known.
+    /// The position, if it is known.
     pub place: Option<Place>,
-    /// The path of the field; empty for the document as a whole.
+    /// The path of the field. Empty if the problem concerns the whole document.
     pub path: String,
-    /// What was found and what to do.
+    /// What was found, and what to do.
     pub message: String,
 }
 
@@ -58,10 +58,10 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A value and its place.
+/// A value and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// Where it begins.
+    /// The position at which the value begins.
     pub place: Place,
     /// The value itself.
     pub content: Content,
@@ -70,11 +70,11 @@ pub struct Node {
 /// The content of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
-    /// A single value, and how it was written.
+    /// A single value, and the text as it was written.
     Scalar(Value, String),
     /// A list.
     List(Vec<Node>),
-    /// Keys and values, each key once.
+    /// Keys and values. Each key occurs once.
     Mapping(Vec<Entry>),
 }
 
@@ -83,25 +83,25 @@ pub enum Content {
 pub struct Entry {
     /// The key.
     pub key: String,
-    /// The place of the key.
+    /// The position of the key.
     pub place: Place,
     /// The value.
     pub value: Node,
 }
 
-/// A document, and the problems that do not prevent reading its other parts.
+/// A document, with those problems that do not prevent reading the other parts of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// The values.
+    /// The root value.
     pub root: Node,
-    /// Duplicate keys, tags, and ambiguous numbers.
+    /// Problems: duplicate keys, tags, and ambiguous numbers.
     pub problems: Vec<Problem>,
     /// Keys without quotes that kubectl reads as true, false or null.
     pub ambiguous_keys: Vec<Problem>,
 }
 
 impl Node {
-    /// The entry of a mapping.
+    /// The entry of a mapping with this key. `None` if there is none, or if the value is no mapping.
     pub fn get(&self, key: &str) -> Option<&Entry> {
         match &self.content {
             Content::Mapping(entries) => entries.iter().find(|it| it.key == key),
@@ -109,7 +109,7 @@ impl Node {
         }
     }
 
-    /// The text; `None` for any other value.
+    /// The text of a string. `None` for any other value.
     pub fn text(&self) -> Option<&str> {
         match &self.content {
             Content::Scalar(Value::String(text), _) => Some(text),
@@ -122,7 +122,7 @@ impl Node {
         matches!(self.content, Content::Scalar(Value::Null, _))
     }
 
-    /// The place of the value at a dotted path; for an absent value, the nearest enclosing place.
+    /// The position of the value at a dotted path. If the value is absent, the position of its nearest existing parent.
     pub fn place_of(&self, path: &str) -> Place {
         let mut at = self;
         let mut place = self.place;
@@ -141,7 +141,7 @@ impl Node {
         place
     }
 
-    /// The same without places.
+    /// Converts the value to JSON, without positions.
     pub fn to_json(&self) -> Value {
         match &self.content {
             Content::Scalar(value, _) => value.clone(),
@@ -152,7 +152,7 @@ impl Node {
         }
     }
 
-    /// How a message shows it.
+    /// The value as messages show it.
     pub fn described(&self) -> String {
         match &self.content {
             Content::Scalar(Value::Null, _) => "empty".to_owned(),
@@ -167,18 +167,18 @@ impl Node {
     }
 }
 
-/// Writes YAML that kubectl and [`read`] read as `value`. If a text is ambiguous or does not fit into a block, the result is JSON, which
-/// is YAML too.
+/// Writes YAML that both kubectl and [`read`] read as `value`. If a text would be ambiguous, or does not fit into a block, the result is JSON, which
+/// is valid YAML too.
 pub fn write(value: &serde_json::Value) -> String {
     let text = serde_saphyr::to_string(value).unwrap_or_default();
     let clear = read(&text).ok().flatten().filter(|it| it.problems.is_empty() && it.ambiguous_keys.is_empty());
     if clear.is_some_and(|it| it.root.to_json() == *value) { text } else { format!("{value:#}\n") }
 }
 
-/// Reads one document. `None` for an empty text.
+/// Reads one document. Returns `None` for an empty text.
 ///
 /// # Errors
-/// A text that is no YAML, or that is larger than any document of this project.
+/// The text is not valid YAML, or it is larger than any document of this project may be.
 pub fn read(text: &str) -> Result<Option<Document>, Problem> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut options = Options::default();
@@ -195,7 +195,7 @@ pub fn read(text: &str) -> Result<Option<Document>, Problem> {
         }
         let root = reader.node(event, span, "")?;
         match &document {
-            // Empty documents come from separators at the start and at the end.
+            // Separators at the start and at the end of a text produce empty documents.
             _ if root.is_null() => {}
             None => document = Some(root),
             Some(first) => {
@@ -213,7 +213,7 @@ pub fn read(text: &str) -> Result<Option<Document>, Problem> {
 struct Reader<'a> {
     text: &'a str,
     parser: Parser<'a, StrInput<'a>>,
-    /// Anchors by number: the value and its node count; `None` while the value is being read.
+    /// Anchors by their number: the value, and the number of its nodes. `None` while the value is still being read.
     anchors: HashMap<usize, Option<(Node, usize)>>,
     nodes: usize,
     problems: Vec<Problem>,
@@ -242,7 +242,7 @@ impl<'a> Reader<'a> {
         self.next()?.ok_or_else(end)
     }
 
-    /// The next event of a list or mapping; `None` at its end.
+    /// The next event within a list or mapping. `None` at its end.
     fn next_before(&mut self, end: &Event<'a>) -> Result<Option<(Event<'a>, Span)>, Problem> {
         let next = self.must_next()?;
         Ok(Some(next).filter(|(event, _)| event != end))
@@ -271,7 +271,7 @@ impl<'a> Reader<'a> {
             _ => (0, Content::Scalar(Value::Null, String::new())),
         };
         let node = Node { place, content };
-        // 0 means no anchor.
+        // The parser uses 0 for a node without an anchor.
         if anchor != 0 {
             self.anchors.insert(anchor, Some((node.clone(), self.nodes - before)));
         }
@@ -347,7 +347,7 @@ impl<'a> Reader<'a> {
 
     fn mapping(&mut self, path: &str) -> Result<Content, Problem> {
         let mut entries: Vec<Entry> = Vec::new();
-        // The index of each key: a mapping may have thousands.
+        // Index of each key in the entries. A map, because a mapping may have thousands of keys.
         let mut known: HashMap<String, usize> = HashMap::new();
         let mut merged: Vec<Node> = Vec::new();
         while let Some((event, span)) = self.next_before(&Event::MappingEnd)? {
@@ -422,7 +422,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The path of an entry of a mapping.
+/// The path of an entry with this key below `path`.
 pub fn child(path: &str, key: &str) -> String {
     if path.is_empty() { named(key) } else { format!("{path}.{}", named(key)) }
 }

@@ -1,17 +1,17 @@
-//! How kubectl's reader, which follows YAML 1.1, interprets an unquoted word.
+//! Determines how kubectl's reader, which follows YAML 1.1, interprets an unquoted word.
 
 use serde_json::{Number, Value};
 
-/// An unquoted word.
+/// The interpretation of an unquoted word.
 pub(super) enum Reading {
-    /// Both versions of YAML agree on its value, or it is a YAML 1.1 boolean, stored together with its spelling.
+    /// A value on which YAML 1.1 and 1.2 agree, or a boolean of YAML 1.1, which keeps its spelling.
     Value(Value),
-    /// A number that is not written in plain decimal digits, or that has leading zeros.
+    /// A number whose value depends on the YAML version: it is not written in plain decimal digits, or it has leading zeros.
     TwoWays {
-        /// How kubectl reads it.
+        /// The value that kubectl reads.
         kubectl: String,
     },
-    /// No number of JSON.
+    /// An infinite number or NaN, which JSON does not support.
     NotFinite,
 }
 
@@ -46,9 +46,9 @@ pub(super) fn read(text: &str) -> Reading {
     }
 }
 
-/// kubectl writes a whole number such as 1e3 or 60.0 as 1000 or 60, which every JSON reader accepts as an integer.
+/// Converts a float like kubectl, which writes a whole number such as 1e3 or 60.0 as 1000 or 60, so that every JSON reader accepts it as an integer.
 fn number(value: f64) -> Option<Number> {
-    // 2^63, the first number beyond an i64, and 2^64.
+    // 2^63, the first number that exceeds an i64, and 2^64.
     const BEYOND_SIGNED: f64 = 9_223_372_036_854_775_808.0;
     const BEYOND_UNSIGNED: f64 = 18_446_744_073_709_551_616.0;
     match value.fract() == 0.0 {
@@ -58,7 +58,7 @@ fn number(value: f64) -> Option<Number> {
     }
 }
 
-/// `1`, `-1.5`, `.5`, `1.`, `1e3`.
+/// Whether a text is a decimal number: `1`, `-1.5`, `.5`, `1.`, `1e3`.
 fn is_decimal(text: &str) -> bool {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let (number, exponent) = match unsigned.split_once(['e', 'E']) {
@@ -71,7 +71,7 @@ fn is_decimal(text: &str) -> bool {
     some && digits(whole) && digits(fraction) && !exponent.is_empty() && digits(exponent)
 }
 
-/// How kubectl reads a number in an unusual notation: `010`, `0x10`, `1_000`.
+/// The value that kubectl reads for a number in an unusual notation: `010`, `0x10`, `1_000`. `None` for any other text.
 fn in_two_ways(text: &str) -> Option<String> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let sign = if text.starts_with('-') { "-" } else { "" };

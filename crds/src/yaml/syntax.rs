@@ -1,15 +1,15 @@
-//! Texts that are not valid YAML: how the line is shown, and how to fix it.
+//! Messages for text that is not valid YAML: the offending line, and how to fix it.
 
 use crate::wording::quoted;
 
-/// The line of a syntax error as its message shows it. A line with a credential does not go into a status or a log.
+/// The line of a syntax error for a message. A line with a credential is not shown, because messages appear in statuses and logs.
 pub(super) fn shown_line(text: &str, line: usize) -> String {
     let shown = line.checked_sub(1).and_then(|it| text.lines().nth(it)).unwrap_or_default().trim();
     let secret = ["key", "token", "secret", "password"].iter().any(|it| shown.to_ascii_lowercase().contains(it));
     if secret || shown.is_empty() { String::new() } else { format!(", in {}", quoted(shown)) }
 }
 
-/// How to fix a text, given the parser's error message.
+/// How to fix a text. `words` is the error message of the parser.
 pub fn advice(words: &str) -> &'static str {
     let words = words.to_ascii_lowercase();
     let rules: [(&[&str], &str); 9] = [

@@ -1,12 +1,12 @@
-//! Compares a page of `docs` with the commands of a program. The programs include this file by its path.
+//! Compares a page of `docs` with the commands of a program. Each program's tests include this file by its path.
 
 use std::{env, fs, path::Path};
 
 use clap::CommandFactory;
 use clap_markdown::{MarkdownOptions, help_markdown_custom};
 
-/// Asserts that the page has every command and flag of the program, below this title and this first paragraph. `root`: the folder of the
-/// repository. `UPDATE_GOLDEN=1` rewrites the page first.
+/// Asserts that the page has every command and flag of the program, below this title and first paragraph. `root` is the folder of the repository.
+/// With `UPDATE_GOLDEN=1`, rewrites the page first.
 pub(crate) fn assert_page_is_current<Program: CommandFactory>(root: &Path, page: &str, (title, head): (&str, &str)) {
     let path = root.join("docs").join(page);
     let options = MarkdownOptions::new().title(title.into()).show_footer(false).show_table_of_contents(false);
@@ -22,7 +22,7 @@ pub(crate) fn assert_page_is_current<Program: CommandFactory>(root: &Path, page:
     assert!(found == text, "docs/{page} has other commands or flags than the program: run `make reference`");
 }
 
-/// The page with the examples of each command as a block of code.
+/// The page, with the examples of each command in a code block.
 fn with_code_blocks(page: &str) -> String {
     let (mut text, mut in_examples) = (String::new(), false);
     for line in page.lines() {

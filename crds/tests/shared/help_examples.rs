@@ -1,9 +1,9 @@
-//! Checks the examples in the help of a program. The programs include this file by its path.
+//! Checks the examples in the help of a program. Each program's tests include this file by its path.
 
 use clap::{Command, Parser};
 
-/// Asserts that the help of the program and of each visible command has an example, that a command's example calls this command, and that the
-/// program accepts every example. `command`: the arguments of the program, with its name as users write it.
+/// Asserts three things. The help of the program and of each visible command has an example. A command's example calls this command. The program
+/// accepts every example. `command` is the program's command line interface, with its name as users write it.
 pub(crate) fn assert_examples_are_accepted<Program: Parser>(command: &Command) {
     let program = command.get_bin_name().unwrap_or(command.get_name()).to_owned();
     let of_program = examples(command, &program);
@@ -20,7 +20,7 @@ pub(crate) fn assert_examples_are_accepted<Program: Parser>(command: &Command) {
     }
 }
 
-/// The command lines in the text below the flags.
+/// The command lines of the examples, which are in the text below the flags.
 fn examples(command: &Command, program: &str) -> Vec<String> {
     let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let lines = text.lines().map(|it| it.rsplit("$ ").next().unwrap_or(it).trim());

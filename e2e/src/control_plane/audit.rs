@@ -1,4 +1,4 @@
-//! The API server's record of the operators' requests: each answered request, with the user from its certificate.
+//! The API server's audit log of the operators' requests: every answered request, with the user in its client certificate.
 
 use std::{
     fs::File,
@@ -11,26 +11,26 @@ use serde_json::Value;
 
 use super::ControlPlane;
 
-/// An answered request.
+/// A request that the API server has answered.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The common name in the certificate: `operator-a`, `operator-b`.
+    /// The common name in the client certificate: `operator-a` or `operator-b`.
     pub user: String,
     /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`.
     pub verb: String,
-    /// The plural name, with the subresource: `benchmarkruns/status`.
+    /// The plural name of the resource, with the subresource, such as `benchmarkruns/status`.
     pub resource: String,
-    /// Empty for objects without a namespace.
+    /// The namespace. Empty for objects without one.
     pub namespace: String,
-    /// The HTTP status of the answer.
+    /// The HTTP status code of the response.
     pub code: u64,
-    /// When the server received the request.
+    /// When the API server received the request.
     pub received: Timestamp,
-    /// When the server finished its answer.
+    /// When the API server finished its response.
     pub answered: Timestamp,
-    /// The holder in a written Lease.
+    /// The holder in the Lease, if the request writes one.
     pub holder: Option<String>,
-    /// The request is for a page of a list, as at the start of a watch.
+    /// Whether the request is for a page of a list, as at the start of a watch.
     pub is_page: bool,
 }
 
@@ -40,42 +40,42 @@ impl Request {
         !matches!(self.verb.as_str(), "get" | "list" | "watch")
     }
 
-    /// Whether the request concerns the Lease of the election.
+    /// Whether the request is about the Lease of the leader election.
     pub fn is_lease(&self) -> bool {
         self.resource == "leases"
     }
 
-    /// Whether the request belongs to a watch rather than to a run.
+    /// Whether the request belongs to a watch, and not to the turn of a run.
     pub fn is_of_watch(&self) -> bool {
         self.verb == "watch" || self.is_page
     }
 
-    /// Whether the server carried out the request.
+    /// Whether the request was successful.
     pub fn succeeded(&self) -> bool {
         (200..300).contains(&self.code)
     }
 }
 
 impl ControlPlane {
-    /// The current length of the record, in bytes. Later requests are appended after it.
+    /// The current length of the audit log, in bytes. Later requests are appended to it.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// The file cannot be read.
     pub fn audit_end(&self) -> anyhow::Result<u64> {
         Ok(std::fs::metadata(self.folder.join("audit.log")).context("there is no audit.log")?.len())
     }
 
-    /// The requests that were answered after the record had this length.
+    /// The requests in the audit log after the position `start`.
     ///
     /// # Errors
-    /// When the file cannot be read, or one of its lines is not an event.
+    /// The file cannot be read, or a line is not an audit event.
     pub fn audit_since(&self, start: u64) -> anyhow::Result<Vec<Request>> {
         let mut file = File::open(self.folder.join("audit.log"))?;
         file.seek(SeekFrom::Start(start))?;
         let mut all = Vec::new();
         for line in BufReader::new(file).split(b'\n') {
             let line = line?;
-            // The last line may be half written.
+            // The API server may still be writing the last line.
             let Ok(event) = serde_json::from_slice::<Value>(&line) else { continue };
             if event["stage"] == "ResponseComplete" {
                 all.push(request(&event).with_context(|| format!("no event: {event}"))?);

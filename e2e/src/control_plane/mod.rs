@@ -1,5 +1,5 @@
-//! The control plane of `e2e/scale/control-plane`: a real API server, controllers and scheduler, with KWOK in place of kubelets. The
-//! operator runs as a process on this machine, so that a test can kill or stop it and read its resource use.
+//! The control plane of `e2e/scale/control-plane`: a real API server, controllers and scheduler, and KWOK instead of kubelets. The operator is a
+//! process on this machine, so that a test can kill or stop it and measure its resource use.
 
 pub mod audit;
 pub mod operator;
@@ -20,17 +20,17 @@ use crate::Cluster;
 /// A running control plane.
 #[derive(Clone)]
 pub struct ControlPlane {
-    /// The folder with its state.
+    /// The folder with the state of the control plane.
     pub folder: PathBuf,
     /// A client with the administrator's rights.
     pub client: Client,
 }
 
 impl ControlPlane {
-    /// Connects to the control plane that `control-plane run` started.
+    /// Connects to the control plane that `control-plane run` has started.
     ///
     /// # Errors
-    /// When there is none, or its API server does not answer.
+    /// There is none, or its API server does not respond.
     pub async fn connect() -> anyhow::Result<ControlPlane> {
         let folder = std::env::var_os("BENCHWRIGHT_CONTROL_PLANE");
         let folder =
@@ -41,12 +41,12 @@ impl ControlPlane {
     /// Creates a namespace with this name.
     ///
     /// # Errors
-    /// The API server's error.
+    /// The error of the API server.
     pub async fn create_namespace(&self, name: &str) -> anyhow::Result<()> {
         let namespace = serde_json::from_value(json!({"metadata": {"name": name}}))?;
         let all: Api<Namespace> = Api::all(self.client.clone());
         all.create(&PostParams::default(), &namespace).await?;
-        // Pods need the namespace's default service account, which is created slightly later.
+        // Pods need the default service account of the namespace, which is created a moment later.
         for _ in 0..300 {
             let accounts: Api<k8s_openapi::api::core::v1::ServiceAccount> = Api::namespaced(self.client.clone(), name);
             if accounts.get_opt("default").await?.is_some() {
@@ -57,10 +57,10 @@ impl ControlPlane {
         anyhow::bail!("namespace {name} has no default service account after 30 s")
     }
 
-    /// Deletes a namespace, without waiting for its removal.
+    /// Deletes a namespace, without waiting until it is gone.
     ///
     /// # Errors
-    /// The API server's error.
+    /// The error of the API server.
     pub async fn delete_namespace(&self, name: &str) -> anyhow::Result<()> {
         let all: Api<Namespace> = Api::all(self.client.clone());
         all.delete(name, &DeleteParams::background()).await?;

@@ -1,4 +1,4 @@
-//! The operator as a process on this machine.
+//! Runs the operator as a process on this machine.
 
 use std::{net::TcpListener, path::PathBuf, process::Stdio, time::Duration};
 
@@ -13,12 +13,12 @@ use tokio::{
 
 use super::ControlPlane;
 
-/// Time limit for an answer of the admin server.
+/// Time limit for a response of the admin server.
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
-/// Linux reports CPU time to user space in hundredths of a second.
+/// The unit in which Linux reports CPU times: hundredths of a second.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// A process of the operator. It is killed when this value is dropped.
+/// A process of the operator. It is killed on drop.
 pub struct Operator {
     child: Child,
     pid: u32,
@@ -34,19 +34,19 @@ pub struct Memory {
     pub peak: u64,
 }
 
-/// The binary under test, named by `OPERATOR`.
+/// The path of the binary under test, from the environment variable `OPERATOR`.
 ///
 /// # Errors
-/// When `OPERATOR` is not set.
+/// `OPERATOR` is not set.
 pub fn binary() -> anyhow::Result<PathBuf> {
     let path = std::env::var_os("OPERATOR").context("OPERATOR is not set; name the binary of the operator")?;
     Ok(path.into())
 }
 
-/// The flag that turns leader election off, if this binary has one.
+/// The flag that disables leader election. Empty if this binary does not have it.
 ///
 /// # Errors
-/// When the binary does not start.
+/// The binary does not start.
 pub fn alone() -> anyhow::Result<Vec<String>> {
     let help = std::process::Command::new(binary()?).arg("--help").output()?;
     let flag = "--no-leader-election";
@@ -54,7 +54,7 @@ pub fn alone() -> anyhow::Result<Vec<String>> {
     Ok(known.then(|| flag.to_owned()).into_iter().collect())
 }
 
-/// The allocator settings that the chart gives to the operator. Its memory depends on them.
+/// The allocator settings of the operator in the chart. They are used because the memory of the operator depends on them.
 fn allocator() -> anyhow::Result<Vec<(&'static str, &'static str)>> {
     let template = include_str!("../../../charts/benchwright/templates/deployment.yaml");
     let setting = |line: &'static str| {
@@ -67,11 +67,11 @@ fn allocator() -> anyhow::Result<Vec<(&'static str, &'static str)>> {
 }
 
 impl Operator {
-    /// Starts the operator with the rights of a certificate, `operator-a` or `operator-b`. Its log is appended to
-    /// `log/<log>` of the control plane.
+    /// Starts the operator with the client certificate of a user, `operator-a` or `operator-b`. Its log is appended to `log/<log>` of the control
+    /// plane.
     ///
     /// # Errors
-    /// When the binary does not start.
+    /// The binary does not start.
     pub fn start(plane: &ControlPlane, user: &str, log: &str, flags: &[String]) -> anyhow::Result<Operator> {
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let log = std::fs::File::options().create(true).append(true).open(plane.folder.join("log").join(log))?;
@@ -90,10 +90,10 @@ impl Operator {
         Ok(Operator { child, pid, port })
     }
 
-    /// The status code and body for a path of the admin server.
+    /// Requests a path of the admin server. Returns the status code and the body.
     ///
     /// # Errors
-    /// When it does not answer within ten seconds.
+    /// The admin server does not respond within ten seconds.
     pub async fn get(&self, path: &str) -> anyhow::Result<(u16, String)> {
         let answer = async {
             let mut stream = TcpStream::connect(("127.0.0.1", self.port)).await?;
@@ -107,20 +107,20 @@ impl Operator {
         timeout(ANSWER_LIMIT, answer).await?
     }
 
-    /// The sum of all series of a metric that begin with this text; 0 if there are none.
+    /// The sum of all series whose line begins with `series`. 0 if there are none.
     ///
     /// # Errors
-    /// When the admin server does not answer.
+    /// The admin server does not respond.
     pub async fn metric(&self, series: &str) -> anyhow::Result<f64> {
         let (_, text) = self.get("/metrics").await?;
         let lines = text.lines().filter(|it| it.starts_with(series));
         Ok(lines.filter_map(|it| it.rsplit(' ').next()?.parse::<f64>().ok()).sum())
     }
 
-    /// Waits until `/readyz` answers 200.
+    /// Waits until `/readyz` responds with 200.
     ///
     /// # Errors
-    /// When that takes longer than `limit`, or the process ends.
+    /// That takes longer than `limit`, or the process ends.
     pub async fn wait_ready(&mut self, limit: Duration) -> anyhow::Result<()> {
         let deadline = Instant::now() + limit;
         loop {
@@ -140,7 +140,7 @@ impl Operator {
     /// The current memory of the process.
     ///
     /// # Errors
-    /// When the process has ended.
+    /// The process has ended.
     pub fn memory(&self) -> anyhow::Result<Memory> {
         let text = std::fs::read_to_string(format!("/proc/{}/status", self.pid))?;
         let value = |name: &str| {
@@ -150,40 +150,40 @@ impl Operator {
         Ok(Memory { resident: value("VmRSS:")?, peak: value("VmHWM:")? })
     }
 
-    /// The CPU time of the process so far, in seconds.
+    /// The CPU time that the process has used so far, in seconds.
     ///
     /// # Errors
-    /// When the process has ended.
+    /// The process has ended.
     pub fn cpu_seconds(&self) -> anyhow::Result<f64> {
         let text = std::fs::read_to_string(format!("/proc/{}/stat", self.pid))?;
-        // The name in parentheses may contain spaces. User and system time are fields 14 and 15 of the line.
+        // The process name is in parentheses and may contain spaces. The user and system times are the fields 14 and 15 of the line.
         let (_, fields) = text.rsplit_once(')').context("no process name in /proc")?;
         let mut fields = fields.split_whitespace().skip(11).map(str::parse::<f64>);
         let [user, system] = [fields.next().context("no user time")??, fields.next().context("no system time")??];
         Ok((user + system) / TICKS_PER_SECOND)
     }
 
-    /// Sends a signal.
+    /// Sends a signal to the process.
     ///
     /// # Errors
-    /// When the process has ended.
+    /// The process has ended.
     pub fn signal(&self, signal: Signal) -> anyhow::Result<()> {
         let pid = Pid::from_raw(i32::try_from(self.pid)?).context("0 is no process")?;
         Ok(kill_process(pid, signal)?)
     }
 
-    /// Kills the process, and waits for its end.
+    /// Kills the process, and waits until it has ended.
     ///
     /// # Errors
-    /// The system's error.
+    /// The error of the operating system.
     pub async fn kill(mut self) -> anyhow::Result<()> {
         Ok(self.child.kill().await?)
     }
 
-    /// Waits for the end of the process, and returns its exit code.
+    /// Waits until the process has ended, and returns its exit code.
     ///
     /// # Errors
-    /// When it takes longer than `limit`.
+    /// That takes longer than `limit`.
     pub async fn wait_end(&mut self, limit: Duration) -> anyhow::Result<Option<i32>> {
         Ok(timeout(limit, self.child.wait()).await.context("the operator does not end")??.code())
     }

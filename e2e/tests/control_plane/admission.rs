@@ -1,5 +1,5 @@
-//! The chart's admission policies on a real API server: limits of the value `policy`, operators of several releases, and a second release
-//! in the same namespaces.
+//! Tests of the chart's admission policies on a real API server: the limits in the value `policy`, operators of several releases, and a second
+//! release in the same namespaces.
 
 use std::{fs, time::Duration};
 
@@ -19,13 +19,13 @@ use policy::{Policy, Violation};
 use serde_json::{Value, json};
 
 const SOON: Duration = Duration::from_secs(60);
-/// May create runs, schedules and pods.
+/// A user who may create runs, schedules and pods.
 const TENANT: &str = "tenant";
 const IMAGE: &str = "registry.example/operator:one";
-/// The label of the namespaces that a policy of these tests judges.
+/// The label of the namespaces to which the policies of these tests apply.
 const JUDGED: &str = "admission-test";
 
-/// Policies, each with the beginnings of the names of its namespaces.
+/// Policies: name, content, and prefixes of the names of the namespaces for it.
 const POLICIES: [(&str, &str, &[&str]); 2] = [
     ("shared", "{preset: shared}", &["plain"]),
     (
@@ -63,7 +63,8 @@ namespaces:
     ),
 ];
 
-/// A limit, a spec that the second policy allows, and a spec that it refuses, both in a namespace without an entry in `namespaces`.
+/// For each limit: its name, a spec that the second policy allows, and a spec that it refuses. Both are for a namespace without an entry in
+/// `namespaces`.
 const CASES: [(&str, &str, &str); 34] = [
     ("images", "launcher: {image: registry.example/benchwright/a}", "launcher: {image: registry.example/benchwright}"),
     ("images", "launcher: {image: 'registry.example/operator:one'}", "launcher: {image: 'busybox:1'}"),
@@ -165,7 +166,7 @@ const CASES: [(&str, &str, &str); 34] = [
     ),
 ];
 
-/// Specs at the bounds of the preset and of the entries of `namespaces`. Those that set nothing have the operator's defaults.
+/// Specs at the bounds of the preset and of the entries in `namespaces`. Fields that they do not set have the operator's defaults.
 const MORE: [&str; 12] = [
     "queueName: load\nexecution: {deadlines: {startSeconds: 1799}}\nstorage: {none: {}}",
     "queueName: load\nexecution: {deadlines: {startSeconds: 1799}, gracePeriodSeconds: 61}\nstorage: {none: {}}",
@@ -205,21 +206,21 @@ fn path(namespace: &Namespace, resource: &str) -> String {
     format!("/apis/benchwright.dev/v1alpha1/namespaces/{}/{resource}", namespace.name)
 }
 
-/// What the operator refuses of a spec.
+/// The violations for which the operator refuses a spec.
 fn violations(policy: &Policy, namespace: &str, spec: &Value) -> anyhow::Result<Vec<Violation>> {
     let spec: BenchmarkRunSpec = serde_json::from_value(spec.clone())?;
     let settings = Settings::default();
     let identity = RunIdentity::first_attempt("chat", namespace, "u");
     let effective = EffectiveSpec::new(&spec, &identity.uid, &settings);
     let mut resolved = resolve(identity, &spec, &settings).map_err(|it| anyhow::anyhow!("{it:?}"))?;
-    // The URL of a Gateway stands in objects of the cluster.
+    // The URL of a Gateway is only known from objects in the cluster.
     if spec.target.url.is_none() && resolved.endpoint.name().is_empty() {
         resolved.endpoint = Endpoint::Url(policy::UNKNOWN_TARGET.into());
     }
     Ok(policy::check(&policy.limits(namespace), IMAGE, &spec, &effective, &resolved, None))
 }
 
-/// Renders a template of the chart, and creates its objects. With a label, its policies judge only namespaces that have it.
+/// Renders a template of the chart, and creates its objects. If `label` is set, the policies only apply to namespaces with this label.
 fn create(release: &str, template: &str, values: &Value, label: Option<&str>) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("values.yaml");
@@ -243,7 +244,7 @@ fn create(release: &str, template: &str, values: &Value, label: Option<&str>) ->
         "--show-only",
         template,
     ])?;
-    // A document begins with a comment on its template, and some have nothing else.
+    // Each document begins with a comment, and some documents contain only the comment.
     for document in text.split("---\n").filter(|it| it.contains("kind: ")) {
         let mut object: Value = serde_saphyr::from_str(document)?;
         if let (Some(label), "ValidatingAdmissionPolicyBinding") = (label, object["kind"].as_str().unwrap_or_default())
@@ -255,7 +256,7 @@ fn create(release: &str, template: &str, values: &Value, label: Option<&str>) ->
     Ok(())
 }
 
-/// Lets a user do something with resources of API groups in a namespace.
+/// Grants a user these rights in a namespace.
 async fn grant(namespace: &Namespace, user: &str, rules: Value) -> anyhow::Result<()> {
     let role = json!({"metadata": {"name": user}, "rules": rules});
     let binding = json!({
@@ -269,7 +270,7 @@ async fn grant(namespace: &Namespace, user: &str, rules: Value) -> anyhow::Resul
     Ok(())
 }
 
-/// All rights on the resources of this project, and the right to create pods.
+/// The rights of a tenant: all rights on this project's resources, and the right to create pods.
 fn rights_of_tenant() -> Value {
     json!([
         {"apiGroups": ["benchwright.dev"], "resources": ["*"], "verbs": ["*"]},
@@ -339,7 +340,7 @@ async fn the_api_server_refuses_what_the_operator_refuses() -> anyhow::Result<()
     Ok(())
 }
 
-/// The template of a schedule is judged where it changes, and no run that an operator creates from one.
+/// The template of a schedule is checked when it is written. The runs that an operator creates from it are not checked again.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a control plane: make admission"]
 async fn operators_of_all_releases_and_nobody_else_are_exempt() -> anyhow::Result<()> {
@@ -350,7 +351,7 @@ async fn operators_of_all_releases_and_nobody_else_are_exempt() -> anyhow::Resul
     for template in ["secret-access", "limits", "admission"] {
         create("exempt", &format!("templates/{template}.yaml"), &json!({}), Some("exempt"))?;
     }
-    // The rights of an operator, for a user that the installed release does not name.
+    // The user gets the rights of an operator, but the installed release does not name this user as its operator.
     let of_operator = json!([
         {"apiGroups": ["benchwright.dev"], "resources": ["benchmarkruns"], "verbs": ["create"]},
         {"apiGroups": ["operator.benchwright.dev"], "resources": ["benchmarkruns"], "verbs": ["create", "update"]},
@@ -378,16 +379,16 @@ async fn operators_of_all_releases_and_nobody_else_are_exempt() -> anyhow::Resul
         };
         namespace.until(message, SOON, refusal).await?;
         let refused = namespace.refusal(OPERATOR, &runs, object).await?;
-        // The limit on metadata has no exemption but for the operator of the release.
+        // Only the operator of the installed release is exempt from the limit on metadata.
         let is_exempt = !message.starts_with("metadata.");
         assert!(if is_exempt { refused.is_empty() } else { refused.contains(message) }, "{message}: {refused}");
     }
     assert_eq!(namespace.refusal(TENANT, &runs, &plain).await?, "");
-    // A run without a schedule has no template that was judged.
+    // A run without a schedule comes from no template that was checked, so it is not exempt.
     let refused = namespace.refusal(OPERATOR, &runs, &beyond).await?;
     assert!(refused.contains("limits.annotations allows none"), "{refused:?}");
 
-    // A schedule that was stored before the policy existed.
+    // This schedule was stored before the policy existed.
     let schedules = path(&namespace, "benchmarkschedules");
     let before = json!({"launcher": {"annotations": {"a": "b"}}, "target": {"simulator": {}}});
     let stored = || async {
@@ -416,12 +417,12 @@ async fn operators_of_all_releases_and_nobody_else_are_exempt() -> anyhow::Resul
     Ok(())
 }
 
-/// Installs a release in the namespace of its name, without waiting for its pods.
+/// Installs a release into the namespace with the same name, without waiting for its pods.
 fn install(release: &str, values: &[&str]) -> anyhow::Result<String> {
     let chart = tools::repository().join("charts/benchwright");
     let chart = chart.to_string_lossy();
     let own = "crds.install=false,image.repository=registry.example/benchwright";
-    // The policies of these releases would judge the runs of other tests.
+    // The policies are disabled, because they would apply to the runs of other tests.
     let policies =
         "admission.secretAccess.enabled=false,admission.objectSize.enabled=false,admission.policy.enabled=false";
     let mut arguments = vec!["upgrade", "--install", release, &chart, "--namespace", release, "--create-namespace"];
@@ -444,10 +445,10 @@ async fn a_second_release_in_the_same_namespaces_is_refused() -> anyhow::Result<
         ensure!(message.contains(&expected), "{values}: {message}");
         Ok(())
     };
-    // The operators of other tests are processes, and no release manages their objects.
+    // The annotation is removed because the operators of other tests are processes, and their objects belong to no release.
     let others = "app.kubernetes.io/instance=benchwright";
     tools::kubectl(&["annotate", "clusterroles", "--selector", others, "benchwright.dev/release-"])?;
-    // A tenant can create anything in its namespace that looks like an operator.
+    // A tenant may create any object in its own namespace, even one that looks like an operator.
     let labels = json!({
         "app.kubernetes.io/name": "benchwright", "app.kubernetes.io/component": "operator",
         "app.kubernetes.io/instance": "decoy",

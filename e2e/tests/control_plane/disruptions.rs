@@ -1,4 +1,4 @@
-//! A node is lost, a pod is evicted or preempted, a node is drained. Each test has a namespace, an operator and nodes of its own.
+//! Tests in which a node is lost, a pod is evicted or preempted, or a node is drained. Each test has its own namespace, operator and nodes.
 
 use std::time::Duration;
 
@@ -23,25 +23,25 @@ use kube::{
 };
 use serde_json::json;
 
-/// Long enough for a scheduler and a controller on a busy machine.
+/// Maximum time for a step of the scheduler or of a controller on a busy machine.
 const SOON: Duration = Duration::from_secs(120);
-/// The pod of a lost node is removed a minute after its node.
+/// Maximum time until the pod of a lost node is removed, which happens a minute after the loss.
 const LATER: Duration = Duration::from_secs(300);
-/// The label of the nodes of a test, and of the nodes that KWOK keeps alive.
+/// The label of the nodes of a test. And the label of the nodes for which KWOK sends heartbeats.
 const POOL: &str = "scale.benchwright.dev/pool";
 const KWOK: &str = "scale.benchwright.dev/node";
 
-/// One run: the first attempt runs until something ends it, and the second attempt succeeds after a second.
+/// A run with two attempts. The first attempt runs until an event ends it, and the second attempt succeeds after a second.
 struct Scene {
     plane: ControlPlane,
     namespace: Namespace,
     pool: &'static str,
-    /// Killed at the end of the test.
+    /// The operator, which is killed at the end of the test.
     _operator: Operator,
 }
 
 impl Scene {
-    /// Starts an operator, makes nodes with these CPUs, creates the run and waits until it measures.
+    /// Starts an operator, creates nodes with these numbers of CPUs, creates the run, and waits until it is measuring.
     async fn begin(pool: &'static str, cpus: &[u32]) -> anyhow::Result<Scene> {
         let plane = ControlPlane::connect().await?;
         let namespace = Namespace::new(&Cluster { client: plane.client.clone() }, pool).await?;
@@ -79,7 +79,7 @@ impl Scene {
         Api::all(self.plane.client.clone())
     }
 
-    /// The pod of the only attempt.
+    /// The only existing pod of the run.
     async fn pod(&self) -> anyhow::Result<Pod> {
         let pods = self.namespace.pods("chat").await?;
         anyhow::ensure!(pods.len() == 1, "{} pods", pods.len());
@@ -94,7 +94,7 @@ impl Scene {
         self.pod().await?.spec.and_then(|it| it.node_name).context("a pod that runs has a node")
     }
 
-    /// Waits until the first attempt has ended.
+    /// Waits until the first attempt has ended, and returns the status.
     async fn first_end(&self, limit: Duration) -> anyhow::Result<BenchmarkRunStatus> {
         let ended = |it: &BenchmarkRunStatus| it.attempts.first().is_some_and(|it| it.end_time.is_some());
         self.namespace.wait_for("chat", "the end of attempt 1", limit, ended).await
@@ -106,7 +106,7 @@ impl Scene {
     }
 }
 
-/// The first attempt was disrupted for this reason, exactly one more followed, and the figures are that one's alone.
+/// Asserts that the first attempt was disrupted for this reason, that exactly one attempt followed, and that the figures come from that attempt only.
 fn assert_one_more_attempt(status: &BenchmarkRunStatus, events: &[String], cause: &str) {
     assert_eq!(status.outcome, Some(Outcome::Passed), "{status:?}");
     let reasons: Vec<_> = status.attempts.iter().map(|it| it.reason.known()).collect();
@@ -114,7 +114,7 @@ fn assert_one_more_attempt(status: &BenchmarkRunStatus, events: &[String], cause
     let [first, second] = status.attempts.as_slice() else { panic!("two attempts: {status:?}") };
     assert!(first.end_time.is_some_and(|end| end <= second.start_time), "they overlap: {status:?}");
     assert_ne!(first.pod_uid, second.pod_uid);
-    // KWOK's launcher reports 1007 requests in attempt 1, 2007 in attempt 2, and 999999 when it is stopped.
+    // KWOK's simulated launcher reports 1007 requests in attempt 1, 2007 in attempt 2, and 999999 if it is stopped.
     assert_eq!(status.summary.as_ref().map(|it| it.requests), Some(2_007), "{status:?}");
     let retries: Vec<_> = events.iter().filter(|it| it.contains("another attempt follows")).collect();
     assert!(retries.len() == 1 && retries[0].contains("Disrupted") && retries[0].contains(cause), "{events:?}");
@@ -147,12 +147,12 @@ async fn a_pod_that_is_preempted_is_followed_by_one_attempt() -> anyhow::Result<
         },
     }))?;
     let pods = scene.namespace.api::<Pod>();
-    // On a busy machine the admission plugin of priorities knows a new class late.
+    // The creation is retried, because on a busy machine the admission plugin learns of a new PriorityClass late.
     let create = || async { Ok(pods.create(&PostParams::default(), &rival).await.ok().map(drop)) };
     scene.namespace.until("a pod of the new class", SOON, create).await?;
     let first = scene.first_end(SOON).await?;
     assert_eq!(first.attempts[0].reason.known(), Some(Reason::Disrupted), "{first:?}");
-    // There is room for one of them.
+    // The node has room for only one of the two pods.
     pods.delete("rival", &DeleteParams::default()).await?;
     let (status, events) = scene.end(SOON).await?;
     assert_one_more_attempt(&status, &events, "PreemptionByScheduler");
@@ -176,12 +176,12 @@ async fn a_run_on_a_node_that_is_drained_goes_on_elsewhere() -> anyhow::Result<(
 async fn a_run_on_a_node_that_is_lost_goes_on_when_its_pod_is_gone() -> anyhow::Result<()> {
     let scene = Scene::begin("lost", &[4, 4]).await?;
     let node = scene.node_name().await?;
-    // Without the label KWOK sends no heartbeats for the node and leaves its pods as they are, as a machine without power does.
+    // Without this label, KWOK sends no heartbeats for the node and does not change its pods, like a machine without power.
     let label = Patch::Merge(json!({"metadata": {"labels": {KWOK: null}}}));
     scene.nodes().patch(&node, &PatchParams::default(), &label).await?;
     let first = scene.first_end(LATER).await?;
     assert_eq!(first.attempts[0].reason.known(), Some(Reason::Disrupted), "{first:?}");
-    // The load of attempt 1 may still run on the lost node: the pod object stands for it.
+    // The load of attempt 1 may still run on the lost node, so its pod object must stay until then.
     assert_eq!(scene.pod().await?.metadata.uid, first.attempts[0].pod_uid, "its pod is still there");
     assert_eq!(first.attempts.len(), 1, "no attempt begins beside it");
     let jobs = scene.namespace.api::<Job>().list(&kube::api::ListParams::default()).await?;

@@ -1,6 +1,6 @@
-//! Two replicas: which of them writes, and how long none does, when the leader is killed or stopped. Pairs of replicas work at the
-//! same time, each on a namespace of its own, so that a hundred takeovers at the true length of a lease take minutes. The API
-//! server's own record says who wrote what; each replica has a certificate of its own.
+//! Tests with two replicas. They check which replica writes, and how long none does after the leader was killed or stopped. Several pairs of replicas
+//! work concurrently, each in its own namespace, so that a hundred takeovers with the real duration of a lease take minutes. The writer of each
+//! request is known from the API server's audit log, because each replica has its own client certificate.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -30,36 +30,36 @@ use tokio::{
 };
 
 const LEASE: &str = "benchwright-operator";
-/// A takeover takes at most 20 s on a quiet machine; longer means that none happens.
+/// Time limit for a takeover. On a quiet machine it takes at most 20 s, so if it takes longer than this, there is none.
 const LONG: Duration = Duration::from_secs(90);
-/// How often a pair gets a new run: together they are as many as two cores follow.
+/// Time between two new runs of a pair. With it, all pairs together create as many runs as two cores can handle.
 const RUN_EVERY: Duration = Duration::from_secs(4);
-/// How long a killed process takes to be replaced; longer than two looks at the lease are apart.
+/// Time until a killed process is replaced. It is longer than the time between two checks of the lease.
 const RESTART: Duration = Duration::from_secs(3);
-/// The exit code of a replica that has lost the lease.
+/// The exit code of a replica that lost the lease.
 const LEASE_LOST: i32 = 3;
 
-/// How the leader is taken away.
+/// What happens to the leader.
 #[derive(Clone, Copy, PartialEq)]
 enum Fault {
-    /// Killed; another process takes the place of the dead one, as a Deployment does it.
+    /// It is killed, and another process replaces it, as in a Deployment.
     Killed,
-    /// Stopped until after the takeover, then continued.
+    /// It is stopped until the takeover is over, and then continued.
     Stopped,
 }
 
-/// When a replica began to hold the lease.
+/// The time during which a replica held the lease.
 #[derive(Clone, Debug)]
 struct Term {
     holder: String,
     since: Timestamp,
 }
 
-/// Two replicas, their namespace, and a stream of runs.
+/// Two replicas, their namespace, and a task that creates runs.
 struct Pair {
     plane: ControlPlane,
     namespace: String,
-    /// By identity: `operator-a.3` is the fourth process with the rights of `operator-a`.
+    /// The running processes by identity. `operator-a.3` is the fourth process, with the certificate of `operator-a`.
     replicas: BTreeMap<String, Operator>,
     started: usize,
     runs: JoinHandle<anyhow::Result<usize>>,
@@ -110,7 +110,7 @@ impl Pair {
         Ok(lease.and_then(|it| it.spec?.holder_identity).filter(|it| !it.is_empty()))
     }
 
-    /// Waits until another replica holds the lease.
+    /// Waits until a replica other than `last` holds the lease. Returns its identity.
     async fn holder_other_than(&self, last: &str) -> anyhow::Result<String> {
         let deadline = Instant::now() + LONG;
         loop {
@@ -126,7 +126,8 @@ impl Pair {
         }
     }
 
-    /// Waits until a replica knows that it leads. Whoever creates the Lease has its name in it, and takes it later or not at all.
+    /// Waits until a replica knows that it leads. The name in the Lease is no proof, because a replica that creates the Lease writes its name without
+    /// holding it.
     async fn leader(&self) -> anyhow::Result<String> {
         let deadline = Instant::now() + LONG;
         loop {
@@ -140,7 +141,7 @@ impl Pair {
         }
     }
 
-    /// Takes the leader away. Returns its identity and when that happened.
+    /// Kills or stops the leader. Returns its identity, and when it happened.
     async fn strike(&mut self, fault: Fault) -> anyhow::Result<(String, Timestamp)> {
         let leader = self.leader().await?;
         let mut operator = self.replicas.remove(&leader).context("the leader is no process of this test")?;
@@ -149,7 +150,7 @@ impl Pair {
         match fault {
             Fault::Killed => {
                 operator.kill().await?;
-                // By then the other replica has seen the last renewal, and so takes the lease before this one may.
+                // By then the other replica has seen the last renewal, so it will take the lease before the new process may.
                 sleep(RESTART).await;
                 self.start(&user)?;
                 self.holder_other_than(&leader).await?;
@@ -157,7 +158,7 @@ impl Pair {
             Fault::Stopped => {
                 operator.signal(Signal::STOP)?;
                 self.holder_other_than(&leader).await?;
-                // The new leader works while the old one comes back.
+                // Lets the new leader work for a moment before the old one continues.
                 sleep(Duration::from_secs(2)).await;
                 operator.signal(Signal::CONT)?;
                 let code = operator.wait_end(LONG).await?;
@@ -168,7 +169,7 @@ impl Pair {
         Ok((leader, at))
     }
 
-    /// Ends the stream of runs, and waits until each has finished.
+    /// Ends the creation of runs, and waits until all runs have finished.
     async fn finish(self) -> anyhow::Result<Ended> {
         self.stop.send(true)?;
         let created = self.runs.await??;
@@ -188,7 +189,7 @@ impl Pair {
     }
 }
 
-/// What a pair has left.
+/// The result of a pair.
 struct Ended {
     namespace: String,
     created: usize,
@@ -196,7 +197,7 @@ struct Ended {
     jobs: usize,
 }
 
-/// Creates runs of a second until it is stopped, and returns their number.
+/// Creates runs that take a second each until it is stopped, and returns their number.
 async fn create_runs(
     plane: ControlPlane,
     namespace: String,
@@ -211,7 +212,7 @@ async fn create_runs(
     Ok(count)
 }
 
-/// The terms, in their order, from the successful writes of the Lease.
+/// The terms in their order, derived from the successful writes of the Lease.
 fn terms(requests: &[Request]) -> Vec<Term> {
     let mut terms: Vec<Term> = Vec::new();
     for request in requests.iter().filter(|it| it.is_lease() && it.succeeded()) {
@@ -223,7 +224,7 @@ fn terms(requests: &[Request]) -> Vec<Term> {
     terms
 }
 
-/// The writes that did something after another replica had begun to lead. Neighbouring terms are of different certificates.
+/// Successful writes of a replica after another replica had begun to lead. Two successive terms always belong to different certificates.
 fn late_writes<'a>(requests: &'a [Request], terms: &[Term]) -> Vec<&'a Request> {
     let of_another = |request: &Request| {
         let term = terms.iter().rfind(|it| it.since <= request.answered);
@@ -232,7 +233,7 @@ fn late_writes<'a>(requests: &'a [Request], terms: &[Term]) -> Vec<&'a Request> 
     requests.iter().filter(|it| it.is_write() && !it.is_lease() && it.succeeded() && of_another(it)).collect()
 }
 
-/// Strikes the leaders of several pairs at the same time, some times each, and checks what the API server has noted.
+/// Strikes the leaders of several pairs concurrently, `strikes` times each, and checks the API server's audit log.
 async fn assert_one_leader_at_a_time(purpose: &str, pairs: usize, strikes: usize, fault: Fault) -> anyhow::Result<()> {
     let plane = ControlPlane::connect().await?;
     let start = plane.audit_end()?;
@@ -243,7 +244,7 @@ async fn assert_one_leader_at_a_time(purpose: &str, pairs: usize, strikes: usize
             let mut pair = Pair::begin(&plane, namespace).await?;
             let mut struck = Vec::new();
             for _ in 0..strikes {
-                // Some work under each leader.
+                // Lets each leader do some work.
                 sleep(RUN_EVERY / 2).await;
                 struck.push(pair.strike(fault).await?);
             }
@@ -278,7 +279,7 @@ async fn assert_one_leader_at_a_time(purpose: &str, pairs: usize, strikes: usize
             assert_eq!(good, (Some(Phase::Succeeded), Some(Outcome::Passed), 1), "{}: {status:?}", run.name_any());
         }
         let jobs = own.iter().filter(|it| it.verb == "create" && it.resource == "jobs" && it.succeeded()).count();
-        // If a client was killed before the answer, the record has no code for its request.
+        // If the operator was killed before a response, the audit log has no status code for the request, so Jobs may be missing from this count.
         assert!(jobs <= pair.created, "{}: {jobs} Jobs of {} runs were created", pair.namespace, pair.created);
         created += pair.created;
         writes += own.iter().filter(|it| it.is_write() && !it.is_lease()).count();
@@ -293,7 +294,7 @@ async fn assert_one_leader_at_a_time(purpose: &str, pairs: usize, strikes: usize
     Ok(())
 }
 
-/// A number of the environment, so that a hundred takeovers are asked for by name.
+/// The number in an environment variable. With it, a hundred takeovers can be requested.
 fn number(variable: &str, default: usize) -> usize {
     std::env::var(variable).ok().and_then(|it| it.parse().ok()).unwrap_or(default)
 }

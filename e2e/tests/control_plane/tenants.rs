@@ -1,4 +1,5 @@
-//! One tenant makes objects as large as etcd takes, or lets no status be written, and others must hardly notice.
+//! Tests with a hostile tenant, who creates objects of etcd's maximum size, or runs whose status cannot be written. Other tenants must hardly notice
+//! it.
 
 use std::time::{Duration, Instant};
 
@@ -14,17 +15,17 @@ use e2e::{
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::{Map, Value, json};
 
-/// The memory limit of the chart, in KiB.
+/// The operator's memory limit in the chart, in KiB.
 const MEMORY_LIMIT: u64 = 256 * 1024;
-/// Objects of each kind.
+/// Number of objects of each kind.
 const OBJECTS: usize = 64;
-/// How many times the operator restarts and reads all objects again.
+/// Number of times that the operator restarts and reads all objects again.
 const STARTS: usize = 3;
 const SOON: Duration = Duration::from_secs(30);
-/// Time limit for the start of a run after a run with an unwritable status.
+/// Time limit for the start of a run that waits for a run whose status cannot be written.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Many small entries: a megabyte with the record of their manager, which the API server adds.
+/// Many small entries. Together with the managedFields that the API server adds for them, they take about a megabyte.
 fn small_entries(prefix: &str) -> impl Iterator<Item = String> {
     (0..34_000_u32).map(move |it| format!("{prefix}{it:05x}"))
 }
@@ -33,7 +34,7 @@ fn labels() -> Map<String, Value> {
     small_entries("l").map(|it| (it, json!(""))).collect()
 }
 
-/// Creates as many objects as [`OBJECTS`], few at a time: each is large.
+/// Creates [`OBJECTS`] objects, only a few concurrently because each is large.
 async fn create_large(plane: &ControlPlane, path: &str, object: impl Fn(usize) -> Value) -> anyhow::Result<()> {
     let all = (0..OBJECTS).map(|it| Ok(object(it)));
     stream::iter(all)
@@ -41,7 +42,7 @@ async fn create_large(plane: &ControlPlane, path: &str, object: impl Fn(usize) -
         .await
 }
 
-/// A run that never starts, with as much metadata as an object may have.
+/// A run that never starts, with the maximum amount of metadata.
 fn large_run(number: usize) -> Value {
     let mut run = runs::suspended(&format!("large-{number}"));
     match number % 2 {
@@ -51,7 +52,7 @@ fn large_run(number: usize) -> Value {
     run
 }
 
-/// A pod with the operator's labels, which anybody may set who may create pods.
+/// A pod with the operator's labels. Everyone who may create pods can set them.
 fn large_pod(number: usize) -> Value {
     let mut labels = labels();
     labels.insert("app.kubernetes.io/managed-by".into(), json!("benchwright-operator"));
@@ -79,7 +80,7 @@ async fn large_objects_of_a_tenant_cost_the_operator_nothing() -> anyhow::Result
         operator.wait_ready(SOON).await?;
         let name = format!("run-{start}");
         runs::create(&plane.client, &runs::runs_path(&other.name), &runs::short(&name, 1)).await?;
-        // From here on it is the scheduler's.
+        // From here on the duration depends on the scheduler, so it is not measured.
         other.wait_for(&name, "a run that starts", SOON, |it| it.phase == Some(Phase::Starting)).await?;
         let (took, memory) = (began.elapsed(), operator.memory()?);
         println!(
@@ -91,7 +92,7 @@ async fn large_objects_of_a_tenant_cost_the_operator_nothing() -> anyhow::Result
         anyhow::ensure!(memory.peak < MEMORY_LIMIT, "{memory:?}");
         operator.kill().await?;
     }
-    // Nobody else removes these finalizers.
+    // The finalizers must be removed here, because nobody else does it.
     stream::iter(0..OBJECTS)
         .map(Ok)
         .try_for_each_concurrent(4, async |it| {
@@ -100,16 +101,16 @@ async fn large_objects_of_a_tenant_cost_the_operator_nothing() -> anyhow::Result
         .await
 }
 
-/// How a tenant keeps the operator from writing the status of a run.
+/// How a tenant prevents the operator from writing the status of a run.
 #[derive(Clone, Copy, Debug)]
 enum Cause {
-    /// The run is as large as etcd takes, so that nothing is left for a status.
+    /// The run has the maximum size for etcd, so there is no room for a status.
     Size,
-    /// A webhook refuses each write.
+    /// An admission webhook refuses all status writes.
     Webhook,
 }
 
-/// Creates a run of a target. The run's status cannot be written.
+/// Creates a run on a target whose status cannot be written.
 async fn create_unwritable(
     plane: &ControlPlane,
     namespace: &Namespace,
@@ -131,12 +132,12 @@ async fn create_unwritable(
             });
             let path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
             runs::create(&plane.client, path, &webhook).await?;
-            // It counts a moment after its creation.
+            // A webhook takes effect a moment after its creation.
             tokio::time::sleep(Duration::from_secs(3)).await;
         }
         Cause::Size => {
             let all: Vec<_> = small_entries("l").chain(small_entries("m")).collect();
-            // The largest that is taken, to a few kilobytes: less than a status has.
+            // Find the largest size that is accepted, to within a few kilobytes, which is less than a status needs.
             let mut labels = all.len();
             loop {
                 run["metadata"]["labels"] =

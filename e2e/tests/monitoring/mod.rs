@@ -1,4 +1,4 @@
-//! The dashboard and the alerts of the chart: complete, and right by Prometheus's own checker.
+//! Tests of the chart's dashboard and alerts: they are complete, and Prometheus' own checker accepts them.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,10 +11,10 @@ use e2e::tools;
 use regex::Regex;
 use serde_json::{Value, json};
 
-/// Minimum number of panels and alerts, so that a misread file is noticed.
+/// Minimum number of panels and of alerts. They reveal a file that was parsed wrongly.
 const FEWEST_PANELS: usize = 30;
 const FEWEST_ALERTS: usize = 8;
-/// Columns of Grafana's grid.
+/// Number of columns of Grafana's grid.
 const GRID: u64 = 24;
 
 fn file(path: &str) -> PathBuf {
@@ -29,7 +29,7 @@ fn dashboard() -> anyhow::Result<Value> {
     Ok(serde_json::from_str(&read("charts/benchwright/files/dashboard.json")?)?)
 }
 
-/// The panels that show something.
+/// The panels that show data.
 fn panels(dashboard: &Value) -> anyhow::Result<Vec<&Value>> {
     let all = dashboard["panels"].as_array().context("no panels")?;
     let panels: Vec<_> = all.iter().filter(|it| it["type"] != "row").collect();
@@ -83,7 +83,7 @@ fn panels_have_their_own_numbers_and_places() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The expressions of the dashboard, with numbers in place of Grafana's own variables.
+/// The expressions of the dashboard, with numbers instead of Grafana's own variables.
 fn expressions(dashboard: &Value) -> anyhow::Result<Vec<String>> {
     let targets = panels(dashboard)?.into_iter().flat_map(|it| it["targets"].as_array().into_iter().flatten());
     let expressions = targets.filter_map(|it| it["expr"].as_str());

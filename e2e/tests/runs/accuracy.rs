@@ -1,4 +1,4 @@
-//! The answers of a run, scored: figures and verdict in the status, and the outcome that follows from them.
+//! Tests of runs with scored answers: the accuracy figures and the verdict in the status, and the resulting outcome.
 
 use anyhow::Context;
 use crds::{AccuracyVerdict, Met, Outcome, status::Phase};
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::runs::SOON;
 
-/// A run over six rows with expected answers that no simulator returns, and this minimum share of right answers in percent.
+/// A run with six rows whose expected answers no simulator returns. `least` is the minimum percentage of correct answers.
 fn scored(least: u32) -> anyhow::Result<String> {
     let profile = format!(
         "{{requests: {{dataSet: {{file: rows.jsonl, row: {{prompt: question}}, output: 8}}}}, \

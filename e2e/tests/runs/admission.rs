@@ -1,4 +1,4 @@
-//! What the API server refuses by the rules in the CRD, before the operator sees it.
+//! Tests of runs that the API server refuses because of rules in the CRD, before the operator sees them.
 
 use anyhow::Context;
 use e2e::{Cluster, Namespace};

@@ -1,4 +1,4 @@
-//! Runs that a user cancels, suspends or takes the Job from.
+//! Tests of runs that a user cancels or suspends, or whose Job a user deletes.
 
 use std::time::Duration;
 
@@ -87,15 +87,15 @@ async fn a_run_that_is_suspended_again_and_again_keeps_the_config_maps_of_two_at
     Ok(())
 }
 
-/// From the cancel on, the longest time in which the server may still get new requests: a second, trebled for a busy machine.
+/// Maximum time after the cancellation in which the server may still receive new requests: one second, tripled for a busy machine.
 const STILL_SENT: Duration = Duration::from_secs(3);
-/// The time for the operator and the kubelet beside the launcher's grace period.
+/// Additional time for the operator and the kubelet, besides the launcher's grace period.
 const BESIDE_GRACE: Duration = Duration::from_secs(5);
 const GRACE_SECONDS: u32 = 15;
-// A server with endless answers is not ready for a generation.
+// A server whose answers never end would fail the readiness probe Generate.
 const TARGET: &str = "{serviceRef: {name: server}, readiness: {probe: Models}}";
 
-/// Cancels a run at a server, and returns the run's status. `arguments` determine the server's answers. The run must end within `limit`.
+/// Cancels a run against a server, and returns the status of the run. `arguments` determine how the server answers. The run must end within `limit`.
 async fn assert_cancelled_within(
     purpose: &str,
     arguments: &[&str],
@@ -113,7 +113,7 @@ async fn assert_cancelled_within(
     namespace.patch_run("chat", &format!("cancel: {cancel}")).await?;
     let (mut count, mut last_sent) = (0.0, Duration::ZERO);
     let (mut status, mut ended) = (None, Duration::ZERO);
-    // A request that leaves late is seen until the pod is gone.
+    // The loop continues until the pod is gone, so that it also sees requests that are sent late.
     while status.is_none() || !namespace.pods("chat").await?.is_empty() {
         let requests = server.requests().await?;
         if requests > count {
@@ -141,7 +141,7 @@ async fn assert_cancelled_within(
 #[ignore = "needs a cluster: make e2e"]
 async fn a_graceful_cancel_ends_within_the_grace_period_with_partial_figures() -> anyhow::Result<()> {
     let limit = Duration::from_secs(GRACE_SECONDS.into()) + BESIDE_GRACE;
-    // One server that answers, and one with endless answers.
+    // Two servers: the answers of the first one end, and those of the second one never end.
     let (drained, cut) = tokio::join!(
         assert_cancelled_within("drained", &[], "Graceful", limit),
         assert_cancelled_within("cut", &["--stall-after-tokens", "2"], "Graceful", limit),

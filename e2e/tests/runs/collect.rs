@@ -1,4 +1,4 @@
-//! A run that sends no load, and reports the folder of another one.
+//! Tests of a run that sends no load, and reports the results folder of another run.
 
 use anyhow::{Context, ensure};
 use crds::{
@@ -20,7 +20,7 @@ async fn a_finished_folder_is_reported_without_a_load() -> anyhow::Result<()> {
     assert_eq!(first.outcome, Some(Outcome::Passed), "{first:#?}");
     let folder = &first.attempts.last().context("a run that ended has an attempt")?.job_name;
     let collecting = |name: &str, more: &str| {
-        // A minute of load, if there were any.
+        // If the run sent its load, it would take a minute.
         simulated(10.0, 60, &format!("{CLAIM}\nexecution: {{collect: {{folder: {name}}}}}\n{more}"))
     };
     let missed = "slo: {objectives: [{name: many, metric: requestsPerSecond, min: 1000000}]}";

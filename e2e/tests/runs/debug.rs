@@ -1,4 +1,4 @@
-//! A run with a launcher that waits for a person, and that person.
+//! Tests of a run whose launcher waits for a person, and of what that person does.
 
 use anyhow::{Context, ensure};
 use crds::{Outcome, status::Phase};
@@ -18,7 +18,7 @@ async fn a_person_sends_the_load_of_a_run_for_debugging_by_hand() -> anyhow::Res
     assert_eq!((status.phase, status.outcome), (Some(Phase::Running), None));
     let ready = status.conditions.iter().find(|it| it.kind == "Ready").context("a run has the condition Ready")?;
     println!("{}", ready.message);
-    // What the status says, word by word, without a terminal.
+    // Runs exactly the command in the status, but without a terminal.
     let (_, command) = ready.message.split_once("by hand: kubectl ").context("the message has the command")?;
     let (command, _) = command.split_once("; cancel").context("the message says how the run ends")?;
     let words: Vec<String> = command.split_whitespace().filter(|it| *it != "-it").map(str::to_owned).collect();
@@ -26,7 +26,7 @@ async fn a_person_sends_the_load_of_a_run_for_debugging_by_hand() -> anyhow::Res
     let sent = tokio::task::spawn_blocking(by_hand).await??;
     println!("{sent}");
     ensure!(sent.contains("TTFT") && sent.contains("/results/chat-"), "{sent}");
-    // The log names the Job in place of the pod.
+    // The command in the log names the Job instead of the pod.
     let job = &status.attempts.last().context("a run that waits has an attempt")?.job_name;
     let name = namespace.name.clone();
     let of_job = format!("job/{job}");
@@ -54,7 +54,7 @@ async fn a_person_sends_the_load_of_a_run_for_debugging_by_hand() -> anyhow::Res
     namespace.patch_run("chat", "{cancel: Graceful}").await?;
     let ended = namespace.wait_finished("chat", SOON).await?;
     assert_eq!((ended.outcome, ended.summary.is_none()), (Some(Outcome::Cancelled), true), "{ended:#?}");
-    // The pod with a shell that reads the claim is none of ours.
+    // The pod that reads the claim is not one of ours. It runs as root, so the namespace must allow privileged pods.
     tools::kubectl(&[
         "label",
         "--overwrite",

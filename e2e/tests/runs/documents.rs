@@ -1,4 +1,4 @@
-//! Every YAML text of README, docs and examples, sent to the API server.
+//! Sends every YAML text in README, docs and examples to the API server.
 
 use std::fs;
 
@@ -7,8 +7,8 @@ use crds::yaml;
 use e2e::{Cluster, Namespace, documents, tools};
 use serde_json::json;
 
-/// The API groups of what no test cluster has: Argo CD, Flux, the Prometheus Operator, kustomize's own files, and parts of an
-/// object.
+/// API groups that no test cluster knows: those of Argo CD, Flux and the Prometheus Operator, of kustomize's own files, and of the wrapped parts of
+/// objects.
 const OF_OTHERS: [&str; 5] =
     ["argoproj.io", "toolkit.fluxcd.io", "monitoring.coreos.com", "kustomize.config.k8s.io", "example.dev"];
 
@@ -32,13 +32,13 @@ async fn the_api_server_takes_every_documented_yaml() -> anyhow::Result<()> {
             others.push(format!("{group} {place}"));
             continue;
         }
-        // The namespaces of the documents do not exist here.
+        // The namespaces in the documents do not exist in the test cluster.
         object["metadata"]["namespace"] = json!(namespace.name);
         fs::write(&path, object.to_string())?;
         let strict = ["create", "--dry-run=server", "--validate=strict", "--filename", file];
         match tools::kubectl(&strict) {
             Ok(_) => taken.push(place),
-            // A cluster without the Gateway API, other than our own.
+            // The cluster is not our own, and does not have the Gateway API.
             Err(error) if group.contains("gateway.networking.k8s.io") && no_definition(&error) => {
                 others.push(format!("{group} {place}"));
             }

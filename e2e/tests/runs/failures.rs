@@ -1,4 +1,4 @@
-//! Runs that cannot succeed. Each ends in a terminal phase with a reason, and its message says what to do.
+//! Tests of runs that cannot succeed. Each ends in a terminal phase with a reason, and its message contains the remedy.
 
 use anyhow::Context;
 use crds::{
@@ -11,7 +11,7 @@ use crate::runs::{SOON, simulated};
 
 const NO_STORAGE: &str = "storage: {none: {}}";
 
-/// The message of the condition Stalled, which has to be True.
+/// The message of the condition Stalled. It is an error if the condition is not True.
 fn stalled(status: &BenchmarkRunStatus) -> anyhow::Result<&str> {
     let condition = status.conditions.iter().find(|it| it.kind == "Stalled").context("no condition Stalled")?;
     assert_eq!(condition.status, ConditionStatus::True);
@@ -69,7 +69,7 @@ async fn a_dead_target_is_said_to_be_dead_and_tried_again_on_request() -> anyhow
         assert_eq!(status.attempts.len(), attempts, "{status:?}");
         assert!(stalled(&status)?.contains("nobody"), "{status:?}");
     }
-    // `kubectl get` shows the reason without further options.
+    // `kubectl get` shows the reason even without options.
     let table = e2e::tools::kubectl(&["get", "benchmarkruns", "--namespace", &namespace.name])?;
     assert!(table.contains("TargetUnavailable"), "{table}");
     Ok(())

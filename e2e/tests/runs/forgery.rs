@@ -1,4 +1,4 @@
-//! A user who may create pods tries to forge a run's figures.
+//! Tests in which a user who may create pods tries to forge the figures of a run.
 
 use anyhow::Context;
 use crds::{Envelope, Outcome, envelope::Core, status::Phase, summary::RunSummary};
@@ -12,7 +12,7 @@ use crate::runs::{SOON, simulated};
 const NO_STORAGE: &str = "storage: {none: {}}";
 const FORGED: &str = "forged";
 
-/// The termination message of a launcher of attempt 1 with false figures.
+/// A termination message with false figures that pretends to be that of attempt 1's launcher.
 fn forged_word(run_uid: &str) -> String {
     let core = Core {
         run_uid: run_uid.into(),
@@ -32,7 +32,7 @@ fn forged_word(run_uid: &str) -> String {
     Envelope { core, stages: Vec::new(), stages_truncated: false, objectives: Vec::new(), accuracy: None }.to_text()
 }
 
-/// A pod with parts of a genuine pod's metadata. Its launcher container leaves this message.
+/// A forged pod with this metadata, which comes from a real pod. Its launcher container ends with this message.
 fn forged_pod(name: &str, word: &str, metadata: Value) -> anyhow::Result<Pod> {
     let mut pod = json!({
         "metadata": metadata,
@@ -62,7 +62,7 @@ async fn a_pod_that_copies_labels_and_owners_does_not_write_a_runs_figures() -> 
 
     let labels = launcher.metadata.labels.context("a launcher has labels")?;
     let word = forged_word(&labels["benchwright.dev/run-uid"]);
-    // Without these labels the Job controller does not adopt the pod.
+    // Only our own labels are copied. Without the labels of the Job controller, the Job does not adopt the pod.
     let ours: serde_json::Map<_, _> = labels
         .iter()
         .filter(|(key, _)| key.starts_with("benchwright.dev/") || key.starts_with("app.kubernetes.io/"))

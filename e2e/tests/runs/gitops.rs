@@ -1,4 +1,5 @@
-//! What docs/gitops.md says of edits, drift and cancels: kubectl applies as Flux (server-side) and Argo CD (client-side) do.
+//! Tests of what docs/gitops.md says about edits, drift and cancellations. kubectl applies objects like Flux (server-side) and like Argo CD
+//! (client-side).
 
 use anyhow::Context as _;
 use crds::{BenchmarkRun, Outcome, status::Phase};
@@ -8,10 +9,10 @@ use serde_json::{Value, json};
 
 use crate::runs::SOON;
 
-/// How a tool writes what is in Git.
+/// The kubectl command with which a tool writes the objects in Git.
 const FLUX: &[&str] = &["apply", "--server-side", "--force-conflicts", "--field-manager", "kustomize-controller"];
 const ARGO: &[&str] = &["apply"];
-/// With `Force=true,Replace=true`.
+/// Argo CD with `Force=true,Replace=true`.
 const ARGO_FORCE: &[&str] = &["replace", "--force"];
 
 fn write(namespace: &Namespace, how: &[&str], name: &str, spec: &Value) -> anyhow::Result<String> {
@@ -37,12 +38,12 @@ async fn what_people_and_the_operator_add_to_a_run_is_no_drift() -> anyhow::Resu
         write(&namespace, how, name, &in_git)?;
         namespace.wait_for(name, "phase Suspended", SOON, |it| it.phase == Some(Phase::Suspended)).await?;
 
-        // What Git has wins over a person.
+        // A value in Git overwrites the value that a person has set.
         namespace.patch_run(name, "{suspend: false}").await?;
         write(&namespace, how, name, &in_git)?;
         assert!(namespace.api::<BenchmarkRun>().get(name).await?.spec.suspend, "{name}");
 
-        // What it does not have stays: the cancel of a person, the status and the mark of the operator.
+        // A value that is not in Git stays: the cancellation by a person, and the status and mark of the operator.
         namespace.patch_run(name, "{cancel: Immediate}").await?;
         let status = namespace.wait_finished(name, SOON).await?;
         assert_eq!(status.outcome, Some(Outcome::Cancelled), "{status:?}");

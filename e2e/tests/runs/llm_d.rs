@@ -1,5 +1,5 @@
-//! A run through a real llm-d data path: Envoy, the endpoint picker of the Gateway API Inference Extension, an
-//! InferencePool, and two simulator pods as its model servers.
+//! A run through a real llm-d data path: Envoy, the endpoint picker of the Gateway API Inference Extension, an InferencePool, and two simulator pods
+//! as model servers.
 
 use anyhow::Context;
 use crds::{BenchmarkRunStatus, Outcome, status::Phase};
@@ -19,7 +19,7 @@ use crate::runs::{
     targets::{of_gateway_api, set_status},
 };
 
-/// Starts the data path, with two simulator pods under the label that the InferencePool selects, and waits until all of it is ready.
+/// Starts the data path with two simulator pods, which the InferencePool selects by their label, and waits until everything is ready.
 pub async fn start(namespace: &Namespace) -> anyhow::Result<()> {
     let labels = json!({"app": "llm-d-model-server"});
     let model_servers: Deployment = serde_json::from_value(json!({
@@ -69,7 +69,7 @@ async fn a_run_through_the_gateway_reaches_both_model_servers() -> anyhow::Resul
     Ok(())
 }
 
-/// Whether a run waits for llm-d, and says this.
+/// Whether a run waits for llm-d, with a message that contains `part`.
 fn waits_for(status: &BenchmarkRunStatus, part: &str) -> bool {
     let ready = status.conditions.iter().find(|it| it.kind == "Ready");
     status.phase == Some(Phase::Preparing)
@@ -93,7 +93,7 @@ async fn a_run_waits_for_llm_d_that_is_installed_after_it_and_measures_it() -> a
     let values = files.get("modelservice.yaml").context("it has the values of the model servers")?;
     assert!(values.contains("uri: hf://llm-d/sim") && values.contains("replicas: 2"), "{values}");
 
-    // In place of the charts: the same data path by other names, and the Gateway, route and pool that lead to it.
+    // Simulates the charts: creates the same data path under other names, and the Gateway, route and pool that lead to it.
     start(&namespace).await?;
     let (gateways, routes) =
         (of_gateway_api(&namespace, "Gateway", "gateways"), of_gateway_api(&namespace, "HTTPRoute", "httproutes"));

@@ -1,4 +1,4 @@
-//! A run of LoadGen tests: its figures and the names of its logs are in the status, the logs themselves on the volume.
+//! Tests of a run with LoadGen tests: the figures and the names of the logs are in the status, and the logs themselves on the volume.
 
 use anyhow::Context;
 use crds::{Outcome, status::Phase};
@@ -6,8 +6,8 @@ use e2e::{Cluster, Namespace, PATIENT};
 
 use crate::runs::SOON;
 
-/// An accuracy test of 100 samples, then a performance test of three seconds, which sends enough queries for early stopping. The limits of TTFT and
-/// TPOT are wide enough for a busy test machine.
+/// An accuracy test of 100 samples, followed by a performance test of three seconds that sends enough queries for early stopping. The limits for TTFT
+/// and TPOT are wide enough for a busy test machine.
 const SPEC: &str = "target: {simulator: {}}\nharness: loadgen\nstorage: {pvc: {claimName: results, size: 1Gi}}\n\
     profile: {name: sanity, variables: {mode: both, target_qps: '200', min_duration: '2000', min_query_count: '600'}, \
               overrides: {settings.ttft_latency: '60000', settings.tpot_latency: '60000'}}\n";

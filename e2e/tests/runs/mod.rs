@@ -1,4 +1,4 @@
-//! From a BenchmarkRun to its status on a real cluster. Each test has its own namespace.
+//! Tests from a BenchmarkRun to its status on a real cluster. Each test has its own namespace.
 
 mod accuracy;
 mod admission;
@@ -32,10 +32,10 @@ use std::time::Duration;
 
 use e2e::PATIENT;
 
-/// Long enough for a pod on a busy machine.
+/// Maximum time until a pod runs, on a busy machine.
 const SOON: Duration = Duration::from_secs(90);
 
-/// A profile with a rate per second and a duration in seconds, with short prompts and answers.
+/// A profile with this number of requests per second and this duration, with short prompts and answers.
 fn profile(rate: f64, seconds: u32) -> String {
     format!(
         "{{load: {{type: constant, stages: [{{rate: {rate}, duration: {seconds}}}]}}, \
@@ -45,12 +45,12 @@ fn profile(rate: f64, seconds: u32) -> String {
     )
 }
 
-/// The spec of a run against the embedded simulator; `more` holds further lines of the spec.
+/// The spec of a run against the embedded simulator. `more` contains further lines of the spec.
 fn simulated(rate: f64, seconds: u32, more: &str) -> String {
     against("{simulator: {}}", rate, seconds, more)
 }
 
-/// The spec of a run against a target, which is given as YAML.
+/// The spec of a run against a target, which is given in YAML.
 fn against(target: &str, rate: f64, seconds: u32, more: &str) -> String {
     let profile = serde_json::to_string(&profile(rate, seconds)).expect("a text serializes");
     format!("target: {target}\nprofile: {{inline: {profile}}}\n{PATIENT}\n{more}\n")

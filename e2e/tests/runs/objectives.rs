@@ -1,4 +1,4 @@
-//! Runs with objectives, and runs that are compared with an earlier one.
+//! Tests of runs with objectives, and of runs that are compared with an earlier run.
 
 use anyhow::Context;
 use crds::{
@@ -10,7 +10,7 @@ use e2e::{Cluster, Namespace, tools};
 use crate::runs::{SOON, simulated};
 
 const CLAIM: &str = "storage: {pvc: {claimName: results, size: 1Gi}}";
-/// One objective that any machine meets, and one that no machine meets.
+/// Two objectives: every machine meets the first, and no machine meets the second.
 const OBJECTIVES: &str = "[{name: latency, metric: latency, stat: p50, stage: '*', max: 60s}, \
     {name: throughput, metric: requestsPerSecond, min: 1000000}]";
 
@@ -43,7 +43,7 @@ async fn a_run_that_misses_an_objective_fails_with_its_figures_and_names_it() ->
 
     let wide = tools::kubectl(&["get", "benchmarkruns", "--output", "wide", "--namespace", &namespace.name])?;
     let ready = status.conditions.iter().find(|it| it.kind == "Ready").context("a condition Ready")?;
-    // kubectl prints the first line.
+    // kubectl prints only the first line of the message.
     let message = ready.message.lines().next().context("a message")?;
     assert!(wide.contains("MESSAGE") && wide.contains(message), "{wide}\n{ready:?}");
 
@@ -64,7 +64,7 @@ async fn a_run_is_compared_with_an_earlier_one_on_the_same_claim() -> anyhow::Re
     assert_eq!((before.phase, before.outcome), (Some(Phase::Succeeded), Some(Outcome::Passed)), "{before:?}");
     assert_eq!(slo_met(&before)?.status, ConditionStatus::False, "enforcement Report changes the outcome alone");
 
-    // Any machine is within eleven times of its own median.
+    // On every machine, a second run is at most eleven times as slow as the first, so this baseline is always met.
     let compared = |run: &str| {
         let baseline = format!("baseline: {{runRef: {run}, maxRegressionPercent: 1000}}");
         let objective = "{name: latency, metric: latency, stat: p50, max: 60s}";

@@ -1,4 +1,4 @@
-//! The plugin of kubectl, by users with Kubernetes' own roles.
+//! Tests of the kubectl plugin, which is used by users with Kubernetes' own roles.
 
 use std::process::Output;
 
@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 
 use crate::runs::simulated;
 
-/// A user of the plugin: a folder with a kubeconfig that contains the token of a service account.
+/// A user of the plugin: a folder with a kubeconfig that has the token of a service account.
 struct User {
     folder: tempfile::TempDir,
     namespace: String,
 }
 
 impl User {
-    /// A service account with one of Kubernetes' own roles: view, edit or admin.
+    /// Creates a service account with one of Kubernetes' own roles: view, edit or admin.
     async fn with_role(namespace: &Namespace, role: &str) -> anyhow::Result<User> {
         let account: ServiceAccount = serde_json::from_value(json!({"metadata": {"name": role}}))?;
         namespace.api::<ServiceAccount>().create(&PostParams::default(), &account).await?;
@@ -36,7 +36,7 @@ impl User {
         Ok(User { folder, namespace: namespace.name.clone() })
     }
 
-    /// Runs the plugin. Returns its exit code, what it printed, and its messages.
+    /// Runs the plugin. Returns its exit code, its stdout and its stderr.
     fn plugin(&self, arguments: &[&str]) -> anyhow::Result<(i32, String, String)> {
         let arguments = [arguments, &["--namespace", &self.namespace]].concat();
         let folder = self.folder.path();
@@ -71,7 +71,7 @@ async fn an_editor_starts_a_run_follows_it_and_reads_its_verdict() -> anyhow::Re
     let (code, figures, progress) = editor.plugin(&["run", &file, "--timeout", "5m", "--junit", "junit.xml"])?;
     assert_eq!(code, 0, "{progress}");
     assert_holds(&figures, &["Passed: chat", "TTFT", "requests 100, failed 0, cancelled 0"]);
-    // The line of live figures comes through a port-forward of the kubelet.
+    // The progress line with live figures comes through a port-forward, which the kubelet handles.
     assert_holds(&progress, &["benchmarkrun chat created", "chat: Running/Measuring", "  sent ", " of 100, ended "]);
     assert_holds(&std::fs::read_to_string(editor.folder.path().join("junit.xml"))?, &["<testsuite", "failures=\"0\""]);
 
@@ -121,7 +121,7 @@ async fn a_viewer_waits_reads_logs_and_verdicts_and_starts_nothing() -> anyhow::
     Ok(())
 }
 
-/// The table of docs/kubectl.md, against the roles that the API server puts together.
+/// Compares the table in docs/kubectl.md with the roles that the API server aggregates.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: make e2e"]
 async fn the_roles_have_the_rights_that_the_documentation_says() -> anyhow::Result<()> {
@@ -148,10 +148,10 @@ async fn the_roles_have_the_rights_that_the_documentation_says() -> anyhow::Resu
         let account = format!("system:serviceaccount:{}:{role}", namespace.name);
         User::with_role(&namespace, role).await?;
         for (verb, resource, part, roles) in &rights {
-            // Without this flag, `pods/log` is the pod of the name `log`.
+            // Without this flag, kubectl would interpret `pods/log` as the pod with the name `log`.
             let part = format!("--subresource={part}");
             let asked = ["auth", "can-i", verb, resource, &part, "--namespace", &namespace.name, "--as", &account];
-            // `no` is exit code 1, and so is an error, which has another text.
+            // Both the answer `no` and an error have the exit code 1, but their texts differ.
             let answer = tools::kubectl(&asked).unwrap_or_else(|error| format!("{error:#}"));
             let word = if roles.contains(&role) { "yes" } else { "no" };
             let found = answer.lines().any(|it| it.trim() == word);

@@ -1,4 +1,4 @@
-//! The plugin of kubectl by an administrator: its checks, and the results folder of a run on this machine.
+//! Tests of the kubectl plugin, which is used by an administrator: its checks, and the copy of a run's results folder on this machine.
 
 use std::{fs, process::Output};
 
@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::runs::{SOON, simulated};
 
 const CLAIM: &str = "storage: {pvc: {claimName: results, size: 1Gi}}";
-/// The label of the pods through which the plugin copies.
+/// The label of the pods with which the plugin copies files.
 const ITS_PODS: &str = "app.kubernetes.io/managed-by=kubectl-benchwright";
 
 /// Runs the plugin in a namespace, and asserts its exit code.
@@ -71,7 +71,7 @@ async fn the_plugin_runs_follows_and_judges_a_run_and_copies_its_results() -> an
     let (text, said) = (String::from_utf8(compared.stdout)?, String::from_utf8(compared.stderr)?);
     println!("{said}{text}");
     ensure!(text.contains("B against A: ") && text.contains("TTFT p50, ms"), "{text}");
-    // The copy on this machine has the same report as the claim.
+    // The local copy has the same report as the claim, so the comparison has the same result.
     let of_copy = plugin(&namespace, &["compare", path, "again"], 0).await?;
     assert_eq!(String::from_utf8(of_copy.stdout)?.replace(path, &name), text);
     let same = plugin(&namespace, &["compare", path, &name, "--gate"], 3).await?;
@@ -100,13 +100,13 @@ async fn the_plugin_says_why_there_are_no_results() -> anyhow::Result<()> {
     ensure!(image.contains("give an image that the cluster can pull with --image"), "{image}");
     namespace.shell_on_claim("results", "rm -r /data/*").await?;
     let gone = said(&[]).await?;
-    // The kubelet makes the folder anew to mount it.
+    // To mount a missing folder, the kubelet creates an empty one.
     ensure!(gone.contains("the results of chat are gone: folder chat-"), "{gone}");
     ensure!(gone.contains("on claim results was deleted or moved after the run had ended"), "{gone}");
     no_pod_is_left(&namespace).await
 }
 
-/// Waits until the pods of the plugin are gone: it deleted them, and the kubelet ends them.
+/// Waits until the pods of the plugin are gone. The plugin has deleted them, but the kubelet needs a moment to end them.
 async fn no_pod_is_left(namespace: &Namespace) -> anyhow::Result<()> {
     let left = || async {
         let pods = namespace.api::<Pod>().list(&ListParams::default().labels(ITS_PODS)).await?;

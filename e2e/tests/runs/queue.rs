@@ -1,4 +1,4 @@
-//! A run of a queue on a cluster without Kueue; `make kueue` has those with it.
+//! Tests of a run with a queue on a cluster without Kueue. `make kueue` runs the tests with Kueue.
 
 use crds::{Outcome, status::Phase};
 use e2e::{Cluster, Namespace};

@@ -1,5 +1,5 @@
-//! Quotas, admission policies and webhooks that refuse an object of the run. The status reports it immediately, and the run goes on when the obstacle
-//! is gone.
+//! Tests with quotas, admission policies and webhooks that refuse an object of the run. The status reports it immediately, and the run continues
+//! after the obstacle is removed.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use serde_json::json;
 
 use crate::runs::{SOON, simulated};
 
-/// How long a reason may take to be named.
+/// Maximum time until the status reports the reason.
 const NAMED: Duration = Duration::from_secs(60);
 
 fn message(status: &BenchmarkRunStatus) -> &str {
@@ -31,7 +31,7 @@ fn spec() -> String {
     simulated(5.0, 2, "storage: {none: {}}")
 }
 
-/// The condition Ready names `word` before the run has ended, and the run passes once `remove` has taken the obstacle away.
+/// Asserts that the condition Ready contains `word` before the run has ended, and that the run passes after `remove` has removed the obstacle.
 async fn assert_named_and_overcome(
     namespace: &Namespace,
     word: &str,
@@ -58,7 +58,7 @@ async fn a_job_that_a_quota_keeps_from_making_its_pod_is_named() -> anyhow::Resu
     let enforced = || async { Ok(quotas.get("no-pods").await?.status.and_then(|it| it.hard).map(drop)) };
     namespace.until("a quota that is enforced", SOON, enforced).await?;
     let remove = async { Ok(quotas.delete("no-pods", &DeleteParams::default()).await.map(drop)?) };
-    // The Job has the reason in its events, which the operator has no right to read.
+    // The status does not contain the exact reason, because it is only in the Job's events, which the operator has no right to read.
     assert_named_and_overcome(&namespace, "has created no pod", remove).await
 }
 
@@ -109,7 +109,7 @@ async fn an_admission_policy_that_denies_the_job_is_named() -> anyhow::Result<()
         },
     });
     bindings.create(&PostParams::default(), &serde_json::from_value(binding)?).await?;
-    // The API server enforces a new policy after a moment.
+    // The API server enforces a new policy only after a moment.
     let jobs: Api<k8s_openapi::api::batch::v1::Job> = namespace.api();
     let probe = serde_json::from_value(json!({
         "metadata": {"name": "probe"},

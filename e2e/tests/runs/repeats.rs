@@ -1,4 +1,4 @@
-//! Several runs of the same load in one attempt.
+//! Tests of a run that repeats its load within one attempt.
 
 use anyhow::Context;
 use crds::{Outcome, status::Phase};

@@ -1,4 +1,4 @@
-//! Operator and launcher under Pod Security `restricted`, and what their processes may do.
+//! Tests of the operator and the launcher under Pod Security `restricted`, and of the privileges of their processes.
 
 use anyhow::Context;
 use crds::{Outcome, status::Phase};
@@ -18,7 +18,7 @@ use crate::runs::{SOON, simulated};
 
 const LEVEL: &str = "restricted";
 
-/// The warnings with which the API server would admit an object.
+/// The warnings of the API server for an object, from a dry run.
 async fn warnings(namespace: &Namespace, resource: &str, object: &Value) -> anyhow::Result<Vec<String>> {
     let dry_run = PostParams { dry_run: true, ..PostParams::default() };
     let path =
@@ -68,7 +68,7 @@ async fn operator_and_launcher_are_admitted_without_a_warning() -> anyhow::Resul
     });
     let pod = |spec: Value| json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "again"}, "spec": spec});
     let operator_pod = json!(operator.spec.context("a Deployment has a spec")?.template.spec);
-    // The namespace of this test has no service account of the operator.
+    // The field is removed, because this namespace does not have the service account of the operator.
     let mut operator_pod = pod(operator_pod);
     for field in ["serviceAccountName", "serviceAccount"] {
         operator_pod["spec"].as_object_mut().context("a pod has a spec")?.remove(field);
@@ -86,7 +86,7 @@ async fn operator_and_launcher_are_admitted_without_a_warning() -> anyhow::Resul
         println!("figure 19: {what}: {} warnings", found.len());
         assert!(found.is_empty(), "{what}: {found:?}");
     }
-    // The check sees a warning where there is one.
+    // A privileged pod causes a warning, which shows that the check works.
     let mut privileged = deployment.clone();
     privileged["spec"]["template"]["spec"]["hostNetwork"] = json!(true);
     let found = warnings(&namespace, deployments, &privileged).await?;
@@ -97,7 +97,8 @@ async fn operator_and_launcher_are_admitted_without_a_warning() -> anyhow::Resul
     Ok(())
 }
 
-/// The process of a pod has no capability, another user than root, and cannot write its root; a launcher has no API token either.
+/// Asserts that the process of a pod has no capabilities, is not root, and cannot write to its root file system. A launcher must also have no API
+/// token.
 fn assert_powerless(pod: &Pod, is_launcher: bool) -> anyhow::Result<()> {
     let name = pod.metadata.name.as_deref().unwrap_or_default();
     let process = Process::of_pod(pod.metadata.uid.as_deref().context("a stored pod has a UID")?)?;

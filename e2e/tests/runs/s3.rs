@@ -1,4 +1,4 @@
-//! Results in a bucket of a server on this machine.
+//! Tests of results in a bucket of an S3 server on this machine.
 
 use crds::{
     Outcome,
@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::runs::{SOON, simulated};
 
-/// Creates the Secret with the credentials of the bucket.
+/// Creates the Secret with the bucket's credentials.
 async fn create_secret(namespace: &Namespace) -> anyhow::Result<()> {
     let secret: Secret = serde_json::from_value(json!({
         "metadata": {"name": "bucket-key"}, "stringData": {"accessKeyId": ACCESS_KEY, "secretAccessKey": SECRET_KEY},
@@ -55,7 +55,7 @@ async fn results_lie_in_a_bucket_and_the_status_says_where() -> anyhow::Result<(
     }
     assert!(server.object(&format!("{prefix}/termination-message.txt")).is_file());
     assert!(!server.object(&format!("{prefix}/write-test.txt")).exists());
-    // No claim was made for it.
+    // With results in a bucket, no claim is created.
     let claims = tools::kubectl(&["get", "persistentvolumeclaims", "--namespace", &namespace.name, "-o", "json"])?;
     assert_eq!(serde_json::from_str::<Value>(&claims)?["items"], json!([]));
     Ok(())

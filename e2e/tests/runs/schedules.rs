@@ -1,4 +1,4 @@
-//! Schedules: fixed times, the trigger, what is kept, and who may write a template.
+//! Tests of schedules: fixed times, the trigger, the history limits, and who may write a template.
 
 use anyhow::Context as _;
 use crds::{BenchmarkRun, BenchmarkSchedule, Outcome, Reason, benchmark_schedule::status::BenchmarkScheduleStatus};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::runs::{SOON, simulated};
 
-/// Applies a schedule as a tool does that has it in Git.
+/// Applies a schedule like a GitOps tool.
 fn apply(namespace: &Namespace, name: &str, more: &Value, run: &Value) -> anyhow::Result<()> {
     let mut spec = json!({"runTemplate": {"metadata": {"labels": {"team": "serving"}}, "spec": run}});
     spec.as_object_mut().context("a spec is an object")?.extend(more.as_object().cloned().unwrap_or_default());
@@ -22,7 +22,7 @@ fn apply(namespace: &Namespace, name: &str, more: &Value, run: &Value) -> anyhow
     }))
 }
 
-/// A short run that passes, or a run that misses its objective.
+/// A short run that passes (`true`), or that misses its objective (`false`).
 fn run(passes: bool) -> anyhow::Result<Value> {
     let objectives = "slo: {objectives: [{name: ttft, metric: ttft, stat: p99, max: 1ns}], enforcement: Fail}";
     Ok(serde_saphyr::from_str(&simulated(5.0, 2, if passes { "storage: {none: {}}" } else { objectives }))?)
@@ -33,7 +33,7 @@ async fn runs(namespace: &Namespace, schedule: &str) -> anyhow::Result<Vec<Bench
     Ok(namespace.api::<BenchmarkRun>().list(&labelled).await?.items)
 }
 
-/// Waits until Ready of a schedule has a reason.
+/// Waits until the condition Ready of a schedule has this reason.
 async fn until_ready_is(
     namespace: &Namespace,
     schedule: &str,
@@ -59,7 +59,7 @@ async fn each_change_of_the_trigger_starts_one_run() -> anyhow::Result<()> {
     assert_eq!(first[0].labels()["team"], "serving");
     assert_eq!(status.last_run.and_then(|it| it.outcome), Some(Outcome::Passed));
 
-    // The same again starts nothing: another field changes.
+    // The same trigger starts no run again, even if another field changes.
     apply(&namespace, "gate", &json!({"trigger": "r1", "failedRunsHistoryLimit": 1}), &run(false)?)?;
     let schedules = namespace.api::<BenchmarkSchedule>();
     let seen = || async {
@@ -75,7 +75,7 @@ async fn each_change_of_the_trigger_starts_one_run() -> anyhow::Result<()> {
     assert_eq!(runs(&namespace, "gate").await?.len(), 2);
     assert_eq!(status.triggered.and_then(|it| it.outcome), Some(Outcome::SLOViolated));
 
-    // A schedule that comes back without its status, with what was in its metadata.
+    // Restores the schedule with its metadata, but without its status.
     let mut restored = schedules.get("gate").await?;
     schedules.delete("gate", &DeleteParams::background()).await?;
     let gone = || async { Ok(schedules.get_opt("gate").await?.is_none().then_some(())) };
@@ -104,7 +104,7 @@ async fn a_fixed_time_starts_a_run_and_a_refused_one_is_said() -> anyhow::Result
     assert_eq!(status.outcome, Some(Outcome::Passed), "{status:?}");
     assert!(namespace.events("minutely").await?.iter().any(|it| it.contains("RunStarted")));
 
-    // The quota counts runs, so that the API server refuses the next one.
+    // The quota on runs makes the API server refuse the next run.
     let quota = json!({
         "metadata": {"name": "runs"}, "spec": {"hard": {"count/benchmarkruns.benchwright.dev": "0"}},
     });
@@ -117,7 +117,7 @@ async fn a_fixed_time_starts_a_run_and_a_refused_one_is_said() -> anyhow::Result
     Ok(())
 }
 
-/// Who may write schedules and nothing else gets no Secret by them.
+/// A user who may write schedules, and nothing else, must not gain access to a Secret.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: make e2e"]
 async fn a_template_refers_only_to_what_a_pod_of_its_author_may_use() -> anyhow::Result<()> {
@@ -133,7 +133,7 @@ async fn a_template_refers_only_to_what_a_pod_of_its_author_may_use() -> anyhow:
         "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "planner"}],
     }))?;
     namespace.api::<RoleBinding>().create(&PostParams::default(), &binding).await?;
-    // The null takes the other target out of a stored schedule.
+    // The null removes the other target from the stored schedule.
     let with_token =
         json!({"simulator": null, "url": "http://h", "auth": {"secretKeyRef": {"name": "other", "key": "a"}}});
     let plain = json!({"simulator": {}});
@@ -155,7 +155,7 @@ async fn a_template_refers_only_to_what_a_pod_of_its_author_may_use() -> anyhow:
             Err(error) => Err(error.into()),
         }
     };
-    // The policy and the binding count a moment after they were created.
+    // The policy and its binding take effect a moment after their creation.
     let refused = || async {
         let message = write("POST", &with_token, "a").await?;
         Ok(message
@@ -166,7 +166,7 @@ async fn a_template_refers_only_to_what_a_pod_of_its_author_may_use() -> anyhow:
     assert_eq!(write("POST", &plain, "a").await?, "");
     let message = write("PATCH", &with_token, "a").await?;
     assert!(message.contains("the right to create pods, which planner lacks"), "{message}");
-    // The rest of a schedule may be changed by who may not read what its run names.
+    // A user who may not read the objects of the run template may still change the other fields of the schedule.
     let patch = Patch::Merge(json!({"spec": {"runTemplate": {"spec": {"target": with_token}}}}));
     namespace.api::<BenchmarkSchedule>().patch("mine", &PatchParams::default(), &patch).await?;
     let request = json!({"spec": {"trigger": "b"}});

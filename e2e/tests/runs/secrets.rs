@@ -1,4 +1,4 @@
-//! A token that a run uses is nowhere to be read but in its Secret.
+//! Tests that the token of a run can be read nowhere except in its Secret.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,10 @@ use serde_json::json;
 use crate::runs::{SOON, against};
 
 const CANARY: &str = "canary-7f3a9c52e1d84b06";
-/// `canary-7f3a9c52e1d84b06` in base64, without the last letters, which depend on what follows.
+/// The base64 encoding of `canary-7f3a9c52e1d84b06`, without the last letters, which depend on the text that follows.
 const ENCODED: &str = "Y2FuYXJ5LTdmM2E5YzUyZTFkODRiMD";
 
-/// How often the canary stands in each text, encoded or not.
+/// Counts how often the canary appears in each text, plain or encoded.
 fn hits(places: &BTreeMap<&str, String>) -> Vec<String> {
     let found = |text: &str| text.matches(CANARY).count() + text.matches(ENCODED).count();
     places.iter().map(|(place, text)| format!("{place}: {} in {} bytes", found(text), text.len())).collect()
@@ -43,7 +43,7 @@ async fn a_bearer_token_leaves_no_trace() -> anyhow::Result<()> {
             .create_run(name, &against(&target, 5.0, 5, "storage: {pvc: {claimName: results, size: 1Gi}}"))
             .await?;
     }
-    // The arguments and the environment of a launcher that measures, where its node is this machine.
+    // Checks the arguments and the environment of a launcher that is measuring, if its node is this machine.
     if std::env::var_os("KUBECONFIG").is_none() {
         namespace.wait_for("serves", "phase Running", SOON, |it| it.phase == Some(Phase::Running)).await?;
         let pod = namespace.pods("serves").await?.into_iter().next().context("a run that measures has a pod")?;
@@ -74,7 +74,7 @@ async fn a_bearer_token_leaves_no_trace() -> anyhow::Result<()> {
         log += &operators.logs(&pod.metadata.name.unwrap_or_default(), &LogParams::default()).await?;
     }
     places.insert("log of the operator", log);
-    // A line for each file: its name, and the number of its lines that have the token.
+    // Prints one line per file: its name, and the number of lines with the token.
     let search = format!("grep -rcF -e {CANARY} -e {ENCODED} /data; true");
     let files = namespace.shell_on_claim("results", &search).await?;
     assert!(files.lines().count() >= 10 && files.lines().all(|it| it.ends_with(":0")), "{files}");
@@ -84,7 +84,7 @@ async fn a_bearer_token_leaves_no_trace() -> anyhow::Result<()> {
         assert!(line.contains(": 0 in "), "the token is in {line}");
     }
     assert!(places.values().all(|it| !it.is_empty()), "something was not read: {:?}", hits(&places));
-    // In the Secret itself the same search finds the token.
+    // The same search finds the token in the Secret itself, which shows that the search works.
     let stored = tools::kubectl(&["get", "secret", "api-key", "--namespace", &namespace.name, "-o", "json"])?;
     assert_eq!(hits(&[("the Secret", stored.clone())].into()), [format!("the Secret: 1 in {} bytes", stored.len())]);
     Ok(())

@@ -1,4 +1,4 @@
-//! What the wrapper in the pods of a server gives: its log, how it started, and the traces of a profiler.
+//! Tests of the wrapper in the pods of a server: it provides the log, the startup times and the traces of a profiler.
 
 use anyhow::{Context, ensure};
 use crds::{BenchmarkRunStatus, Outcome};
@@ -10,10 +10,10 @@ use serde_json::Value;
 use crate::runs::{SOON, against};
 
 const CLAIM: &str = "storage: {pvc: {claimName: results, size: 1Gi}}";
-/// A simulated server that writes the log of a start which takes some seconds.
+/// A simulated server that writes a startup log. Its start takes some seconds.
 const SERVER: &str = "engine: Simulator, model: org/m, args: [--preset, tiny, --load-time, 3s]";
 
-/// A file of the results folder of a run.
+/// The content of a file in the results folder of a run.
 async fn file(namespace: &Namespace, status: &BenchmarkRunStatus, name: &str) -> anyhow::Result<String> {
     let job = &status.attempts.last().context("a run that ended has an attempt")?.job_name;
     namespace.print_from_claim("results", &["show", &format!("/results/{job}"), "--file", name]).await
@@ -33,7 +33,7 @@ async fn passed(namespace: &Namespace, name: &str) -> anyhow::Result<BenchmarkRu
 #[ignore = "needs a cluster: make e2e"]
 async fn the_report_has_the_log_and_the_start_of_each_server() -> anyhow::Result<()> {
     let cluster = Cluster::with_operator().await?;
-    // The strictest level: the wrapper needs no more than the simulated server.
+    // This is the strictest level. With it, the wrapper may need no more privileges than the simulated server.
     let labels = [("pod-security.kubernetes.io/enforce", "restricted")];
     let namespace = Namespace::labelled(&cluster, "wrapper", &labels).await?;
     let kept = format!("{{server: {{{SERVER}, lifecycle: Keep}}}}");
@@ -76,7 +76,7 @@ async fn a_start_is_measured_with_its_steps() -> anyhow::Result<()> {
     let cycles = report(&namespace, &status).await?["startups"][0]["sleepCycles"].clone();
     let levels: Vec<_> = cycles.as_array().context("its sleep was measured")?.iter().map(|it| &it["level"]).collect();
     assert_eq!(levels, [1, 2], "{cycles}");
-    // The weights take three seconds to load.
+    // The weights were loaded again, which takes three seconds.
     ensure!(cycles[1]["reloadSeconds"].as_f64().context("they were loaded again")? >= 3.0, "{cycles}");
     Ok(())
 }

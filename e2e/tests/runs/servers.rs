@@ -1,4 +1,4 @@
-//! Servers that runs describe: started before the load, watched, and gone when the run has finished.
+//! Tests of the servers that runs describe: they are started before the load, watched, and gone when the run has finished.
 
 use anyhow::{Context, ensure};
 use crds::{BenchmarkRun, BenchmarkRunStatus, Outcome, status::Phase};
@@ -16,10 +16,10 @@ use crate::runs::{SOON, against};
 
 const NO_STORAGE: &str = "storage: {none: {}}";
 const CLAIM: &str = "storage: {pvc: {claimName: results, size: 1Gi}}";
-/// Where the objects of servers are found.
+/// The label selector of all objects of servers.
 const SERVERS: &str = "app.kubernetes.io/component=server";
 
-/// What exists of servers in a namespace, by kind and name.
+/// The existing objects of servers in a namespace, as kind and name.
 async fn servers(namespace: &Namespace) -> anyhow::Result<Vec<String>> {
     let params = ListParams::default().labels(SERVERS);
     let deployments = namespace.api::<Deployment>().list(&params).await?.into_iter().map(|it| it.name_any());
@@ -101,7 +101,7 @@ async fn two_replicas_share_the_load_and_are_both_measured() -> anyhow::Result<(
     assert_eq!((&spread["distribution"], &spread["fallback"]), (&"RoundRobin".into(), &serde_json::Value::Null));
     let called = spread["called"].as_array().context("each replica has its own address")?;
     let requests: Vec<_> = called.iter().filter_map(|it| it["requests"].as_u64()).collect();
-    // Each request goes to the next replica in turn.
+    // With RoundRobin, each replica gets every second request.
     assert_eq!(requests, [25, 25], "{spread}");
     assert_ne!(called[0]["url"], called[1]["url"]);
     Ok(())
@@ -118,7 +118,7 @@ async fn an_engine_that_is_killed_in_mid_run_ends_it() -> anyhow::Result<()> {
     let target = "{server: {engine: Simulator, args: [--preset, tiny]}}";
     namespace.create_run("chat", &against(target, 5.0, 120, NO_STORAGE)).await?;
     namespace.wait_for("chat", "phase Running", SOON, |it| it.phase == Some(Phase::Running)).await?;
-    // From outside, because the image has no shell.
+    // The process is killed from the node, because the image has no shell.
     let uid = pod_of_server(&namespace).await?.metadata.uid.context("a stored pod has a UID")?;
     Process::of_pod(&uid)?.kill()?;
     let status = namespace.wait_finished("chat", SOON).await?;
@@ -131,7 +131,8 @@ async fn an_engine_that_is_killed_in_mid_run_ends_it() -> anyhow::Result<()> {
 #[ignore = "needs a cluster: make e2e"]
 async fn an_engine_that_exceeds_its_memory_says_so() -> anyhow::Result<()> {
     let namespace = Namespace::new(&Cluster::with_operator().await?, "server-oom").await?;
-    // A shell that doubles a text: no image of ours has a program that takes memory on request.
+    // The shell doubles a text until the memory limit is reached. It is used because none of our images has a program that allocates memory on
+    // request.
     let script = "echo the last words >&2; x=a; while true; do x=$x$x; done";
     let target = format!(
         "{{server: {{engine: Custom, image: 'localhost/busybox:1', command: [sh, -c, '{script}'], resources: {{limits: {{memory: 32Mi}}}}}}}}"
@@ -264,7 +265,7 @@ async fn runs_of_one_description_share_a_server_one_after_the_other() -> anyhow:
     }
     assert_eq!(ends[0].2, ends[1].2, "one server for both");
     ensure!(ends[0].2.starts_with("benchwright-"), "{ends:?}");
-    // Either may be the first.
+    // Either of the two runs may have been the first.
     ends.sort();
     let second_begins = ends[1].0.context("it measured")?.as_second() + 1;
     assert!(second_begins >= ends[0].1.context("it has an end")?.as_second(), "both at the same time: {ends:?}");

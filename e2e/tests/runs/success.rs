@@ -1,4 +1,4 @@
-//! Runs that succeed, and have the same figures in every place.
+//! Tests of runs that succeed. Their figures must be the same in all places.
 
 use anyhow::Context;
 use crds::{
@@ -111,7 +111,7 @@ async fn the_jobs_of_a_run_are_deleted_and_the_run_stays() -> anyhow::Result<()>
     Ok(())
 }
 
-/// The run's own data in the report of its results folder.
+/// The run's identity in the report of its results folder.
 async fn stored_run(namespace: &Namespace, name: &str) -> anyhow::Result<(String, serde_json::Value)> {
     let status = namespace.wait_finished(name, SOON).await?;
     assert_eq!(status.outcome, Some(Outcome::Passed), "{status:?}");
@@ -136,18 +136,18 @@ async fn a_second_run_of_a_name_has_a_folder_of_its_own() -> anyhow::Result<()> 
         namespace.api::<BenchmarkRun>().delete("once", &DeleteParams::background()).await?;
     }
     assert_ne!(found[0], found[1]);
-    // The results of the first run have not changed.
+    // The results folder of the first run still exists.
     namespace.print_from_claim("results", &["show", &found[0], "--file", "report.json"]).await?;
     Ok(())
 }
 
-/// A header, then twelve requests in three seconds.
+/// A trace with a header and twelve requests within three seconds.
 fn trace() -> String {
     let rows = (0..12).map(|it| format!("{},40,10\n", it * 250));
     format!("timestamp,input_length,output_length\n{}", rows.collect::<String>())
 }
 
-/// A run that replays the trace in a file.
+/// A run that replays the trace in this file.
 fn replay(path: &str, files: &str) -> anyhow::Result<String> {
     let load = format!("{{trace: {{trace: {{file: {{path: {path}}}}}}}}}");
     let profile = format!("{{requests: {{random: {{input: 40, output: 10}}}}, stages: [{{load: {load}}}]}}");
@@ -168,7 +168,7 @@ async fn a_trace_on_a_claim_is_replayed_and_left_as_it_is() -> anyhow::Result<()
     });
     namespace.api::<PersistentVolumeClaim>().create(&PostParams::default(), &serde_json::from_value(claim)?).await?;
     let look = "stat -c '%u %g %a' /data /data/prod.csv";
-    // The files belong to root, as other users' files may.
+    // The files belong to root, to test that the launcher can read files of other users.
     let write = format!("printf %s '{}' > /data/prod.csv && {look}", trace());
     let before = namespace.shell_on_claim("datasets", &write).await?;
     assert!(before.starts_with("0 0 ") && before.lines().count() == 2, "{before}");

@@ -1,4 +1,4 @@
-//! Runs that share a target, and a target that a Gateway names.
+//! Tests of runs that share a target, and of a target behind a Gateway.
 
 use std::{
     sync::{
@@ -21,12 +21,12 @@ use serde_json::{Value, json};
 
 use crate::runs::SOON;
 
-/// How often the simulator is asked for the number of its requests.
+/// Time between two reads of the simulator's number of requests.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// The simulator that the runs share: a pod and a Service on port 80.
+/// The name of the simulator that the runs share: a pod, and a Service with port 80.
 const SERVER: &str = "server";
 
-/// Looks at the server while a test goes on: the most requests that it had at the same time, and the number of looks.
+/// Polls the server while a test is running. Records the maximum number of concurrent requests, and the number of polls.
 struct Watcher {
     most: Arc<AtomicU64>,
     looks: Arc<AtomicU64>,
@@ -50,7 +50,7 @@ impl Watcher {
         Watcher { most, looks, task }
     }
 
-    /// The maximum number of concurrent requests, and the number of samples.
+    /// Stops polling. Returns the maximum number of concurrent requests, and the number of polls.
     fn end(self) -> (u64, u64) {
         self.task.abort();
         (self.most.load(Ordering::Relaxed), self.looks.load(Ordering::Relaxed))
@@ -88,7 +88,7 @@ async fn loads_on_one_server_never_overlap_by_whatever_name_it_is_called() -> an
         namespace.create_run(&format!("run-{number}"), &one_at_a_time(target, 10)?).await?;
     }
     let waits = |it: &crds::BenchmarkRunStatus| it.phase == Some(Phase::Pending) && it.reason == "TargetBusy";
-    // Runs of one second have no order of creation, so that any of them may be the first.
+    // Runs that were created in the same second have no order, so each of them may be the first.
     let line = (0..names.len()).map(|number| {
         let name = format!("run-{number}");
         let namespace = &namespace;
@@ -97,7 +97,7 @@ async fn loads_on_one_server_never_overlap_by_whatever_name_it_is_called() -> an
     let (status, _) = select_ok(line).await?;
     let ready = status.conditions.into_iter().find(|it| it.kind == "Ready").context("a run has the condition Ready")?;
     println!("{}", ready.message);
-    // The line is named as the run that waits names its target.
+    // The message names the target in the same way as the waiting run's spec.
     assert!(ready.message.to_lowercase().contains(" in line for http://server"), "{}", ready.message);
     let mut times = Vec::new();
     for number in 0..names.len() {
@@ -109,7 +109,7 @@ async fn loads_on_one_server_never_overlap_by_whatever_name_it_is_called() -> an
     let (most, looks) = watcher.end();
     println!("the server had at most {most} requests at the same time, in {looks} looks");
     assert!(most == 1 && looks > 50, "{most} requests at the same time in {looks} looks");
-    // Runs of one second have no order of creation, and a status has whole seconds.
+    // Runs that were created in the same second have no order, and the times in a status are whole seconds.
     times.sort();
     let overlap = times.windows(2).any(|it| it[1].0.as_second() + 1 < it[0].1.as_second());
     assert!(!overlap, "two loads at the same time: {times:?}");
@@ -126,7 +126,7 @@ async fn a_run_that_is_made_again_waits_for_the_launcher_of_its_namesake() -> an
     for _ in 0..3 {
         namespace.create_run("chat", &spec).await?;
         namespace.wait_for("chat", "phase Running", SOON, |it| it.phase == Some(Phase::Running)).await?;
-        // As with Argo's BeforeHookCreation: the run is gone immediately, while the launcher drains.
+        // Like Argo's BeforeHookCreation: the run is gone immediately, while its launcher is still draining.
         namespace.api::<BenchmarkRun>().delete("chat", &DeleteParams::background()).await?;
     }
     namespace.create_run("chat", &one_at_a_time("serviceRef: {name: server}", 10)?).await?;
@@ -143,7 +143,7 @@ pub fn of_gateway_api(namespace: &Namespace, kind: &str, plural: &str) -> Api<Dy
     Api::namespaced_with(namespace.client.clone(), &namespace.name, &ApiResource::from_gvk_with_plural(&kind, plural))
 }
 
-/// Writes a status as the controller of a Gateway would. No such controller can be had here.
+/// Writes the status of an object in place of a Gateway's controller, because the test cluster has no such controller.
 pub async fn set_status(api: &Api<DynamicObject>, name: &str, status: Value) -> anyhow::Result<()> {
     api.patch_status(name, &PatchParams::default(), &Patch::Merge(json!({"status": status}))).await?;
     Ok(())

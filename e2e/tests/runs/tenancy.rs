@@ -1,4 +1,5 @@
-//! What a user may make a run do: refer to what a pod of the same user could use, and mount claims that are for results.
+//! Tests of what users may do with a run: a run may only refer to objects that a pod of the same user could use, and may only mount claims that are
+//! for results.
 
 use anyhow::Context;
 use crds::{BenchmarkRun, Reason, resolve::RunIdentity, status::Phase};
@@ -13,15 +14,15 @@ use serde_json::{Value, json};
 
 use crate::runs::SOON;
 
-/// May create BenchmarkRuns and nothing else.
+/// A user who may create BenchmarkRuns, and nothing else.
 const RUNNER: &str = "runner";
-/// May also see what Kubernetes' own role `view` shows.
+/// A user who may create BenchmarkRuns, and has Kubernetes' own role `view`.
 const VIEWER: &str = "viewing-runner";
-/// Has Kubernetes' own role `edit`.
+/// A user with Kubernetes' own role `edit`.
 const EDITOR: &str = "editor";
-/// Has Kubernetes' own role `admin`.
+/// A user with Kubernetes' own role `admin`.
 const ADMIN: &str = "administrator";
-/// Users, each with the roles that it has.
+/// All users with their roles.
 const USERS: [(&str, &[&str]); 6] = [
     ("nobody", &[]),
     ("viewer", &["view"]),
@@ -49,7 +50,7 @@ async fn bind(namespace: &Namespace) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What the API server says to a run of a user that is not stored; empty: it would be.
+/// The message with which the API server refuses a run of a user. Empty if it accepts the run. It is a dry run, so nothing is stored.
 async fn refusal(namespace: &Namespace, user: &str, spec: &str) -> anyhow::Result<String> {
     let run = json!({
         "apiVersion": "benchwright.dev/v1alpha1", "kind": "BenchmarkRun", "metadata": {"name": "chat"},
@@ -59,7 +60,7 @@ async fn refusal(namespace: &Namespace, user: &str, spec: &str) -> anyhow::Resul
     namespace.refusal(user, &path, &run).await
 }
 
-/// The same of a pod that uses an object of the name `other`.
+/// The message with which the API server refuses a pod of a user that refers to an object with the name `other`.
 async fn refusal_of_pod(namespace: &Namespace, user: &str, kind: &str) -> anyhow::Result<String> {
     let container = json!({"name": "c", "image": if kind == "image" { "other" } else { "i" }});
     let mut pod = json!({"metadata": {"name": "p"}, "spec": {"containers": [container]}});
@@ -76,13 +77,13 @@ async fn refusal_of_pod(namespace: &Namespace, user: &str, kind: &str) -> anyhow
     namespace.refusal(user, &format!("/api/v1/namespaces/{}/pods", namespace.name), &pod).await
 }
 
-/// Finding 15, and section 6 of the operator's specification: creating a run is no way to read a Secret.
+/// Finding 15, and section 6 of the operator's specification: the right to create runs must not give access to Secrets.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: make e2e"]
 async fn a_user_refers_only_to_what_a_pod_of_that_user_may_use() -> anyhow::Result<()> {
     let namespace = Namespace::new(&Cluster::with_operator().await?, "references").await?;
     bind(&namespace).await?;
-    // The API server refuses a pod with an account that does not exist.
+    // The account must exist, because the API server refuses a pod with a missing account.
     let account: ServiceAccount = serde_json::from_value(json!({"metadata": {"name": "other"}}))?;
     namespace.api::<ServiceAccount>().create(&PostParams::default(), &account).await?;
     let key = "{name: other, key: a}";
@@ -151,7 +152,7 @@ async fn a_user_refers_only_to_what_a_pod_of_that_user_may_use() -> anyhow::Resu
             "image",
         ),
     ];
-    // A policy and a binding count a moment after they were created.
+    // A policy and its binding take effect a moment after their creation.
     namespace
         .until("the right to create runs", SOON, || async {
             let refused = refusal(&namespace, RUNNER, "target: {simulator: {}}").await?;
@@ -178,19 +179,19 @@ async fn a_user_refers_only_to_what_a_pod_of_that_user_may_use() -> anyhow::Resu
             let expected =
                 format!("requires the right to create pods, which {user} lacks in namespace {}", namespace.name);
             assert!(refused.contains(&expected), "{spec}: {refused:?}");
-            // Of several fields of one run, the first is named.
+            // If several fields of a run are refused, the message names only the first one.
             assert!(refused.contains(field) || field.starts_with("spec.target.server"), "{spec}: {refused:?}");
             assert!(refused.contains("request that right or remove the field"), "{refused}");
         }
     }
     println!("figure 28: {cells} pairs of user and reference: a run is refused where the user's pod is refused");
-    // As many references as a run can have: the cost of the questions stays within the API server's bounds.
+    // This run has the maximum number of references. The authorization checks for them must stay within the API server's cost limit.
     let most = files("{claim: {claimName: other}}") + "\nstorage: {pvc: {claimName: other}}";
     assert_eq!(refusal(&namespace, EDITOR, &most).await?, "");
     Ok(())
 }
 
-/// Finding 16: a launcher must not answer the clients of another Service.
+/// Finding 16: the launcher must not receive requests of another Service's clients.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: make e2e"]
 async fn a_launcher_does_not_join_the_service_that_its_labels_name() -> anyhow::Result<()> {
@@ -206,7 +207,7 @@ async fn a_launcher_does_not_join_the_service_that_its_labels_name() -> anyhow::
     Ok(())
 }
 
-/// A policy of somebody else could allow everything.
+/// The policy of another owner could allow everything.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: make e2e"]
 async fn a_network_policy_of_somebody_else_ends_the_run() -> anyhow::Result<()> {
@@ -225,7 +226,7 @@ async fn a_network_policy_of_somebody_else_ends_the_run() -> anyhow::Result<()> 
     Ok(())
 }
 
-/// Finding 9. The group of the files shows what the kubelet did to the volume.
+/// Finding 9: the group of the files shows whether the kubelet has changed the volume.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: make e2e"]
 async fn a_claim_of_somebody_else_keeps_the_group_of_its_files() -> anyhow::Result<()> {
@@ -246,7 +247,7 @@ async fn a_claim_of_somebody_else_keeps_the_group_of_its_files() -> anyhow::Resu
     assert!(namespace.pods("chat").await?.is_empty(), "a pod was created");
     assert_eq!(namespace.shell_on_claim("database", "stat -c %g /data/db/file").await?.trim(), "999");
 
-    // The owner of the claim allows it.
+    // The owner of the claim allows results on it.
     let label = json!({"metadata": {"labels": {"benchwright.dev/results": "true"}}});
     let claims = namespace.api::<PersistentVolumeClaim>();
     claims.patch("database", &kube::api::PatchParams::default(), &kube::api::Patch::Merge(label)).await?;
@@ -256,7 +257,7 @@ async fn a_claim_of_somebody_else_keeps_the_group_of_its_files() -> anyhow::Resu
     Ok(())
 }
 
-/// Each list of metadata at its bound, and one entry above it.
+/// Tests each part of the metadata at its bound, and with one entry more.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: make e2e"]
 async fn a_run_with_more_metadata_than_it_may_have_is_refused() -> anyhow::Result<()> {
@@ -291,7 +292,7 @@ async fn a_run_with_more_metadata_than_it_may_have_is_refused() -> anyhow::Resul
     Ok(())
 }
 
-/// A stolen token of the operator creates no Job with privileges that the operator's Jobs lack.
+/// With a stolen token of the operator, it must not be possible to create Jobs with more privileges than the operator's own Jobs have.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: make e2e"]
 async fn the_rights_of_the_operator_create_only_what_the_operator_creates() -> anyhow::Result<()> {

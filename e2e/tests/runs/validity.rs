@@ -1,4 +1,4 @@
-//! Runs with the default rules of validity. The figures of these runs must not count.
+//! Tests of runs with the default validity bounds. The figures of these runs must not be valid.
 
 use anyhow::Context;
 use crds::{BenchmarkRunStatus, Outcome, status::Phase};
@@ -6,7 +6,7 @@ use e2e::{Cluster, ModelServer, Namespace, tools};
 
 use crate::runs::{SOON, profile};
 
-/// Runs a spec without rules of its own, and returns the status and the message of its end.
+/// Runs a spec that sets no validity bounds. Returns the status and the message at the end.
 async fn ended(namespace: &Namespace, spec: &str) -> anyhow::Result<(BenchmarkRunStatus, String)> {
     namespace.create_run("chat", spec).await?;
     let status = namespace.wait_finished("chat", SOON).await?;

@@ -14,7 +14,7 @@ const MAX_NAMED: usize = 3;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Accuracy {
-    /// How answers were scored: an MLPerf benchmark such as `llama3.1-8b`, or a check such as `rouge` or `mmlu`.
+    /// Name of the check that scored the answers: an MLPerf benchmark such as `llama3.1-8b`, or a check such as `rouge` or `mmlu`.
     pub check: String,
     /// Whether the limits are met.
     pub verdict: AccuracyVerdict,
@@ -36,7 +36,8 @@ pub struct Accuracy {
     /// Number of samples that the limits apply to; absent if the check defines none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wanted: Option<u64>,
-    /// Why the scores may not belong to the model: answers with tokens that the tokenizer does not know. Independent of the verdict.
+    /// Reasons why the scores may not describe the model, such as answers with tokens that the tokenizer does not know. They do not change the
+    /// verdict.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<String>,
     /// How the figures were computed, one sentence each.
@@ -48,7 +49,7 @@ pub struct Accuracy {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AccuracyFigure {
-    /// As the reference names it, such as `rouge1`.
+    /// The reference's name of the figure, such as `rouge1`.
     pub name: String,
     /// The value.
     pub value: f64,
@@ -56,7 +57,7 @@ pub struct AccuracyFigure {
     pub text: String,
 }
 
-/// A bound on a figure.
+/// An upper or lower limit on a figure.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -65,11 +66,11 @@ pub struct AccuracyLimit {
     pub figure: String,
     /// True: the figure must not exceed the limit. False: it must not be below the limit.
     pub is_upper: bool,
-    /// A figure that is equal to the limit meets it.
+    /// The limit. A figure that equals the limit meets it.
     pub limit: f64,
-    /// Absent: the figure was not computed.
+    /// The value of the figure; absent if it was not computed.
     pub value: Option<f64>,
-    /// Absent: undecided.
+    /// Whether the limit is met; absent if undecided.
     pub met: Option<bool>,
 }
 
@@ -78,19 +79,19 @@ pub struct AccuracyLimit {
 pub struct NotComputed {
     /// The name of the figure.
     pub figure: String,
-    /// Why.
+    /// Why the figure was not computed.
     pub reason: String,
 }
 
 impl AccuracyLimit {
-    /// `at least 38.3914`.
+    /// The limit as text, such as `at least 38.3914`.
     pub fn text(&self) -> String {
         let bound = if self.is_upper { "at most" } else { "at least" };
-        // Four places, as the reference prints its figures.
+        // Four decimal places, as the reference prints its figures.
         format!("{bound} {}", (self.limit * 10_000.0).round() / 10_000.0)
     }
 
-    /// Whether it is met, in the words of objectives.
+    /// Whether the limit is met, as the result of an objective.
     pub fn met(&self) -> Met {
         match self.met {
             Some(true) => Met::True,
@@ -130,7 +131,7 @@ impl Accuracy {
         AccuracyStatus { check: self.check.clone(), verdict: self.verdict, scored: self.scored, figures: rows }
     }
 
-    /// The reason that replaces a valid verdict; `None`: the measurement stays valid.
+    /// The reason that replaces a valid verdict. `None` if the measurement stays valid.
     fn reason(&self) -> Option<Reason> {
         let missed = self.limits.iter().filter(|it| it.met == Some(false));
         match self.verdict {
@@ -161,7 +162,7 @@ impl Accuracy {
         }
     }
 
-    /// Applies the accuracy to the verdict. Speed does not count if the answers are wrong, or if their accuracy is undecided.
+    /// Applies the accuracy to the verdict. A run with wrong answers, or with undecided accuracy, is not valid, however fast the server is.
     pub(crate) fn judge(&self, verdict: &mut Verdict) {
         add_reason(verdict, self.reason());
     }

@@ -36,7 +36,7 @@ pub fn analyse(evidence: &Evidence<'_>) -> Analysis {
     if let Some((hits, looked_up)) = evidence.cache_counts {
         analysis.contamination.add_counts(hits, looked_up);
     }
-    // The last step, because an invalid measurement decides no objective.
+    // This is the last step, because objectives stay undecided if the measurement is invalid.
     if let Some(slo) = &evidence.run.slo {
         analysis.judge_objectives(slo, evidence.baseline);
     }
@@ -58,7 +58,7 @@ fn figures(evidence: &Evidence<'_>) -> Analysis {
         let result = measured.stages.get(index);
         let course = series.get(index).and_then(|it| SeriesFigures::new(it, workload.streaming));
         let queue = course.as_ref().and_then(|it| backlog::of_stage(stage, it));
-        // A run of one stage has the same time series as its stage.
+        // In a run of one stage, the run already has the time series, so the stage gets none.
         let beside = (probes.get(index), sessions.get(index), course.filter(|_| tallies.len() > 1), queue);
         let plateau = plateaus.stages.get(index).and_then(Option::as_ref);
         StageAnalysis::new(stage, result, tally, (timings, plateau), uncertainty, delay, beside, workload, of_run)
@@ -85,7 +85,7 @@ fn figures(evidence: &Evidence<'_>) -> Analysis {
     judgement.remarks.extend(remarks::records(measured.recorder));
     let origins: Vec<LatencyOrigin> = stages.iter().map(|it| it.latency_origin).collect();
     let distributions = match &stages[..] {
-        // A run of one stage has the same distributions as its stage.
+        // In a run of one stage, the run has the same distributions as the stage.
         [only] => only.distributions.clone(),
         _ => {
             let with_origins = tallies.iter().zip(origins.iter().copied());

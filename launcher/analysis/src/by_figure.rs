@@ -1,4 +1,4 @@
-//! The figures of the catalogue, where an analysis has them.
+//! Reads a figure of the catalogue from an analysis.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use statistics::Estimate;
 use crate::{Distribution, Figures, Uncertainty, uncertainty::Latencies};
 
 impl Figures {
-    /// The times of a figure; `None` for a figure that is not a distribution of times, or that was not measured.
+    /// Returns the distribution of a figure; `None` if the figure is not a distribution of times, or was not measured.
     pub fn times(&self, figure: Figure) -> Option<Distribution<Duration>> {
         match figure {
             Figure::Ttft => self.ttft,
@@ -39,7 +39,7 @@ impl Figures {
         }
     }
 
-    /// The value of a figure with one value; `None` for any other figure, and if it was not measured.
+    /// Returns the value of a figure that has only one value; `None` for any other figure, and if it was not measured.
     pub fn number(&self, figure: Figure) -> Option<f64> {
         let (rates, goodput) = (self.throughput, self.goodput);
         match figure {
@@ -73,7 +73,7 @@ impl Figures {
 }
 
 impl Uncertainty {
-    /// The estimates of times; `None` for a figure without intervals.
+    /// Returns the estimates for a figure of times; `None` if the figure has no intervals.
     pub fn latencies(&self, figure: Figure) -> Option<Latencies> {
         match figure {
             Figure::Ttft => self.ttft,
@@ -85,7 +85,7 @@ impl Uncertainty {
         }
     }
 
-    /// The estimate of a rate or a share; `None` for a figure without an interval.
+    /// Returns the estimate of a rate or a share; `None` if the figure has no interval.
     pub fn rate(&self, figure: Figure) -> Option<Estimate> {
         match figure {
             Figure::RequestsPerSecond => self.rates.requests,

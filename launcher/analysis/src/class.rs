@@ -12,9 +12,9 @@ use measurement::recorder::StageTally;
 /// A traffic class as measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClassAnalysis {
-    /// Unique in the workload.
+    /// The name of the class, unique in the workload.
     pub name: String,
-    /// Where its headline latencies start to count: as in the stages, or at sending if the stages differ.
+    /// Whether its headline latencies count from the scheduled time or from sending. Same as in the stages, or from sending if the stages differ.
     pub latency_origin: LatencyOrigin,
     /// The figures of the class. Percentiles come from histograms.
     pub figures: Figures,

@@ -19,13 +19,13 @@ use measurement::{rows_used::RowsUsed, window::WindowPart};
 pub struct Contamination {
     /// Whether the server may have had the measured prompts, or a part of them, in its cache.
     pub exposure: Exposure,
-    /// Why, in a sentence without its full stop.
+    /// The reason for `exposure`, as a sentence without a full stop.
     pub why: String,
-    /// The label `prompts`.
+    /// The value of the comparability label `prompts`.
     pub prompts: &'static str,
-    /// Whether only this run uses the salt of the prompts; `None` if the prompts have no salt.
+    /// Whether the salt of the prompts belongs to this run alone; `None` if the prompts have no salt.
     pub own_salt: Option<bool>,
-    /// What was sent before the window of its stage.
+    /// The requests that were sent before the measurement window of their stage.
     pub warm_up: Option<WarmUp>,
     /// How the data set was used; `None` if the prompts come from no data set.
     pub data_set: Option<RowsUsed>,
@@ -34,24 +34,24 @@ pub struct Contamination {
     /// The share of prompt tokens from the cache, according to the metrics of the servers. Covers the whole run, including requests of other
     /// clients. `None` if the servers do not report it.
     pub server_share: Option<f64>,
-    /// Cached prompt tokens of the whole load that chance and the chat template explain; `None` if the load itself shares text.
+    /// Number of cached prompt tokens that chance and the chat template explain, for the whole load; `None` if its requests share text on purpose.
     explained_tokens: Option<f64>,
 }
 
-/// Requests of the load that are in no figure, because they come before the window of their stage. Excludes the readiness probe.
+/// Requests that no figure includes, because they were sent before the measurement window of their stage. Excludes the readiness probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WarmUp {
-    /// The stages that begin with such requests, or consist of them.
+    /// The stages that begin with warm-up requests, or consist of them.
     pub stages: Vec<String>,
     pub requests: u64,
-    /// What these requests have in common with measured prompts; `None` if unknown.
+    /// What the warm-up requests have in common with measured prompts; `None` if unknown.
     pub prompts: Option<WarmUpPrompts>,
 }
 
 /// What the prompts of a warm-up have in common with the measured prompts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarmUpPrompts {
-    /// Nothing, except by chance.
+    /// Nothing in common, except by chance.
     Other,
     /// Prefixes that the profile shares between requests.
     SharedPrefixes,
@@ -73,9 +73,9 @@ impl WarmUpPrompts {
 /// Whether a server could have had prompts of a load in its cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exposure {
-    /// No earlier run had these texts, and two requests of the load share text only by chance.
+    /// This run alone uses these texts, and requests share text only by chance.
     Unlikely,
-    /// Requests of this load share text, as the profile requests. Other runs have other texts.
+    /// Requests of this run share text, as the profile requests. Other runs use other texts.
     WithinRun,
     /// Requests of another run may have had the same text.
     Possible,
@@ -194,13 +194,13 @@ fn warm_up(all: &Figures, workload: &Workload, prompts: &str, data_set: Option<R
     (requests > 0).then(|| WarmUp { stages, requests, prompts: warm_up_prompts(workload, prompts, data_set) })
 }
 
-/// Derived from how prompts repeat in the load.
+/// What the prompts of the warm-up have in common with the measured prompts, derived from how the load repeats its prompts.
 fn warm_up_prompts(workload: &Workload, prompts: &str, data_set: Option<RowsUsed>) -> Option<WarmUpPrompts> {
     let some = |condition: bool, then| Some(if condition { then } else { WarmUpPrompts::Other });
     match &workload.requests {
         RequestSource::DataSet(_) => data_set.and_then(|it| some(it.repeated() > 0, WarmUpPrompts::Same)),
         RequestSource::Random { prefixes, .. } if !prefixes.is_empty() => Some(WarmUpPrompts::SharedPrefixes),
-        // Request i of each stage has the same text.
+        // With repeated prompts, request i of every stage has the same text.
         RequestSource::Random { .. } => {
             some(workload.prompts == PromptReuse::Repeated && workload.stages.len() > 1, WarmUpPrompts::Same)
         }

@@ -23,7 +23,7 @@ pub struct CostFigures {
 
 impl CostFigures {
     pub fn new(figures: &Figures, hardware: &Hardware) -> CostFigures {
-        // A sum of the server's counts and the launcher's counts is neither.
+        // A total that mixes the server's token counts with the launcher's counts is not comparable, so it gives no figures.
         let rates = figures.throughput.filter(|_| figures.token_count != Some(TokenCount::Mixed));
         let (output, total) = (rates.map(|it| it.output_tokens), rates.and_then(|it| it.total_tokens));
         let accelerators = f64::from(hardware.accelerators);

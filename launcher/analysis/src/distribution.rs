@@ -1,9 +1,9 @@
 //! Distribution: count, mean, spread and percentiles of many values.
 //!
-//! A percentile is a nearest rank: the smallest value that at least p percent of the values do not exceed; numpy calls it `inverted_cdf`.
-//! Percentiles of values in memory are exact. HDR histograms have three significant digits, and their memory does not grow with the number of
-//! values. Their count, mean, minimum and maximum are exact. Other times are the middle of a bin, at most 0.05 % away. Lengths are exact below
-//! 2,048 tokens, and rounded down by less than 0.1 % above.
+//! A percentile is a nearest rank: the smallest value that at least p percent of the values do not exceed (numpy calls it `inverted_cdf`).
+//! Percentiles of values in memory are exact. Percentiles of many values come from HDR histograms, which have three significant digits and constant
+//! size. Their count, mean, minimum and maximum are exact. All other times are the middle of a bin, at most 0.05 % from the true value. Lengths are
+//! exact below 2,048 tokens, and rounded down by less than 0.1 % above.
 
 use std::time::Duration;
 
@@ -18,9 +18,9 @@ pub struct Distribution<T> {
     pub count: u64,
     /// The sum of the values divided by their count.
     pub mean: T,
-    /// The standard deviation of these values: the squares are divided by the count, not by the count minus one.
+    /// The population standard deviation: the sum of squares is divided by the count, not by the count minus one.
     pub stddev: T,
-    /// The smallest.
+    /// The smallest value.
     pub min: T,
     /// The 0.1st percentile.
     pub p0p1: T,
@@ -44,12 +44,12 @@ pub struct Distribution<T> {
     pub p99: T,
     /// The 99.9th percentile.
     pub p99p9: T,
-    /// The largest.
+    /// The largest value.
     pub max: T,
 }
 
 impl Distribution<Duration> {
-    /// `None` if there are no values.
+    /// The distribution of the times in a histogram. `None` if there are no values.
     pub fn of_times(times: &TimeHistogram) -> Option<Self> {
         let histogram = times.histogram();
         let bins = bins(histogram, |value| histogram.median_equivalent(value));
@@ -58,14 +58,14 @@ impl Distribution<Duration> {
 }
 
 impl Distribution<f64> {
-    /// `None` if there are no values.
+    /// The distribution of the lengths in a histogram. `None` if there are no values.
     pub fn of_lengths(lengths: &LengthHistogram) -> Option<Self> {
         let histogram = lengths.histogram();
         let bins = bins(histogram, |value| histogram.lowest_equivalent(value));
         of_bins(&bins, lengths.totals())
     }
 
-    /// The distribution of sorted values; `None` if there are none. Nothing is rounded below 2^53: 104 days in nanoseconds.
+    /// The distribution of sorted values; `None` if there are none. Exact for values below 2^53, which is 104 days in nanoseconds.
     pub(super) fn of_sorted(values: &[u64]) -> Option<Self> {
         let totals =
             Totals { min: *values.first()?, max: *values.last()?, sum: values.iter().map(|it| u128::from(*it)).sum() };
@@ -74,9 +74,9 @@ impl Distribution<f64> {
         Some(of_values(values.len() as u64, &totals, deviations, at_rank))
     }
 
-    /// Converts nanoseconds to times.
+    /// Converts nanoseconds to [`Duration`].
     pub(super) fn into_times(self) -> Distribution<Duration> {
-        // The cast saturates, and no run lasts that long.
+        // The cast saturates only beyond 584 years.
         self.map(|nanos| Duration::from_nanos(nanos.round() as u64))
     }
 }
@@ -126,7 +126,7 @@ impl<T: Copy> Distribution<T> {
     }
 }
 
-/// A value that represents its bin, and the number of values in the bin.
+/// The representative value of a histogram bin, and the number of values in the bin.
 pub(super) type Bin = (f64, u64);
 
 pub(super) fn bins(histogram: &Histogram<u32>, stand_in: impl Fn(u64) -> u64) -> Vec<Bin> {
@@ -142,7 +142,7 @@ fn of_bins(bins: &[Bin], totals: &Totals) -> Option<Distribution<f64>> {
     (count > 0).then(|| of_values(count, totals, deviations, |rank| at_rank(bins, rank)))
 }
 
-/// `deviations`: the sum of squared differences from the mean. `at_rank`: the value at a rank from 1.
+/// `deviations` returns the sum of squared differences from a mean. `at_rank` returns the value at a rank, counted from 1.
 fn of_values(
     count: u64,
     totals: &Totals,

@@ -8,7 +8,7 @@ use workload_profiles::Workload;
 
 use crate::{Accuracy, Measured, Profiling, loadgen::judged::LoadGenTests, objectives::Source};
 
-/// All that a run produced. [`crate::analyse`] needs no other input, and no later step completes its result.
+/// Everything that a run produced: the complete input of [`crate::analyse`].
 #[derive(Clone)]
 pub struct Evidence<'a> {
     /// What the engine measured.
@@ -19,26 +19,27 @@ pub struct Evidence<'a> {
     pub run: &'a ResolvedRun,
     /// The model that answered.
     pub model: &'a str,
-    /// Doubts that the launcher found outside the measurement, one sentence each.
+    /// Doubts about the run that did not come from the measurement, one sentence each.
     pub doubts: Vec<String>,
-    /// Why the target stopped answering, without text from a server; `None`: it did not stop, or the reason is unknown.
+    /// Why the target stopped answering, without text from the server. `None` if it did not stop, or if the reason is unknown.
     pub lost_target: Option<String>,
-    /// The LoadGen tests of the run; `None`: the run has no LoadGen tests.
+    /// The LoadGen tests of the run; `None` if it has none.
     pub loadgen: Option<&'a LoadGenTests>,
-    /// The scores of the answers; `None`: the answers were not scored.
+    /// The scores of the answers; `None` if the answers were not scored.
     pub accuracy: Option<Accuracy>,
-    /// What a profiler recorded; `None`: the run requested no profile.
+    /// What a profiler recorded; `None` if the run requested no profile.
     pub profiling: Option<Profiling>,
-    /// Prompt tokens found in the servers' prefix caches, and prompt tokens looked up there. Used when the metrics themselves are not available.
+    /// Number of prompt tokens found in the servers' prefix caches, and number looked up there. Used only if the metrics themselves are not
+    /// available.
     pub cache_counts: Option<(f64, f64)>,
-    /// The metrics that the servers reported during the load; `None`: none were read.
+    /// The metrics that the servers reported during the load; `None` if none were read.
     pub scraped: Option<Arc<Scraped>>,
     /// The earlier run to compare objectives with; `None` without a baseline.
     pub baseline: Option<&'a dyn Source>,
 }
 
 impl<'a> Evidence<'a> {
-    /// The evidence of a run if only its measurement is known.
+    /// Evidence that contains only a measurement.
     pub fn new(measured: Measured<'a>, workload: &'a Workload, run: &'a ResolvedRun, model: &'a str) -> Evidence<'a> {
         Evidence {
             measured,

@@ -17,7 +17,7 @@ use measurement::{
     window::WindowPart,
 };
 
-/// With more tokens per event than this, a gap between events is not an inter-token latency.
+/// If events hold more tokens than this on average, the time between two events is not an inter-token latency.
 pub const SEVERAL_TOKENS: f64 = 1.01;
 
 /// Who counted the output tokens of successful requests.
@@ -25,7 +25,7 @@ pub const SEVERAL_TOKENS: f64 = 1.01;
 pub enum TokenCount {
     /// The server, in the usage of each answer.
     Server,
-    /// The launcher: each event with content counts as one token, because no answer had usage.
+    /// The launcher counted each event with content as one token, because no answer had usage.
     Client,
     /// The server for some answers, the launcher for the rest.
     Mixed,
@@ -42,79 +42,80 @@ impl TokenCount {
     }
 }
 
-/// Results of a set of requests. Latencies and lengths cover successful requests only. `None`: not measured.
+/// Results of a set of requests. Latencies and lengths cover successful requests only. A field is `None` if it was not measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figures {
-    /// Requests that were due, with any outcome.
+    /// Number of requests that were due, with any outcome.
     pub requests: u64,
-    /// Complete answers with content.
+    /// Requests with a complete answer that has content.
     pub succeeded: u64,
-    /// Neither succeeded, cancelled, abandoned nor incomplete.
+    /// Requests that failed: neither succeeded, cancelled, abandoned nor incomplete.
     pub failed: u64,
-    /// In flight, or not yet sent, when the run was stopped.
+    /// Requests in flight or not yet sent when the run was stopped.
     pub cancelled: u64,
-    /// Abandoned by the client, because the profile requests it.
+    /// Requests that the client abandoned, because the profile asks for it.
     pub abandoned: u64,
-    /// Still running or unsent when the window or the stage ended; or unsent because an earlier request of the session failed.
+    /// Requests that were running or unsent when the window or the stage ended, and requests that were never sent because an earlier request of their
+    /// session failed.
     pub incomplete: u64,
-    /// The load stopped before all its requests were due. Requests that were not due are not counted.
+    /// Whether the load stopped before all its requests were due. The requests that were not yet due are not counted anywhere.
     pub stopped_early: bool,
-    /// Requests that are excluded from these figures, by reason, then by outcome.
+    /// Requests that these figures exclude, by reason and outcome.
     pub excluded: BTreeMap<WindowPart, BTreeMap<RequestOutcome, u64>>,
-    /// All requests of these figures, by outcome.
+    /// Number of requests per outcome.
     pub outcomes: BTreeMap<RequestOutcome, u64>,
-    /// The timeouts among them, by the limit that was exceeded.
+    /// Number of timeouts per exceeded limit.
     pub timeouts: BTreeMap<Limit, u64>,
-    /// Requests that were sent again, because the server had closed their first connection.
+    /// Requests that were sent a second time, because the server had closed the first connection.
     pub retried: u64,
-    /// Requests that each used a new connection, because the server closes connections that it announces as kept alive.
+    /// Requests that each used a new connection, because the server closes connections although it announces keep-alive.
     pub own_connections: u64,
     /// Requests that got no connection, or no answer on a connection, by cause.
     pub causes: BTreeMap<Cause, CauseTally>,
-    /// The first message of each kind of failure; for failures with causes, a message of the most common cause.
+    /// The first message of each kind of failure. If a kind has several causes, a message of its most common cause.
     pub error_samples: BTreeMap<RequestOutcome, String>,
     /// When the first request was due, from the start of the run.
     pub first_due: Option<Duration>,
     /// When the last request ended, from the start of the run.
     pub last_end: Option<Duration>,
-    /// From the first due request to the last end; zero if there was no request.
+    /// From the first due time to the last end; zero if there was no request.
     pub duration: Duration,
-    /// Percentiles come from the records of all requests: `ttft` to `permit_wait`, `isl` and `osl` are exact.
+    /// Whether percentiles are exact: `ttft` to `permit_wait`, `isl` and `osl` then come from the records of all requests.
     pub exact: bool,
-    /// TTFT by the clock of the stage; for a run, pooled over the stages.
+    /// TTFT by the latency origin of the stage; for a run, the values of all stages together.
     pub ttft: Option<Distribution<Duration>>,
-    /// Latency by the clock of the stage; for a run, pooled over the stages.
+    /// Latency by the latency origin of the stage; for a run, the values of all stages together.
     pub latency: Option<Distribution<Duration>>,
-    /// First token minus scheduled.
+    /// TTFT from the scheduled time: first token minus scheduled.
     pub ttft_scheduled: Option<Distribution<Duration>>,
-    /// First token minus sent.
+    /// TTFT from sending: first token minus sent.
     pub ttft_sent: Option<Distribution<Duration>>,
-    /// Last token minus scheduled.
+    /// Latency from the scheduled time: last token minus scheduled.
     pub latency_scheduled: Option<Distribution<Duration>>,
-    /// Last token minus sent.
+    /// Latency from sending: last token minus sent.
     pub latency_sent: Option<Distribution<Duration>>,
-    /// Times between two tokens of a request, pooled: each gap between two content events. If the server reported the tokens, and a request has
-    /// more than one token per gap, each gap is divided by that number.
+    /// Times between two consecutive tokens of a request, for all requests together. Each gap between two content events is one value. If the server
+    /// reported more tokens than events, the gap is divided by the number of tokens per gap.
     pub itl: Option<Distribution<Duration>>,
-    /// Gaps between the content events of a request, pooled.
+    /// Times between two content events of a request, for all requests together.
     pub event_gap: Option<Distribution<Duration>>,
-    /// Content events of successful streamed requests with a token count from the server.
+    /// Number of content events of successful streamed requests for which the server reported a token count.
     pub content_events: u64,
-    /// The tokens in these events, divided by the number of events; `None` if there are no such events.
+    /// Average number of tokens per event in `content_events`; `None` if there are no such events.
     pub tokens_per_event: Option<f64>,
-    /// (last token - first token) / (OSL - 1), one per request of two tokens or more.
+    /// (last token - first token) / (OSL - 1), one value per request with at least two tokens.
     pub tpot: Option<Distribution<Duration>>,
-    /// Latency from sent / OSL, one per request.
+    /// (last token - sent) / OSL, one value per request.
     pub ntpot: Option<Distribution<Duration>>,
-    /// TTFT from sent / OSL + TPOT, as llm-d-benchmark defines NTPOT: one per request of two tokens or more.
+    /// NTPOT as llm-d-benchmark defines it: (first token - sent) / OSL + TPOT, one value per request with at least two tokens.
     pub ntpot_of_llmd: Option<Distribution<Duration>>,
     /// Sent minus scheduled, for every request that was sent, with any outcome.
     pub send_lag: Option<Distribution<Duration>>,
     /// How long sent requests waited for a permit; `None` if the load does not bound the requests in flight.
     pub permit_wait: Option<Distribution<Duration>>,
-    /// Time per step of successful requests; `None` if no request has known steps.
+    /// Time spent in each step of a successful request; `None` if no request has known steps.
     pub steps: Option<StepTimes>,
-    /// Prompt lengths by the server's usage, in tokens.
+    /// Prompt lengths in tokens, as the server reports them.
     pub isl: Option<Distribution<f64>>,
     /// Output lengths, in tokens.
     pub osl: Option<Distribution<f64>>,
@@ -124,28 +125,28 @@ pub struct Figures {
     pub output_tokens: u64,
     /// Who counted the output tokens; `None` where no request succeeded.
     pub token_count: Option<TokenCount>,
-    /// Rates between fill and drain, or over the duration if there is no such window; `None` if the duration is zero.
+    /// Rates between fill and drain of the load, or over the whole duration if there is no such window; `None` if the duration is zero.
     pub throughput: Option<Throughput>,
-    /// The window of these rates; `None` for rates over the duration, and for several stages together.
+    /// The window of `throughput`; `None` if it covers the whole duration, or several stages together.
     pub rate_window: Option<RateWindow>,
-    /// Rates over the duration, fill and drain included; `None` if the duration is zero.
+    /// Rates over the whole duration, including fill and drain; `None` if the duration is zero.
     pub whole_throughput: Option<Throughput>,
-    /// `None` if no bound is set.
+    /// `None` if the workload sets no goodput bound.
     pub goodput: Option<GoodputFigures>,
-    /// Successful requests with output that the launcher counted itself.
+    /// Successful requests without usage from the server, for which the launcher counted the output tokens.
     pub without_usage: u64,
-    /// Requests among these with an impossible usage.
+    /// Requests in `without_usage` for which the server reported an impossible usage, which is ignored.
     pub usage_set_aside: u64,
-    /// The usage of the first such request.
+    /// The usage of the first request in `usage_set_aside`.
     pub set_aside_sample: Option<SetAside>,
-    /// Successful requests with an answer in one piece although a stream was requested. They are in no TTFT.
+    /// Successful requests that got a non-streamed answer although a stream was requested. TTFT excludes them.
     pub in_one_piece: u64,
-    /// Successful requests with a prompt length other than requested: by more than a tenth for words, or by more than one added token for token
-    /// ids.
+    /// Successful requests with a prompt length that differs from the requested one: by more than a tenth for random words, or by more than one added
+    /// token for token ids.
     pub input_length_misses: u64,
-    /// Successful requests with an output length other than requested.
+    /// Successful requests with an output length that differs from the requested one.
     pub output_length_misses: u64,
-    /// Prompt lengths by the server / requested prompt lengths, all together; `None` if no length was requested or reported.
+    /// Sum of the reported prompt lengths / sum of the requested prompt lengths; `None` if no length was requested or reported.
     pub input_length_ratio: Option<f64>,
     /// The same ratio for output lengths.
     pub output_length_ratio: Option<f64>,
@@ -153,14 +154,14 @@ pub struct Figures {
     pub cached: Option<CachedPrompts>,
     /// Socket reads that contained content.
     pub reads: u64,
-    /// Reads among these with more than one content event.
+    /// Number of reads in `reads` with more than one content event.
     pub coalesced_reads: u64,
-    /// Possibly late reads with more than one content event.
+    /// Number of reads in `coalesced_reads` that may have been late.
     pub late_reads: u64,
 }
 
-/// Time of requests, step by step. Queue, send, first byte, first token and tokens follow each other. The sum of their means is the mean latency
-/// from scheduled. Build and parse are the launcher's own work beside these steps.
+/// Time of requests by step. Queue, send, first byte, first token and tokens follow each other, so the sum of their means is the mean latency from
+/// the scheduled time. Build and parse are the launcher's own work and overlap with these steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepTimes {
     /// From scheduled to the first byte handed to the socket.
@@ -175,7 +176,7 @@ pub struct StepTimes {
     pub first_token: Distribution<Duration>,
     /// From the first token to the last one.
     pub tokens: Distribution<Duration>,
-    /// From when bytes of the response left the socket until they were parsed, summed over the whole response.
+    /// From the time when bytes of the response left the socket until they were parsed, summed over the response.
     pub parse: Distribution<Duration>,
 }
 
@@ -198,35 +199,36 @@ impl StepTimes {
 pub struct CachedPrompts {
     /// Requests with at least one cached prompt token.
     pub requests: u64,
-    /// Tokens.
+    /// Number of cached prompt tokens.
     pub tokens: u64,
-    /// Share of the tokens of all prompts with a length reported by the server.
+    /// Cached tokens as a share of all prompt tokens, for prompts with a length reported by the server.
     pub share: f64,
 }
 
 /// Successful work per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Throughput {
-    /// Requests.
+    /// Requests per second.
     pub requests: f64,
-    /// Prompt tokens; `None` unless the server reported the length of every prompt.
+    /// Prompt tokens per second; `None` unless the server reported the length of every prompt.
     pub input_tokens: Option<f64>,
-    /// Output tokens.
+    /// Output tokens per second.
     pub output_tokens: f64,
-    /// Prompt and output tokens.
+    /// Prompt and output tokens per second.
     pub total_tokens: Option<f64>,
 }
 
 /// Requests that met every bound of the workload's goodput.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GoodputFigures {
-    /// How many.
+    /// Number of such requests.
     pub requests: u64,
-    /// Per second, over the same window as [`Figures::throughput`].
+    /// Such requests per second, in the window of [`Figures::throughput`].
     pub per_second: Option<f64>,
-    /// Per second of the duration; `None` if the duration is zero.
+    /// Such requests per second of the whole duration; `None` if the duration is zero.
     pub whole_per_second: Option<f64>,
-    /// Share of the requests that were due and allowed to end. A failed or cancelled request is not good. `None` if there was no such request.
+    /// Such requests as a share of all due requests that were allowed to end. Failed and cancelled requests count as not good. `None` if there were
+    /// no due requests.
     pub share: Option<f64>,
 }
 
@@ -254,7 +256,7 @@ impl Figures {
         workload: &Workload,
         plateau: Option<&Plateau>,
     ) -> Figures {
-        // An answer in one piece has only one time, so these histograms contain the latency.
+        // A non-streamed answer has only one time, so without streaming these histograms contain the latency.
         let streamed = |times: Option<Distribution<Duration>>| times.filter(|_| workload.streaming);
         let requests = tally.requests();
         let succeeded = tally.succeeded();
@@ -334,12 +336,12 @@ impl Figures {
         share(self.failed, self.decided())
     }
 
-    /// Requests that succeeded or failed.
+    /// Number of requests that succeeded or failed.
     pub fn decided(&self) -> u64 {
         self.succeeded + self.failed
     }
 
-    /// Whether a stop left something out.
+    /// Whether a stop of the run cut requests off, or kept some from becoming due.
     pub fn is_cut_off(&self) -> bool {
         let excluded = self.excluded.values().any(|it| it.contains_key(&RequestOutcome::Cancelled));
         self.cancelled > 0 || self.stopped_early || excluded
@@ -350,12 +352,13 @@ impl Figures {
         share(self.coalesced_reads, self.reads)
     }
 
-    /// Possibly late reads with more than one content event, as a share of reads with content.
+    /// Possibly late reads with more than one content event, as a share of reads with content; `None` if there are no reads with content.
     pub fn late_share(&self) -> Option<f64> {
         share(self.late_reads, self.reads)
     }
 
-    /// Requests that failed because a reused connection ended without a response, more often than keep-alive explains.
+    /// Requests that failed because the server closed their reused connection without a response. They were not sent again, because the server did so
+    /// more often than keep-alive explains.
     pub fn not_resent(&self) -> u64 {
         self.causes.get(&Cause::KeptClosed).map_or(0, |it| it.count)
     }
@@ -373,7 +376,7 @@ impl Figures {
     }
 }
 
-/// The ITL of successful requests, in a streamed stage; `None` without values.
+/// The ITL of successful requests in a streamed stage; `None` if there are no values.
 pub(crate) fn itl(tally: &StageTally) -> Option<Distribution<Duration>> {
     Distribution::of_times(&sum(&tally.itl, &tally.itl_of_several))
 }
@@ -389,7 +392,7 @@ fn error_samples(tally: &StageTally) -> BTreeMap<RequestOutcome, String> {
         tally.error_samples.iter().map(|(outcome, it)| (*outcome, it.to_string())).collect();
     let mut causes: Vec<_> = tally.causes.iter().collect();
     causes.sort_by_key(|(_, it)| it.count);
-    // The most common cause of an outcome comes last, and overwrites the others.
+    // Sorted by count: the most common cause comes last and overwrites the message of the others.
     samples.extend(causes.into_iter().map(|(cause, it)| (cause.outcome(), it.sample().to_owned())));
     samples
 }

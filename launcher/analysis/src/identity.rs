@@ -2,17 +2,17 @@
 
 use measurement::server_identity::ServerIdentity;
 
-/// What the target reported about itself. The only source is the server, or a gateway in front of it.
+/// What the target reported about itself. The reports come from the server, or from a gateway in front of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TargetIdentity {
-    /// When the server became ready.
+    /// What it reported when it became ready.
     pub before: ServerIdentity,
-    /// After the load; `None` if the server was not probed again.
+    /// What it reported after the load; `None` if it was not probed again.
     pub after: Option<ServerIdentity>,
 }
 
 impl TargetIdentity {
-    /// A remark if the server changed during the load. Compares only what the server reported both times.
+    /// A remark if the server changed during the load. Only values that were reported both times are compared.
     pub fn remark(&self) -> Option<String> {
         let after = self.after.as_ref()?;
         let before = &self.before;

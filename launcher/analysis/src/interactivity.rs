@@ -1,17 +1,17 @@
-//! Interactivity: how fast tokens reach one user. Three definitions from other benchmarks, which differ by construction.
+//! Interactivity: how fast tokens reach one user. Contains three definitions from other benchmarks, which give different numbers.
 
 use std::time::Duration;
 
 use super::Figures;
 
-/// Output tokens per second and user. A figure is absent if its distribution is absent.
+/// Output tokens per second per user. A figure is absent if the distribution it needs is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Interactivity {
-    /// 1000 / (TPOT p90 in ms): nine in ten requests reach at least this speed after their first token. MLPerf Endpoints.
+    /// MLPerf Endpoints: 1000 / (TPOT p90 in ms). Nine in ten requests are at least this fast after their first token.
     pub inverse_of_tpot_p90: Option<f64>,
-    /// Median of 1/TPOT, which is 1 / (median of TPOT). It excludes the time to the first token as well. InferenceX.
+    /// InferenceX: the median of 1/TPOT, which equals 1 / (median of TPOT). Excludes the time to the first token.
     pub median_of_inverse_tpot: Option<f64>,
-    /// 1 / p90(latency / OSL): includes the time to the first token. Latency counts from sending. AgentX.
+    /// AgentX: 1 / p90(latency / OSL). Includes the time to the first token. Latency counts from sending.
     pub inverse_of_ntpot_p90: Option<f64>,
 }
 
@@ -27,7 +27,7 @@ impl Interactivity {
     }
 }
 
-/// `None` for a time of zero, such as between tokens of one event.
+/// The inverse of a time per token; `None` if the time is zero, as between tokens of one event.
 fn per_second(time_per_token: Duration) -> Option<f64> {
     (!time_per_token.is_zero()).then(|| 1.0 / time_per_token.as_secs_f64())
 }

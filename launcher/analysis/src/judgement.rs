@@ -1,5 +1,5 @@
-//! SelfJudgement: what the launcher measured about its own measurement. `validity` has the bounds, and `remarks` has the sentences for values
-//! within the bounds.
+//! SelfJudgement: what the launcher measured about its own measurement. `validity` has the bounds. `remarks` has sentences for values that are within
+//! the bounds but notable.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use super::{
 };
 use measurement::vitals::{Throttling, clocks::ClockSteps, worker::StageVitals};
 
-/// A share of a shorter time means nothing: one disturbance would dominate it.
+/// Minimum length of a window for a share of its time. In a shorter window one disturbance would dominate the share.
 const MIN_WINDOW: Duration = Duration::from_secs(1);
 
-/// How far the measurement itself can be trusted. `None`: not measured, or not available on this system.
+/// How far the measurement itself can be trusted. A field is `None` if it was not measured, or is not available on this system.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SelfJudgement {
     /// 99th percentile of the send lag of all sent requests.
@@ -24,15 +24,15 @@ pub struct SelfJudgement {
     pub receive_delay: Option<Distribution<Duration>>,
     /// CPU time of the threads that issued the load, user and system.
     pub own_cpu: Duration,
-    /// CPU time of the process while the load ran, with all other threads, and with the embedded simulator if there is one.
+    /// CPU time of the whole process while the load ran, including its other threads and an embedded simulator.
     pub process_cpu: Option<Duration>,
     /// How long the load ran.
     pub wall: Duration,
     /// Number of threads that issued the load.
     pub threads: usize,
-    /// CPU time of these threads divided by wall time: 0.5 is half a core.
+    /// CPU time of these threads divided by wall time, in cores: 0.5 is half a core.
     pub cores: Option<f64>,
-    /// `cores` divided by the number of threads: at 1 they never waited.
+    /// `cores` divided by the number of threads: 1 if they were never idle.
     pub cpu_share: Option<f64>,
     /// The busiest thread, in the stage in which it was busiest.
     pub busiest: Option<Busiest>,
@@ -46,7 +46,7 @@ pub struct SelfJudgement {
     pub stall_effects: Vec<StallEffect>,
     /// Clock adjustments during the run.
     pub clock_steps: Option<ClockSteps>,
-    /// A thread could only send at whole milliseconds.
+    /// Whether a thread could wake up only at whole milliseconds.
     pub coarse_timer: bool,
     /// Reads with more than one content event, as a share of reads with content.
     pub coalesced_share: Option<f64>,
@@ -61,11 +61,11 @@ pub struct SelfJudgement {
 /// The busiest thread.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Busiest {
-    /// Share of the time in which it used a CPU or waited for one. Excludes waiting for bytes and for due requests.
+    /// Share of the time in which the thread used a CPU or waited for one. Excludes waiting for bytes and for due requests.
     pub share: f64,
-    /// The part of `share` that it waited for a CPU; `None` if the kernel does not report it. Then `share` excludes it too.
+    /// The part of `share` in which the thread waited for a CPU. `None` if the kernel does not report it; `share` then excludes that wait.
     pub waited_share: Option<f64>,
-    /// The stage; `None` if no stage lasted a second. Then the value covers the whole run.
+    /// The stage of these values. `None` if no stage lasted a second; the values then cover the whole run.
     pub stage: Option<String>,
 }
 
@@ -74,9 +74,9 @@ pub struct Busiest {
 pub struct StallFigures {
     /// Number of stalls.
     pub count: u64,
-    /// Stalled share of the time; `None` for a run of less than a second.
+    /// Stalled time as a share of the run; `None` for a run of less than a second.
     pub share: Option<f64>,
-    /// The longest.
+    /// The longest stall.
     pub longest: Duration,
     /// When the longest stall ended, from the start of the run.
     pub longest_ended: Duration,
@@ -116,12 +116,12 @@ impl SelfJudgement {
         }
     }
 
-    /// Periods in which the CPU limit was reached, as a share of all observed periods.
+    /// Number of periods in which the process reached its CPU limit, as a share of all observed periods.
     pub fn throttled_share(&self) -> Option<f64> {
         self.throttling.map(|it| it.throttled as f64 / it.periods.max(1) as f64)
     }
 
-    /// The largest step of the clock, or the longest sleep of the machine.
+    /// The largest clock step, or the time that the machine slept if that is longer.
     pub fn largest_step(&self) -> Option<Duration> {
         self.clock_steps.as_ref().map(|it| it.largest.max(it.slept))
     }

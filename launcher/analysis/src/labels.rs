@@ -13,7 +13,7 @@ use super::{
     stage::StageAnalysis,
 };
 
-/// The labels of a stage or a run, in print order. If stages differ, a label of the run contains each value once, joined by `+`.
+/// The labels of a stage or a run, in print order. If the stages of a run differ, the label of the run joins their values with `+`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Labels {
     /// `paced`, `poisson`, `gamma`, `conditioned-poisson`, `conditioned-gamma`, `burst`, `trace`,
@@ -24,24 +24,24 @@ pub struct Labels {
     /// Who counted the output tokens: `server`, `client` or `mixed`; empty where no request succeeded.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub tokens: String,
-    /// ITL is between tokens counted by the server (`token`), between events with content (`event`), or both (`token+event`).
+    /// `token`: ITL is the time between tokens counted by the server. `event`: between content events. `token+event`: both occur.
     pub itl: &'static str,
-    /// Tokens per event with content: `one`, or `several`; empty if unknown.
+    /// Tokens per content event: `one` or `several`; empty if unknown.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub events: &'static str,
-    /// (last token - first token) / (OSL - 1).
+    /// The formula of TPOT: (last token - first token) / (OSL - 1).
     pub tpot: &'static str,
-    /// NTPOT counts from sending, whatever the clock.
+    /// The formula of NTPOT. It always counts from sending.
     pub ntpot: &'static str,
-    /// Nearest ranks: `exact`, or `hdr` from histograms of three digits.
+    /// Percentiles are nearest ranks: `exact`, or `hdr` from histograms with three significant digits.
     pub percentiles: &'static str,
-    /// Which requests count: `all`, `margins` (all except warm-up and cool-down, by the due time), `trimmed` or `cut`.
+    /// Which requests the figures include: `all`, `margins` (due outside warm-up and cool-down), `trimmed` or `cut`.
     pub window: String,
     /// Which prompts were identical, see [`prompts`].
     pub prompts: &'static str,
     /// Whether the server reported how many prompt tokens came from its prefix cache (`told`) or not (`unknown`).
     pub cache: &'static str,
-    /// Failed requests are in no latency.
+    /// How failed requests are treated: no latency includes them.
     pub failures: &'static str,
 }
 
@@ -54,7 +54,7 @@ pub struct OfRun {
 
 impl OfRun {
     pub(super) fn new(workload: &Workload, run: &ResolvedRun, cached: Option<CachedPrompts>) -> OfRun {
-        // Over the whole run: a server may omit a count of zero, so one stage alone does not show whether it counts.
+        // Decided for the whole run: a server may omit a count of zero, so a single stage does not show whether the server reports counts.
         OfRun { prompts: prompts(workload, run), cache: if cached.is_some() { "told" } else { "unknown" } }
     }
 }
@@ -99,9 +99,9 @@ impl Labels {
     }
 }
 
-/// Which prompts of a workload are identical. `fresh`: none. `shared`: prompts of a group, and prompts of each stage. `repeated`: prompts of all
-/// stages and runs with this seed. `replayed`: prompts of all runs with this seed and, except for texts per stage, this `profile.promptSalt`.
-/// `data-set`, `recorded` and `mock`: prompts that are not synthetic.
+/// Which prompts of a workload are identical. `fresh`: none. `shared`: prompts of one group, and prompts of each stage. `repeated`: prompts of all
+/// stages, and of all runs with this seed. `replayed`: prompts of all runs with this seed and, except for texts per stage, with this
+/// `profile.promptSalt`. `data-set`, `recorded` and `mock`: prompts are not synthetic.
 pub(super) fn prompts(workload: &Workload, run: &ResolvedRun) -> &'static str {
     match (&workload.requests, workload.prompts) {
         (RequestSource::Mock, _) => "mock",

@@ -1,4 +1,4 @@
-//! Computes figures from what the recorder counted, and whether the figures count.
+//! Computes the figures of a run from what the recorder counted, and decides whether they are valid.
 //!
 //! Values in, values out: no clock, file or socket. `docs/metrics.md` has every formula.
 

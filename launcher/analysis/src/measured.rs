@@ -21,13 +21,13 @@ pub struct Measured<'a> {
     pub recorder: &'a Recorder,
     /// Time zero of the run, on the machine's monotonic clock.
     pub zero: Duration,
-    /// The wall clock at time zero of the records.
+    /// The wall-clock time at time zero of the run.
     pub started: Timestamp,
     /// How the rows of a data set were used; `None` for another source of prompts.
     pub rows: Option<RowsUsed>,
-    /// What was decided about each stage while the load ran.
+    /// What happened to each stage while the load ran.
     pub stages: &'a [StageResult],
-    /// Why the load ended early, if it did.
+    /// Why the load ended early; `None` if it did not.
     pub stopped: Option<StopReason>,
     /// CPU time of the threads that issued the load, user and system.
     pub own_cpu: Duration,
@@ -60,7 +60,7 @@ impl<'a> From<&'a LoadResult> for Measured<'a> {
 }
 
 impl Measured<'_> {
-    /// The receive delays of a stage, or of the whole run.
+    /// The receive delays of a stage; with `None`, of the whole run.
     pub(crate) fn receive_delay(&self, stage: Option<usize>) -> Option<Distribution<Duration>> {
         let mut all = TimeHistogram::default();
         let stages = self.workers.iter().flat_map(|worker| worker.stages.iter().enumerate());

@@ -1,9 +1,9 @@
-//! What a profiler recorded in a run, and which figures it affects.
+//! What a profiler recorded in a run, and which figures it affected.
 
 use crds::benchmark_run::ProfilerKind;
 use serde::{Deserialize, Serialize};
 
-/// A profiler in a run, as in `report.json`. Times are milliseconds.
+/// A profiler in a run, as in `report.json`. All times are in milliseconds.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -12,13 +12,13 @@ pub struct Profiling {
     pub kind: ProfilerKind,
     /// The stage with the requested window.
     pub stage: String,
-    /// Requested begin of the window, from the start of the stage.
+    /// Requested start of the window, from the start of the stage.
     pub start_ms: f64,
     /// Requested length of the window.
     pub duration_ms: f64,
-    /// The recorded window, from the start of the run; absent: nothing was recorded.
+    /// The window that was recorded, from the start of the run; absent if nothing was recorded.
     pub window: Option<ProfiledWindow>,
-    /// How long the server took to start the profiler; absent: it got no request, or did not answer.
+    /// How long the server took to start the profiler; absent if the server was not asked to, or did not answer.
     pub start_took_ms: Option<f64>,
     /// How long the server took to stop the profiler and to write the trace.
     pub stop_took_ms: Option<f64>,
@@ -27,7 +27,7 @@ pub struct Profiling {
     /// The trace files, with their names in the results folder.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<TraceFile>,
-    /// Notes: why nothing was recorded, why the window is shorter, where the trace is.
+    /// Notes, such as why nothing was recorded, why the window is shorter than requested, or where the trace is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
 }
@@ -56,7 +56,7 @@ impl Profiling {
         self.stages.iter().any(|it| it == stage)
     }
 
-    /// One sentence per doubt: what the profiler affects, and why nothing was recorded.
+    /// One sentence per doubt: which figures the profiler affects, or why nothing was recorded.
     pub(crate) fn remarks(&self) -> impl Iterator<Item = String> {
         let nothing = self
             .window
@@ -65,7 +65,7 @@ impl Profiling {
         self.touched().into_iter().chain(nothing)
     }
 
-    /// What the profiler means for the figures; `None`: it affects none.
+    /// How the profiler affects the figures; `None` if it affects none.
     fn touched(&self) -> Option<String> {
         let (stages, their) = match self.stages.as_slice() {
             [] => return None,

@@ -1,5 +1,5 @@
-//! Remarks: one sentence per doubt that does not make a run invalid. Each names a figure to read with care, and why. A reason of the verdict is not
-//! repeated.
+//! Remarks: one sentence per doubt that does not make a run invalid. A remark names a figure to read with care, and the reason. Doubts that are
+//! already reasons of the verdict are not repeated.
 
 use std::time::Duration;
 
@@ -27,13 +27,13 @@ use measurement::{
 pub const BUSY_SHARE: f64 = 0.8;
 /// Above this share of reads, time or CPU, the 99th percentiles no longer describe the server alone.
 pub(super) const NOTED_SHARE: f64 = 0.01;
-/// A remark reports a stall effect above this share of the percentile.
+/// A stall gets a remark only if its effect exceeds this share of the percentile.
 const MOVED_SHARE: f64 = 0.02;
 /// Maximum number of percentiles that one remark names.
 const MOST_MOVED: usize = 4;
-/// A stall of this length gets a remark, however rare.
+/// Even a single stall of this length gets a remark.
 const LONG_STALL: Duration = Duration::from_millis(100);
-/// Below this share of the due rate, the sent load differs from the requested one.
+/// If the sending rate is below this share of the due rate, the load differs from the requested one.
 const RATE_SHARE: f64 = 0.95;
 /// Above this share of a stage, its drain lowers its rates noticeably.
 const DRAIN_SHARE: f64 = 0.05;
@@ -41,13 +41,13 @@ const DRAIN_SHARE: f64 = 0.05;
 const DRAIN_REQUESTS: u64 = 20;
 /// If more than this share of the requests is in flight at the last send, the stage is too short for its latencies.
 const UNDER_WAY_SHARE: f64 = 0.5;
-/// Above this share, the start clock of a latency makes a difference.
+/// The choice between scheduled and sent time matters if it changes a latency by more than this share.
 const CLOCK_SHARE: f64 = 0.05;
-/// Prompt tokens of a completion that a cache may contain: one block of vLLM's default size.
+/// Prompt tokens of a completion that a prefix cache may contain by chance: one block of vLLM's default size.
 const BLOCK_TOKENS: u64 = 16;
-/// Prompt tokens of a chat that a cache may contain: the text that templates of well-known models put before the first message.
+/// Prompt tokens of a chat that a prefix cache may contain by chance: the text that the templates of well-known models put before the first message.
 const TEMPLATE_TOKENS: u64 = 128;
-/// Every launcher is late by up to this much.
+/// Send delay that is normal for every launcher.
 const CLOCK_FLOOR: Duration = Duration::from_millis(1);
 
 pub(super) fn remarks(findings: &Findings<'_>, judged: &Judged) -> Vec<String> {
@@ -86,7 +86,7 @@ pub(super) fn remarks(findings: &Findings<'_>, judged: &Judged) -> Vec<String> {
     .collect()
 }
 
-/// LoadGen's own verdict does not know the number of samples of the benchmark.
+/// The tests use fewer samples than the benchmark has. LoadGen's own verdict does not check this.
 fn few_samples(workload: &Workload) -> Option<String> {
     let loadgen = workload.loadgen.as_ref()?;
     let (used, benchmark) = (loadgen.qsl.total_sample_count, &loadgen.benchmark);
@@ -96,7 +96,7 @@ fn few_samples(workload: &Workload) -> Option<String> {
     ))
 }
 
-/// Records, or parts of them, that did not fit into memory.
+/// Records, or parts of records, that did not fit into memory.
 pub(super) fn records(recorder: &Recorder) -> Option<String> {
     let records = recorder.records.as_ref()?;
     let (kept, left_out) = (records.len() as u64, records.left_out());
@@ -117,13 +117,13 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// Why a stage does not count while other stages do.
+/// Why a stage is invalid while other stages are valid.
 fn invalid(stage: &StageAnalysis, reasons: &[Reason], verdict: &Verdict) -> Vec<String> {
     let told = reasons.iter().filter(|it| !verdict.has(it.name));
     told.map(|it| format!("stage {} is not valid: {it}; the other stages count", stage.stage.name)).collect()
 }
 
-/// Rates that fill and drain lower.
+/// Rates that are too low, because they include fill and drain.
 fn drain(stage: &StageAnalysis) -> Option<String> {
     let share = stage.drain_share.filter(|it| *it > DRAIN_SHARE && stage.figures.succeeded >= DRAIN_REQUESTS)?;
     Some(format!(
@@ -223,7 +223,7 @@ fn usage(all: &Figures) -> Option<String> {
     }
 }
 
-/// Impossible token counts of the server.
+/// Impossible token counts in the server's usage, which are ignored.
 fn set_aside(all: &Figures) -> Option<String> {
     let SetAside { told, requested: asked, events } = all.set_aside_sample?;
     let asked = asked.map(|it| format!(" where {it} were requested,")).unwrap_or_default();
@@ -233,7 +233,7 @@ fn set_aside(all: &Figures) -> Option<String> {
     ))
 }
 
-/// With several tokens per event, gaps between events are not gaps between tokens.
+/// Events with several tokens, so that gaps between events are not gaps between tokens.
 fn several_tokens(all: &Figures, stages: &[StageAnalysis]) -> Option<String> {
     let of_stages = stages.iter().filter(|it| it.figures.has_several_tokens_an_event() == Some(true));
     let most = of_stages.max_by(|a, b| {
@@ -249,7 +249,7 @@ fn several_tokens(all: &Figures, stages: &[StageAnalysis]) -> Option<String> {
     ))
 }
 
-/// An answer in one piece has no first token.
+/// Non-streamed answers to streaming requests, which have no first token.
 fn in_one_piece(all: &Figures) -> Option<String> {
     (all.in_one_piece > 0).then(|| {
         format!(
@@ -287,7 +287,8 @@ fn lengths(all: &Figures, workload: &Workload, api: Api) -> Option<String> {
     (!told.is_empty()).then(|| told.join("; ") + of_words + of_template)
 }
 
-/// Share of the prompt tokens that came from a prefix cache although every prompt is drawn independently; `None` if the load explains all of them.
+/// Share of prompt tokens that came from a prefix cache although every prompt is drawn independently. `None` if the load explains them, with a
+/// tolerance of 1 % of all prompt tokens.
 pub(super) fn unexplained_cached_share(all: &Figures, workload: &Workload, run: &ResolvedRun) -> Option<f64> {
     let explained = explained_tokens(all, workload, run)?;
     let found = all.cached?;
@@ -296,11 +297,11 @@ pub(super) fn unexplained_cached_share(all: &Figures, workload: &Workload, run: 
     (share > NOTED_SHARE).then_some(found.share)
 }
 
-/// Tokens per prompt that a prefix cache may contain although every prompt is drawn independently: the chat template or one block, and a prefix
-/// that is equal by chance. `None`: requests of the load share text, or may share it.
+/// Number of tokens per prompt that a prefix cache may contain although every prompt is drawn independently: the chat template or one block, and a
+/// prefix that is equal by chance. `None` if requests of the load share text, or may share it.
 pub(super) fn explained_tokens(all: &Figures, workload: &Workload, run: &ResolvedRun) -> Option<u64> {
     let RequestSource::Random { text, prefixes, .. } = &workload.requests else { return None };
-    // Request i of each stage has the same text; within one stage no two requests share one.
+    // Request i of each stage has the same text. Within one stage, no two requests have the same text.
     if workload.prompts == PromptReuse::Repeated && workload.stages.len() > 1 {
         return None;
     }
@@ -329,16 +330,17 @@ fn cached(findings: &Findings<'_>) -> Option<String> {
     ))
 }
 
-/// Length of the common prefix that two of `requests` random prompts have by chance, in tokens: log(requests) / log(ids), rounded up. For words it
-/// is less than a block.
+/// Length in tokens of the common prefix that two of `requests` random prompts have by chance: log(requests) / log(number of ids), rounded up.
+/// Prompts of words have a common prefix of less than a block.
 fn alike_by_chance(text: &PromptText, requests: u64) -> u64 {
     let PromptText::TokenIds(ids) = text else { return 0 };
     let ids = f64::from(ids.max()) - f64::from(ids.min()) + 1.0;
-    // With a single id all prompts are alike: ln(1) is 0, and the infinite quotient saturates.
+    // With only one id all prompts are equal: ln(1) is 0, and the cast of the infinite quotient saturates.
     ((requests.max(2) as f64).ln() / ids.ln()).ceil() as u64
 }
 
-/// Compared with the drawn schedule, because a random schedule differs from its mean rate.
+/// A load that was sent more slowly than it was due. The rate is compared with the drawn schedule, because a random schedule differs from its mean
+/// rate.
 fn rate(stage: &StageAnalysis) -> Option<String> {
     let (asked, pace) = (stage.asked_rate?, stage.pace?);
     (pace < RATE_SHARE).then(|| {
@@ -347,7 +349,7 @@ fn rate(stage: &StageAnalysis) -> Option<String> {
     })
 }
 
-/// An open load that arrives faster than the server serves it.
+/// An open load that arrives faster than the server can serve it.
 fn backlog(stage: &StageAnalysis) -> Option<String> {
     let Queue::Grew(Backlog { sent, ended, under_way, by_littles_law }) = stage.queue? else { return None };
     Some(format!(
@@ -356,7 +358,7 @@ fn backlog(stage: &StageAnalysis) -> Option<String> {
     ))
 }
 
-/// Names an open-loop stage that ended with most of its requests in flight, and that was too short to tell why.
+/// An open-loop stage that ended with most of its requests in flight, and that was too short to detect the cause.
 fn too_short(stage: &StageAnalysis) -> Option<String> {
     let Queue::Unknown { sent, under_way } = stage.queue? else { return None };
     let is_most = sent >= DRAIN_REQUESTS && under_way as f64 > sent as f64 * UNDER_WAY_SHARE;
@@ -377,7 +379,7 @@ fn drift(stage: &StageAnalysis) -> Option<String> {
     ))
 }
 
-/// For stages with too few requests to make the run invalid.
+/// A send lag above the bound, in a stage that has too few requests for the rule that makes the run invalid.
 fn lag(stage: &StageAnalysis, findings: &Findings<'_>) -> Option<String> {
     let bound = findings.run.validity.max_send_lag_p99;
     let found = stage.figures.send_lag.map(|it| it.p99).filter(|found| *found > bound.0)?;
@@ -388,7 +390,7 @@ fn lag(stage: &StageAnalysis, findings: &Findings<'_>) -> Option<String> {
     ))
 }
 
-/// A wait that is due to both the launcher and the server.
+/// Waiting for a permit, for which both the launcher and the server can be the cause.
 fn permit_wait(stage: &StageAnalysis, findings: &Findings<'_>) -> Option<String> {
     let bound = findings.run.validity.max_send_lag_p99.0;
     let found = stage.figures.permit_wait.map(|it| it.p99).filter(|found| *found > bound)?;
@@ -399,7 +401,7 @@ fn permit_wait(stage: &StageAnalysis, findings: &Findings<'_>) -> Option<String>
     ))
 }
 
-/// Reused connections that the server closed before it answered. With keep-alive a few of these are normal.
+/// Requests that were sent again, because the server closed their reused connection before it answered. With keep-alive a few are normal.
 fn resends(stage: &StageAnalysis) -> Option<String> {
     let it = &stage.figures;
     let (resent, failed) = (it.retried, it.not_resent());
@@ -418,7 +420,8 @@ fn resends(stage: &StageAnalysis) -> Option<String> {
     })
 }
 
-/// How much coordinated omission would have hidden. If requests in flight are limited, [`permit_wait`] reports it.
+/// Latencies that would be noticeably shorter if they counted from sending (coordinated omission). If the load limits the requests in flight,
+/// [`permit_wait`] reports it instead.
 fn clock(stage: &StageAnalysis) -> Option<String> {
     let it = &stage.figures;
     let pairs = [("TTFT", it.ttft_scheduled, it.ttft_sent), ("latency", it.latency_scheduled, it.latency_sent)];

@@ -27,19 +27,19 @@ use crate::{
 pub struct Analysis {
     /// The model that was measured.
     pub model: String,
-    /// The wall clock at time zero of the records.
+    /// The wall-clock time at time zero of the run.
     pub started: Timestamp,
-    /// The run was stopped before all its requests had ended.
+    /// Whether the run was stopped before all its requests had ended.
     pub partial: bool,
     /// Whether the figures count, and why.
     pub verdict: Verdict,
-    /// All stages together.
+    /// The figures of all stages together.
     pub all: Figures,
-    /// Stage by stage.
+    /// The analysis of each stage, in order.
     pub stages: Vec<StageAnalysis>,
-    /// The figures of each traffic class over all stages, without requests that were never sent; empty if there are none.
+    /// The figures of each traffic class over all stages; empty without classes. Requests that were never sent are excluded.
     pub classes: Vec<ClassAnalysis>,
-    /// The probes of all stages; `None` if the workload has none.
+    /// The figures of the probes of all stages; `None` if the workload has no probes.
     pub probes: Option<Figures>,
     /// The sessions of all stages; `None` if requests form no sessions.
     pub sessions: Option<SessionFigures>,
@@ -57,7 +57,7 @@ pub struct Analysis {
     pub objectives: Option<Objectives>,
     /// How good the answers were; `None` if they were not scored.
     pub accuracy: Option<Accuracy>,
-    /// Whether the server could have had the prompts in its cache.
+    /// Whether the server could have had the prompts in its prefix cache.
     pub contamination: Contamination,
     /// What a profiler recorded; `None` if no profile was requested.
     pub profiling: Option<Profiling>,
@@ -66,7 +66,7 @@ pub struct Analysis {
 }
 
 impl Analysis {
-    /// The message of the verdict's headline, for a status. It has no text from the server, which may contain anything.
+    /// The message of the verdict's first reason, for a status. Text from the server is removed, because it may contain anything.
     pub fn status_message(&self) -> String {
         validity::without_words(&self.verdict.headline().message, &self.all)
     }

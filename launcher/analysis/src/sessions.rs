@@ -1,50 +1,50 @@
-//! The figures of sessions: per session, and per turn.
+//! The figures of sessions, per session and per turn.
 
 use std::time::Duration;
 
 use super::distribution::Distribution;
 use measurement::recorder::{SessionTally, TURNS, TurnTally};
 
-/// The sessions of a stage or a run. Durations, turns and tokens cover complete sessions only.
+/// The sessions of a stage or a run. Durations, turns and tokens include only complete sessions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionFigures {
-    /// Sessions that sent a request.
+    /// Number of sessions that sent a request.
     pub sessions: u64,
-    /// Sessions that sent all their requests and got all answers.
+    /// Number of sessions that sent all their requests and got all answers.
     pub complete: u64,
-    /// Sessions with a request that got no answer.
+    /// Number of sessions with a request that got no answer.
     pub failed: u64,
-    /// Sessions cut short by the end of a stage or its window.
+    /// Number of sessions that the end of a stage or its window cut short.
     pub cut_short: u64,
-    /// Sessions that began after their first turn, and got all answers from there on.
+    /// Number of sessions that began after their first turn, and got all answers from then on.
     pub partial: u64,
-    /// Complete sessions per second of the duration of the figures; `None` if the duration is zero.
+    /// Complete sessions per second of the stage or run; `None` if its duration is zero.
     pub per_second: Option<f64>,
     /// From the due time of a session's first request to the end of its last request.
     pub duration: Option<Distribution<Duration>>,
-    /// Requests per session.
+    /// Number of requests per session.
     pub turns: Option<Distribution<f64>>,
-    /// Prompt tokens per session, for sessions with all prompt lengths reported by the server.
+    /// Prompt tokens per session, for sessions in which the server reported all prompt lengths.
     pub input_tokens: Option<Distribution<f64>>,
     /// Output tokens per session.
     pub output_tokens: Option<Distribution<f64>>,
-    /// Requests with prompts that omit earlier turns, because the context was full.
+    /// Number of requests with a prompt that omits earlier turns, because the context was full.
     pub shortened_turns: u64,
-    /// How long requests waited for the turn before them and for think time, after the load wanted them. No latency contains this wait. `None` if
-    /// the load starts sessions.
+    /// How long requests were held back after their scheduled time, for the previous turn and for think time. No latency includes this wait. `None`
+    /// for a load that starts sessions instead of requests.
     pub hold: Option<Distribution<Duration>>,
-    /// Per turn, in order.
+    /// The figures of each turn, in order.
     pub by_turn: Vec<TurnFigures>,
 }
 
-/// The requests at one turn of their sessions.
+/// The requests at one turn of their session, over all sessions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnFigures {
-    /// The number of the turn, from 1. In the last entry, the first of all later turns.
+    /// The number of the turn, counted from 1. If `and_later` is true, the first of several turns.
     pub turn: usize,
     /// Whether the entry includes all later turns.
     pub and_later: bool,
-    /// With any outcome.
+    /// Number of requests with any outcome.
     pub requests: u64,
     pub succeeded: u64,
     /// First token minus scheduled; `None` without streaming.
@@ -55,14 +55,14 @@ pub struct TurnFigures {
     pub mean_input_tokens: Option<f64>,
     /// Mean output length.
     pub mean_output_tokens: Option<f64>,
-    /// The share of the prompt tokens that were in the server's prefix cache; `None` if there is no prompt token.
+    /// Share of prompt tokens that were in the server's prefix cache; `None` if unknown.
     pub cached_share: Option<f64>,
 }
 
 impl SessionFigures {
     /// `duration`: the duration of the stage or run.
     pub(super) fn new(tally: &SessionTally, duration: Duration, streaming: bool) -> SessionFigures {
-        // If a server never reports cached tokens, its cache is unknown. A server that reports them omits counts of zero.
+        // If a server never reports cached tokens, the state of its cache is unknown. A server that does report them omits counts of zero.
         let reports_cached = tally.by_turn.iter().any(|it| it.cached_tokens > 0);
         let of_turn = |(it, turn)| {
             let figures = TurnFigures::new(turn, it, streaming);

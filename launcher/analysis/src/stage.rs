@@ -26,7 +26,7 @@ use measurement::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndedBy {
     pub rule: String,
-    /// From the start of the run.
+    /// The time of the stop, from the start of the run.
     pub at: Duration,
 }
 
@@ -37,12 +37,12 @@ impl EndedBy {
     }
 }
 
-/// A stage as issued and measured.
+/// A stage with its figures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StageAnalysis {
     /// The stage as requested.
     pub stage: Stage,
-    /// Where its headline latencies start to count.
+    /// Whether its headline latencies count from the scheduled time or from sending.
     pub latency_origin: LatencyOrigin,
     /// Why the stage was not run; `None` if it ran, or if the load ended before it.
     pub not_run: Option<NotMeasured>,
@@ -50,35 +50,35 @@ pub struct StageAnalysis {
     pub invalid: Vec<Reason>,
     /// The stop rule that ended the stage or the whole load; `None` if none did.
     pub ended_by: Option<EndedBy>,
-    /// Requested rate, from the profile or from earlier stages; `None` for closed-loop load, and for a varying rate.
+    /// Requested rate in requests per second, from the profile or from earlier stages; `None` for a closed loop and for a varying rate.
     pub asked_rate: Option<f64>,
-    /// Rate at which requests were sent: (requests sent - 1) / (last sent - first sent). `None` for closed-loop load, below two requests, and if
-    /// the stage was stopped early.
+    /// The rate of sending: (requests sent - 1) / (last sent - first sent). `None` for a closed loop, for fewer than two requests, and if the stage
+    /// was stopped early.
     pub achieved_rate: Option<f64>,
-    /// The time from the first due request to the last, divided by the time from the first send to the last. Below 1, the load was sent more slowly
-    /// than it was due. `None` under the same conditions as [`StageAnalysis::achieved_rate`].
+    /// (last due - first due) / (last sent - first sent). Below 1, the load was sent more slowly than it was due. `None` under the same conditions as
+    /// [`StageAnalysis::achieved_rate`].
     pub pace: Option<f64>,
     /// State of the server's queue; `None` unless the load is open.
     pub(super) queue: Option<Queue>,
-    /// The part of the duration after the last send, for a stage with rates over the whole duration. `None` for rates between fill and drain, and
-    /// if all requests were sent together.
+    /// The time after the last send as a share of the duration, if the rates cover the whole duration. `None` if the rates exclude fill and drain,
+    /// and if all requests were sent at the same time.
     pub drain_share: Option<f64>,
     /// An upper bound on how long bytes waited before they were read, one value per read; `None` if unknown.
     pub receive_delay: Option<Distribution<Duration>>,
     pub figures: Figures,
     /// The uncertainty of the figures, or why it is unknown.
     pub uncertainty: Result<Uncertainty, Absent>,
-    /// The distributions of its latencies.
+    /// The distributions of the latencies.
     pub distributions: DistributionFunctions,
     /// Which requests the figures cover: `all`, `margins`, `trimmed` or `cut`.
     pub window: &'static str,
-    /// Labels that every stage has from the run.
+    /// The labels that are the same for all stages of the run.
     pub of_run: labels::OfRun,
     /// The figures of the probes during the stage; `None` if the workload has none.
     pub probes: Option<Figures>,
-    /// The figures of its sessions; `None` if requests form no sessions.
+    /// The figures of the sessions; `None` if requests form no sessions.
     pub sessions: Option<SessionFigures>,
-    /// The time series of the stage; `None` if no request was due, and in a run of one stage, which has the same time series.
+    /// The time series of the stage; `None` if no request was due. Also `None` in a run of one stage, because the run has the same time series.
     pub series: Option<SeriesFigures>,
 }
 
@@ -109,7 +109,7 @@ impl StageAnalysis {
         };
         let measured_rate = result.and_then(|it| it.measured_rate.as_ref());
         let asked_rate = asked_rate.or_else(|| Some(measured_rate?.as_ref().ok()?.per_second()));
-        // Without the requests that ended late, the remaining requests have gaps between them.
+        // With a trimmed window, the requests that ended late are missing, so the remaining requests have gaps between them.
         let whole = workload.window != Window::Trimmed;
         let achieved_rate = asked_rate.filter(|_| whole).and_then(|_| achieved_rate(tally, &figures));
         let pace = achieved_rate.and_then(|_| pace(tally));
@@ -147,8 +147,8 @@ impl StageAnalysis {
 }
 
 impl StageAnalysis {
-    /// Whether the server fell behind its load, so that TTFT and latency grow with the length of the stage. `None` for a load that is not open, and
-    /// for a stage that is too short to tell.
+    /// Whether the server fell behind its load, so that TTFT and latency grow with the length of the stage. `None` if the load is not open, or if the
+    /// stage is too short for a decision.
     pub fn is_overloaded(&self) -> Option<bool> {
         match self.queue? {
             Queue::Steady => Some(false),

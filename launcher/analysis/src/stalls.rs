@@ -1,8 +1,8 @@
 //! The effect of the launcher's stalls on the latencies that it measured.
 //!
-//! A closed loop starts to count a latency when it sends the request. So a stalled launcher shows no send lag, and the stall hides in the latency.
-//! This module intersects each stall with the requests in flight. The latency minus its stalls is the shortest time that the server can have taken.
-//! The effect is the measured percentile minus the percentile of these shortest times.
+//! In a closed loop, a latency counts from sending. So a stalled launcher shows no send lag: the stall is hidden in the latency. This module
+//! intersects each stall with the requests in flight. A latency minus its stalls is the shortest time that the server can have taken. The effect of
+//! stalls is the measured percentile minus the percentile of these shortest times.
 
 use std::time::Duration;
 
@@ -26,11 +26,11 @@ pub struct StallEffect {
     pub stage: String,
     /// `TTFT`, `TPOT` or `latency`.
     pub figure: &'static str,
-    /// The percentile as measured.
+    /// The percentile of the measured latency.
     pub measured: Duration,
-    /// The maximum time that stalls can have added to the latency.
+    /// The maximum time that stalls can have added to the percentile.
     pub added: Duration,
-    /// The share of the requests that were in flight during a stall.
+    /// The share of requests that were in flight during a stall.
     pub touched_share: f64,
 }
 
@@ -41,16 +41,16 @@ impl StallEffect {
     }
 }
 
-/// Minimum number of values for a 99th percentile below the largest value.
+/// Minimum number of values for an effect: with fewer, the 99th percentile is the largest value.
 const FEWEST: u64 = 100;
 
-/// Start and end of a latency, and the divisor of the time between them.
+/// (start, end, divisor) of a latency. The divisor is the number of gaps for TPOT, and 1 otherwise.
 type Timed = (Duration, Duration, u32);
 
 /// A latency that stalls can increase.
 struct Latency {
     name: &'static str,
-    /// The measured distribution of the latency.
+    /// The distribution as measured.
     measured: fn(&Figures) -> Option<Distribution<Duration>>,
     time: fn(&RequestRecord, LatencyOrigin) -> Option<Timed>,
 }
@@ -65,8 +65,8 @@ const LATENCIES: [Latency; 3] = [
     },
 ];
 
-/// The effect of stalls on the figures of each stage, the largest share first. A figure that no stall changed is left out. Empty without the
-/// records of all requests.
+/// The effects of stalls on the figures of each stage, in descending order of their share of the percentile. Figures that no stall changed are left
+/// out. Empty if the records of some requests are missing.
 pub(super) fn effects(recorder: &Recorder, stages: &[StageAnalysis], stalls: Option<&Stalls>) -> Vec<StallEffect> {
     let Some((records, stalls)) = recorder.every_record().zip(stalls.filter(|it| !it.times.is_empty())) else {
         return Vec::new();
@@ -101,7 +101,7 @@ fn effects_on(latency: &Latency, records: &Records, stages: &[StageAnalysis], st
     stages.iter().enumerate().filter_map(effect).collect()
 }
 
-/// Stalls in order, each with the total stalled time before it.
+/// Stalls in time order. `before` has the total stalled time before each stall.
 struct Times<'a> {
     stalls: &'a [Stall],
     before: Vec<Duration>,
@@ -164,8 +164,8 @@ mod tests {
         crate::tests::check_keeping(Keep::Records, &case, requests).judgement.stall_effects
     }
 
-    /// 400 requests, each with a first token after 40 ms and four more 5 ms apart. A stall of 100 ms in each 4 s holds the first token of
-    /// the request that it meets.
+    /// 400 requests. Each has its first token after 40 ms and four more tokens 5 ms apart. Every 4 s, a stall of 100 ms delays the first token of one
+    /// request.
     fn run(with_stalls: bool) -> Vec<StallEffect> {
         let (mut times, mut requests) = (Vec::new(), Vec::new());
         let mut at = Duration::ZERO;
@@ -187,7 +187,7 @@ mod tests {
     fn a_stall_in_a_closed_loop_is_reported_with_its_part_of_a_percentile() {
         assert_eq!(run(false), []);
         let found = run(true);
-        // 7 of 400 requests contain a stall, so that p99 does. No stall touched TPOT.
+        // Stalls hit 7 of 400 requests, so p99 includes one. No stall hit the tokens after the first.
         let effects: Vec<_> = found.iter().map(|it| (it.figure, it.measured, it.added)).collect();
         assert_eq!(effects, [("TTFT", ms(140), ms(100)), ("latency", ms(160), ms(100))]);
         assert!((found[0].touched_share - 7.0 / 400.0).abs() < 1e-9);

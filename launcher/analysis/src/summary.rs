@@ -1,4 +1,4 @@
-//! The analysis as the headline figures of a status.
+//! Converts an analysis to the headline figures of a status.
 
 use std::time::Duration;
 

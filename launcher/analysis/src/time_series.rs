@@ -8,17 +8,17 @@ use measurement::recorder::{
     series::{Bin, OutcomeGroup, QuantileSketch},
 };
 
-/// What happened over time, in bins of one width. Contains every request of the load, including requests outside the window.
+/// What happened over time, in bins of equal width. Includes every request of the load, even those outside the measurement window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeriesFigures {
     pub bin_width: Duration,
-    /// When the first bin begins, from the start of the run: a multiple of the width.
+    /// The start of the first bin, from the start of the run. A multiple of the width.
     pub start: Duration,
-    /// The time of the first event. Events may cover the first and the last bin only in part.
+    /// The time of the first event. The first and the last bin may be covered by events only in part.
     pub first_event: Duration,
     pub last_event: Duration,
     pub bins: Vec<BinFigures>,
-    /// `None` without ITL, and without streams.
+    /// `None` without ITLs, and without streaming.
     pub itl_heat: Option<ItlHeat>,
 }
 
@@ -28,22 +28,22 @@ pub struct BinFigures {
     /// Requests that were due, including requests that were never sent.
     pub due: u64,
     pub sent: u64,
-    /// Requests that ended, by [`OutcomeGroup::ALL`].
+    /// Requests that ended, per group in [`OutcomeGroup::ALL`].
     pub ended: [u64; OutcomeGroup::ALL.len()],
     /// Mean number of requests in flight.
     pub under_way: f64,
     pub input_tokens: u64,
     pub output_tokens: u64,
-    /// Time to the first token by the clock of the stage; `None` without values, and without streaming.
+    /// TTFT by the latency origin of the stage; `None` without values, and without streaming.
     pub ttft: Option<BinTimes>,
     /// `None` without values, and without streaming.
     pub itl: Option<BinTimes>,
-    /// Time to the last token by the clock of the stage.
+    /// Latency by the latency origin of the stage.
     pub latency: Option<BinTimes>,
     pub send_lag: Option<BinTimes>,
 }
 
-/// Times of one bin, each within 1.6 % or 0.6 us of the true value.
+/// Percentiles of the times in one bin, each within 1.6 % or 0.6 us of the true value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BinTimes {
     pub count: u64,
@@ -53,7 +53,7 @@ pub struct BinTimes {
 }
 
 impl SeriesFigures {
-    /// `None` without events.
+    /// Computes the figures from a time series. `None` if there are no events.
     pub(super) fn new(series: &TimeSeries, streaming: bool) -> Option<SeriesFigures> {
         let (first_event, last_event) = series.extent()?;
         Some(SeriesFigures {
@@ -86,7 +86,7 @@ impl BinFigures {
 
 impl BinTimes {
     fn new(sketch: &QuantileSketch) -> Option<BinTimes> {
-        // The cast saturates, and no time of a sketch is above an hour.
+        // The cast saturates; a sketch holds no times above an hour.
         let percentile = |percent| sketch.percentile(percent).map(|it| Duration::from_nanos(it.round() as u64));
         Some(BinTimes { count: sketch.count(), p50: percentile(50)?, p90: percentile(90)?, p99: percentile(99)? })
     }

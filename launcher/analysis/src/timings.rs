@@ -1,4 +1,4 @@
-//! The distributions of a stage or a run. They are exact if the records of all requests were kept, and come from histograms otherwise.
+//! The distributions of a stage or a run. They are exact if the records of all requests were kept; otherwise they come from histograms.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use measurement::{
     recorder::{InFigures, Recorder, Records, StageTally},
 };
 
-/// Times and lengths, one of each per request. [`super::Figures`] explains them.
+/// Distributions of times and lengths with one value per request. [`super::Figures`] explains them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Timings {
-    /// The distributions come from records, not from histograms.
+    /// Whether the distributions come from records instead of histograms.
     pub(super) exact: bool,
     pub(super) ttft: Option<Distribution<Duration>>,
     pub(super) latency: Option<Distribution<Duration>>,
@@ -41,7 +41,7 @@ impl Timings {
         }
     }
 
-    /// For requests without records.
+    /// From histograms, for requests without records.
     pub(super) fn of_tally(tally: &StageTally, origin: LatencyOrigin) -> Timings {
         let (ttft, latency) = headline(tally, origin);
         Timings::of_histograms(tally, ttft, latency)
@@ -67,7 +67,7 @@ impl Timings {
     }
 }
 
-/// TTFT and latency by the clock of the stage.
+/// TTFT and latency by the latency origin of the stage.
 pub(super) fn headline(tally: &StageTally, origin: LatencyOrigin) -> (&TimeHistogram, &TimeHistogram) {
     match origin {
         LatencyOrigin::Scheduled => (&tally.ttft_scheduled, &tally.latency_scheduled),
@@ -87,7 +87,7 @@ fn of_tallies(tallies: &[StageTally], origins: &[LatencyOrigin]) -> (Vec<Timings
     (stages, Timings::of_histograms(&StageTally::sum(tallies), &ttft, &latency))
 }
 
-/// One figure of every stage, and of all stages together.
+/// The distribution of one figure for each stage, and for all stages together.
 pub(super) struct Column {
     stages: Vec<Option<Distribution<f64>>>,
     all: Option<Distribution<f64>>,
@@ -134,7 +134,7 @@ impl Column {
 /// A time of a request.
 type Time = fn(&RequestRecord) -> Option<Duration>;
 
-/// Computes one figure after another, so that only one column of values is in memory.
+/// Computes the figures one after another, so that memory holds the values of only one figure.
 fn of_records(records: &Records, origins: &[LatencyOrigin]) -> (Vec<Timings>, Timings) {
     let answer =
         |of: Time| Column::from_records(records, origins.len(), |it, used| of(it).filter(|_| used.answer).map(nanos));
@@ -174,7 +174,7 @@ fn of_records(records: &Records, origins: &[LatencyOrigin]) -> (Vec<Timings>, Ti
     let stages = origins.iter().enumerate().map(|(stage, origin)| timings(Some(stage), *origin)).collect();
     let mut all = timings(None, origins.first().copied().unwrap_or(LatencyOrigin::Scheduled));
     if origins.iter().any(|it| Some(it) != origins.first()) {
-        // Stages of different origins are pooled, each request by the origin of its stage.
+        // Stages with different origins are combined: each request counts from the origin of its stage.
         let pooled = |of: fn(&RequestRecord, LatencyOrigin) -> Option<Duration>| {
             let time = |it: &RequestRecord| of(it, *origins.get(it.stage as usize)?);
             Column::from_records(records, origins.len(), |it, used| time(it).filter(|_| used.answer).map(nanos))
@@ -187,7 +187,7 @@ fn of_records(records: &Records, origins: &[LatencyOrigin]) -> (Vec<Timings>, Ti
 }
 
 pub(super) fn nanos(time: Duration) -> u64 {
-    // The range is hundreds of years.
+    // Nanoseconds in a `u64` last for hundreds of years.
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
@@ -202,8 +202,8 @@ mod tests {
 
     const ORIGINS: [LatencyOrigin; 2] = [LatencyOrigin::Scheduled, LatencyOrigin::Sent];
 
-    /// Request `number` of two stages: sent `7 * number` microseconds after it was due, its first token `1,000,003 + 11 * number` microseconds
-    /// later.
+    /// Request `number` of a load with two stages. It is sent `7 * number` microseconds after it was due. Its first token arrives `1,000,003 + 11 *
+    /// number` microseconds later.
     fn request(number: u64) -> RequestRecord {
         let sent = Duration::from_micros(7 * number);
         let first = sent + Duration::from_micros(1_000_003 + 11 * number);
@@ -240,14 +240,14 @@ mod tests {
         let recorder = recorder(9, RecordBudget::default());
         let (stages, all) = of_records(recorder.records.as_ref().unwrap(), &ORIGINS);
         let micros = Duration::from_micros;
-        // Request 6 had an empty answer: 0, 2, 4 and 8 remain, and 1, 3, 5 and 7 in the other stage.
+        // Request 6 had an empty answer. So this stage has requests 0, 2, 4 and 8, and the other stage has 1, 3, 5 and 7.
         let even = stages[0].ttft_scheduled.unwrap();
         assert_eq!((even.count, even.min, even.max), (4, micros(1_000_003), micros(1_000_003 + 18 * 8)));
         assert_eq!((even.p50, even.p75), (micros(1_000_003 + 18 * 2), micros(1_000_003 + 18 * 4)));
         assert_eq!((even.mean, stages[0].ttft), (micros(1_000_003 + 63), Some(even)));
         let odd = stages[1].ttft.unwrap();
         assert_eq!((odd.count, odd.p25, odd.max), (4, micros(1_000_003 + 11), micros(1_000_003 + 11 * 7)));
-        // Each stage by its own origin.
+        // Each request counts from the origin of its stage.
         let pooled = all.ttft.unwrap();
         assert_eq!((pooled.count, pooled.p50, pooled.max), (8, micros(1_000_003 + 18 * 2), even.max));
         assert_eq!(pooled.p75, odd.max.min(micros(1_000_003 + 18 * 4)));

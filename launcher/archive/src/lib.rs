@@ -1,8 +1,8 @@
-//! [I/O] A results folder as a stream, and back. The launcher writes it, and the kubectl plugin reads it.
+//! [I/O] Converts a results folder to a stream and back. The launcher writes the stream, and the kubectl plugin reads it.
 //!
-//! The stream is a tar file for any tar reader. It contains `contents.txt` with the size and name of each file, then the files below `files/` in this
-//! order, and `sha256.txt` with their checksums for `sha256sum -c`. A reader therefore detects a truncated stream, a missing file and a changed byte.
-//! Neither side holds a whole file in memory. There are no links, and no names that leave the folder.
+//! The stream is a tar file that any tar program can read. It contains first `contents.txt` with the size and name of each file, then the files below
+//! `files/` in this order, and last `sha256.txt` with their checksums for `sha256sum -c`. So a reader detects a truncated stream, a missing file and
+//! a changed byte. Neither side keeps a whole file in memory. The stream contains no links, and no names that point outside the folder.
 
 mod name;
 mod read;
@@ -13,20 +13,20 @@ mod write;
 pub use read::{Received, UnpackError, unpack};
 pub use write::{ArchiveError, Written, write};
 
-/// The phrase of [`ArchiveError::Empty`]. The kubectl plugin gets only the message, and recognises an empty folder by this phrase.
+/// A part of the message of [`ArchiveError::Empty`]. The kubectl plugin receives only the message, and recognises an empty folder by this text.
 pub const NO_FILES: &str = "has no files";
 
-/// The first line of `contents.txt`: the format of the stream.
+/// The first line of `contents.txt`, which identifies the format of the stream.
 const FORMAT: &str = "benchwright-archive 1";
-/// The name of the first entry.
+/// The name of the first entry of the stream.
 const CONTENTS: &str = "contents.txt";
-/// The name of the last entry.
+/// The name of the last entry of the stream.
 const CHECKSUMS: &str = "sha256.txt";
-/// The folder of the files.
+/// The folder in the stream that contains the files.
 const FILES: &str = "files/";
-/// Maximum number of files in a stream. The folder of a run has about 20 files, the folder of a series as many per run.
+/// Maximum number of files in a stream. The folder of a run has about 20 files. The folder of a series has this many per run.
 const MAX_FILES: usize = 20_000;
-/// Maximum size of `contents.txt` and of `sha256.txt` in bytes: both are held in memory.
+/// Maximum bytes of `contents.txt`, and of `sha256.txt`. Both are kept in memory.
 const MAX_LIST: u64 = 8 << 20;
-/// How much of a file is held in memory, in bytes.
+/// Number of bytes of a file that are kept in memory at a time.
 const CHUNK: usize = 128 << 10;

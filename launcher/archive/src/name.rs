@@ -1,13 +1,13 @@
-//! Names of files in a stream.
+//! Checks the names of files in a stream.
 
 use std::path::PathBuf;
 
-/// Maximum number of parts in a name: the folders and the file.
+/// Maximum number of parts in a name, which are its folders and the file.
 const MAX_PARTS: usize = 8;
-/// Maximum length of a name in bytes; a longer name does not fit into the tar header.
+/// Maximum bytes of a name. A longer name does not fit into the tar header.
 const MAX_NAME: usize = 200;
 
-/// The path of a name below a folder; `None` if the name may leave the folder, or if a terminal or list would not show it unchanged.
+/// Converts a name to a relative path. `None` if the path may point outside the folder, or if a terminal or a list could not show the name unchanged.
 pub(crate) fn path(name: &str) -> Option<PathBuf> {
     let parts: Vec<&str> = name.split('/').collect();
     let is_plain = |it: &&str| !matches!(*it, "" | "." | "..") && !it.contains(['\\', ':']);

@@ -1,4 +1,4 @@
-//! [I/O] The stream -> a folder.
+//! [I/O] Unpacks a stream into a folder.
 
 use std::{
     fs::{self, File},
@@ -11,14 +11,14 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{CHECKSUMS, CHUNK, CONTENTS, FILES, FORMAT, MAX_FILES, MAX_LIST, name};
 
-/// A completely received file.
+/// A file that was received completely.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// Name of the file below the folder, with `/` between folders.
+    /// The name of the file relative to the folder, with `/` between folders.
     pub name: String,
     /// Size of the file in bytes.
     pub bytes: u64,
-    /// SHA-256 of the content, in hex.
+    /// SHA-256 of the content in hexadecimal digits.
     pub sha256: String,
 }
 
@@ -34,9 +34,9 @@ pub enum UnpackError {
     /// The received bytes differ from the sent bytes.
     #[error("{name} does not have the checksum that it was sent with: {sent}, but {found}")]
     Checksum {
-        /// The file.
+        /// The name of the file.
         name: String,
-        /// The sender's checksum.
+        /// The checksum that the sender computed.
         sent: String,
         /// The checksum of the received bytes.
         found: String,
@@ -44,18 +44,18 @@ pub enum UnpackError {
     /// The disk is full, or the folder cannot be written.
     #[error("cannot write {path}: {source}", path = path.display())]
     Write {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
 }
 
-/// Unpacks a stream into an empty folder. Nothing else may write to this folder. Calls `progress` with the received and the total number of bytes
-/// after each read.
+/// Unpacks a stream into an empty folder. Nothing else may write to this folder at the same time. After each read, calls `progress` with the number
+/// of received bytes and the total number of bytes.
 ///
 /// # Errors
-/// The stream is truncated or invalid, a checksum differs, or a file cannot be written. The folder is then incomplete and useless.
+/// The stream is truncated or invalid, a checksum differs, or a file cannot be written. The folder is then incomplete and must not be used.
 pub fn unpack(
     stream: impl Read,
     folder: &Path,
@@ -89,7 +89,7 @@ pub fn unpack(
     }
 }
 
-/// A file that the stream announces.
+/// A file that `contents.txt` announces.
 struct Wanted {
     name: String,
     path: PathBuf,
@@ -119,7 +119,7 @@ fn contents(text: &str) -> Result<Vec<Wanted>, UnpackError> {
     Ok(wanted)
 }
 
-/// Refuses an entry other than the next announced file: another file, a link, a folder, a tar extension.
+/// Refuses an entry that is not the next announced file, for example another file, a link, a folder, or a tar extension.
 fn check_header(entry: &tar::Entry<'_, impl Read>, name: &str, bytes: Option<u64>) -> Result<(), UnpackError> {
     let header = entry.header();
     let is_next = header.entry_type() == tar::EntryType::Regular
@@ -132,7 +132,7 @@ fn check_header(entry: &tar::Entry<'_, impl Read>, name: &str, bytes: Option<u64
     Err(UnpackError::Format(format!("{found} is where {name} belongs, or is not as long as announced")))
 }
 
-/// Reads one of the two lists.
+/// Reads `contents.txt` or `sha256.txt`.
 fn text(mut entry: tar::Entry<'_, impl Read>, name: &str) -> Result<String, UnpackError> {
     check_header(&entry, name, None)?;
     let bytes = entry.size();
@@ -147,7 +147,7 @@ fn text(mut entry: tar::Entry<'_, impl Read>, name: &str) -> Result<String, Unpa
     String::from_utf8(text).map_err(|_| UnpackError::Format(format!("{name} is no text")))
 }
 
-/// Writes a file, and returns its checksum.
+/// Writes a received file, and returns its checksum.
 fn store(
     entry: &mut impl Read,
     wanted: &Wanted,
@@ -176,7 +176,7 @@ fn store(
     if done != wanted.bytes {
         return Err(UnpackError::Cut(format!("{} has {done} of {} bytes", wanted.name, wanted.bytes)));
     }
-    // Some file systems report only here that they are full.
+    // Flush explicitly, because some file systems report only here that they are full.
     file.sync_all().map_err(failed)?;
     Ok(hex(&digest.finalize()))
 }
@@ -208,7 +208,7 @@ fn cut(error: io::Error) -> UnpackError {
     UnpackError::Cut(error.to_string())
 }
 
-/// The next header cannot be read: the stream is truncated or not a tar stream.
+/// Converts the error of reading the next header: the stream is truncated, or is not a tar stream.
 fn unreadable(error: io::Error) -> UnpackError {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => cut(error),

@@ -1,4 +1,4 @@
-//! A folder is restored unchanged, or not at all.
+//! Tests that a folder is either restored unchanged or refused.
 
 use std::{collections::BTreeMap, fs, os::unix::fs::symlink, path::Path};
 
@@ -9,7 +9,7 @@ use super::*;
 
 const REPORT: &str = "{\"run\": \"chat\"}\n";
 
-/// A results folder with a folder in it, an empty file, and a file of several chunks.
+/// A results folder that contains a folder, an empty file, and a file that is larger than [`CHUNK`].
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("report.json"), REPORT).unwrap();
@@ -20,7 +20,7 @@ fn folder() -> TempDir {
     folder
 }
 
-/// A folder with one small file.
+/// A results folder with one small file.
 fn small() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("report.json"), REPORT).unwrap();
@@ -48,19 +48,19 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     all
 }
 
-/// Unpacks a stream, and returns the files in the folder.
+/// Unpacks a stream. Returns the result, and the files in the folder.
 fn unpacked(stream: &[u8]) -> (Result<Vec<Received>, UnpackError>, BTreeMap<String, Vec<u8>>) {
     let into = tempfile::tempdir().unwrap();
     let received = unpack(stream, into.path(), |_, _| {});
     (received, files(into.path()))
 }
 
-/// A stream with these entries: type, name, content.
+/// A stream with these entries, each given as type, name and content.
 fn made(entries: &[(tar::EntryType, &str, &str)]) -> Vec<u8> {
     let mut out = tar::Builder::new(Vec::new());
     for (kind, name, content) in entries {
         let mut header = tar::Header::new_ustar();
-        // `set_path` would refuse the names that a test needs.
+        // Set the name directly, because `set_path` would refuse the invalid names of the tests.
         header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
         header.set_entry_type(*kind);
         header.set_size(content.len() as u64);
@@ -152,7 +152,7 @@ fn a_full_place_is_an_error() {
 fn a_stream_that_ends_early_is_refused_wherever_it_ends() {
     let folder = small();
     let stream = stream(folder.path());
-    // The last two blocks only mark the end: without them every file is complete.
+    // The last two blocks only mark the end of the stream: all files are complete without them.
     let needed = stream.len() - 1024;
     for end in 0..needed {
         let (received, _) = unpacked(&stream[..end]);
@@ -169,7 +169,7 @@ fn names_that_leave_the_folder_are_refused() {
         let evil = made(&[(FILE, CONTENTS, &contents), (FILE, &path, "")]);
         assert_refused(&evil, "contents.txt has the line");
     }
-    // The second name differs from the announced name.
+    // Each second name differs from the announced name.
     let contents = format!("{FORMAT}\n1 a\n");
     for path in ["files/../a", "/a", "a", "files/b"] {
         assert_refused(&made(&[(FILE, CONTENTS, &contents), (FILE, path, "x")]), "is where files/a belongs");
@@ -237,7 +237,7 @@ proptest! {
         let at = at % stream.len();
         stream[at] ^= flip;
         let (received, found) = unpacked(&stream);
-        // Only bytes outside of contents and names, such as a time, may differ.
+        // A changed byte may be undetected only if it is outside of contents and names, for example in a time.
         prop_assert!(received.is_err() || found == files(folder.path()));
     }
 

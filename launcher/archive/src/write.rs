@@ -1,4 +1,4 @@
-//! [I/O] A folder -> the stream.
+//! [I/O] Packs a folder into a stream.
 
 use std::{
     fs::{self, File, Metadata},
@@ -12,35 +12,35 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{CHECKSUMS, CHUNK, CONTENTS, FILES, FORMAT, MAX_FILES, NO_FILES, name};
 
-/// The contents of a stream.
+/// What was written to a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
-    /// Number of files.
+    /// Number of files in the stream.
     pub files: usize,
-    /// Total size of the files in bytes.
+    /// Total bytes of these files.
     pub bytes: u64,
-    /// Entries of the folder that the stream lacks: links, pipes and similar.
+    /// Paths of the folder that are not in the stream: links, pipes and similar.
     pub left_out: Vec<PathBuf>,
 }
 
-/// Why there is no stream, or why it is truncated.
+/// Why a stream was not written, or only in part.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     /// The folder or a file in it cannot be read.
     #[error("cannot read {path}: {source}; give a results folder that this user may read", path = path.display())]
     Read {
-        /// The file.
+        /// The path of the folder or file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// The folder has no file.
+    /// The folder contains no file.
     #[error("{path} {NO_FILES}; give the results folder of a finished run", path = .0.display())]
     Empty(PathBuf),
-    /// The folder has more files than a results folder.
+    /// The folder has more files than any results folder has.
     #[error("{path} has more than {MAX_FILES} files; give the results folder of one run", path = .0.display())]
     TooManyFiles(PathBuf),
-    /// The name of a file cannot be represented.
+    /// The name of a file cannot be used in a stream.
     #[error(
         "{path} has a name that is not sent: it is longer than 200 bytes, lies deeper than 8 folders, or has control characters, \\ or :; rename it",
         path = .0.display()
@@ -51,13 +51,13 @@ pub enum ArchiveError {
     Missing {
         /// The folder.
         folder: PathBuf,
-        /// The file.
+        /// The name of the requested file.
         name: String,
     },
-    /// A file changed while it was read.
+    /// The file changed while it was read.
     #[error("{path} changed while it was read; try again when the run has ended", path = .0.display())]
     Changed(PathBuf),
-    /// The reader is gone, or the destination is full.
+    /// The reader closed the connection, or the destination is full.
     #[error("cannot write the stream: {0}; try again")]
     Write(io::Error),
 }
@@ -69,10 +69,11 @@ struct Source {
     bytes: u64,
 }
 
-/// Writes a folder; if `only` is not empty, just the files with these names.
+/// Writes the files of a folder. If `only` is not empty, writes just the files with these names.
 ///
 /// # Errors
-/// The folder or a file cannot be read, changes meanwhile or has an invalid name, or `out` cannot be written. A reader refuses the incomplete stream.
+/// The folder or a file cannot be read, a file changes meanwhile or has an invalid name, or `out` cannot be written. A reader refuses the incomplete
+/// stream.
 pub fn write(folder: &Path, only: &[String], out: impl Write) -> Result<Written, ArchiveError> {
     let mut written = Written::default();
     let mut sources = Vec::new();
@@ -101,7 +102,7 @@ pub fn write(folder: &Path, only: &[String], out: impl Write) -> Result<Written,
     Ok(written)
 }
 
-/// The files below a folder, in the order of their names.
+/// Collects the files below a folder, in the order of their names. Other kinds of entries are added to `left_out`.
 fn collect(
     folder: &Path,
     prefix: &str,
@@ -122,7 +123,7 @@ fn collect(
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
         let path = entry.path();
-        // The metadata of a link itself, not of its target.
+        // For a link, these are the metadata of the link itself, not of its target.
         let metadata = entry.metadata().map_err(unreadable(&path))?;
         if !metadata.is_dir() && !metadata.is_file() {
             left_out.push(path);
@@ -160,7 +161,7 @@ fn append_file<W: Write>(out: &mut tar::Builder<W>, source: &Source) -> Result<S
         return Err(unreadable(error));
     }
     appended.map_err(ArchiveError::Write)?;
-    // If a file became shorter, a remainder is left; if it grew, its size differs.
+    // If the file became shorter, fewer bytes than announced were read. If it became longer, its size differs.
     if content.file.limit() > 0 || fs::metadata(&source.path).map_err(unreadable)?.len() != source.bytes {
         return Err(changed());
     }
@@ -183,13 +184,13 @@ fn header(name: &str, bytes: u64, modified: u64) -> io::Result<tar::Header> {
     Ok(header)
 }
 
-/// When a file was last written, in seconds since 1970; 0 if the file system does not report it.
+/// The time at which a file was last written, in seconds since 1970; 0 if the file system does not report it.
 fn modified(metadata: &Metadata) -> u64 {
     let time = metadata.modified().ok().and_then(|it| it.duration_since(UNIX_EPOCH).ok());
     time.map(|it| it.as_secs()).unwrap_or_default()
 }
 
-/// A file while it is read. It keeps the file's own read error, to distinguish it from errors of the stream.
+/// A file that is read into the stream. It keeps a read error of the file, to distinguish it from write errors of the stream.
 struct Content {
     file: io::Take<BufReader<File>>,
     digest: Sha256,

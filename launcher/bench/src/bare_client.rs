@@ -1,5 +1,5 @@
-//! [I/O] The yardstick: a client of hyper and tokio that opens connections, posts requests, reads frames and time-stamps each frame, and does nothing
-//! else. It does not parse frames; the server sends one token per frame.
+//! [I/O] The client for comparison, made with hyper and tokio. It only opens connections, posts requests, reads frames, and records the time of each
+//! frame. It does not parse frames: the server sends one token per frame.
 
 use std::{collections::BTreeMap, net::Ipv4Addr, time::Duration};
 
@@ -20,15 +20,15 @@ use tokio::net::TcpStream;
 
 use super::{BenchError, parts::BareSpec};
 
-/// The same length as the prompts of the engine's load.
+/// The prompt of each request. It is as long as the prompts of the engine's load.
 const PROMPT: &str = "salt letters of people who count days by tides";
 
-/// Frames after the tokens' frames: usage and `[DONE]`.
+/// Number of frames after the frames with tokens: the usage, and `[DONE]`.
 const CLOSING: usize = 2;
 
 type Sender = SendRequest<Full<Bytes>>;
 
-/// Runs the closed loop and returns its result.
+/// Runs a closed loop, and returns its result.
 ///
 /// # Errors
 /// A connection or an answer broke.
@@ -106,7 +106,7 @@ async fn run_slot(
     Ok(requests)
 }
 
-/// The times of a request. If frames are missing, or a frame arrived in two pieces, no time stamp can be assigned to its token.
+/// The times of a request. An error if frames are missing, or a frame arrived in two pieces: then it is unknown which time belongs to which token.
 fn seen(number: u64, sent: Duration, stamps: &[Duration], tokens: u32) -> Result<ClientRequest, String> {
     let wanted = tokens as usize + CLOSING;
     if stamps.len() != wanted {

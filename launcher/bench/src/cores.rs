@@ -1,21 +1,21 @@
-//! [I/O] Assigns separate cores to server and client, so that they do not share one.
+//! [I/O] Assigns separate CPU cores to server and client, so that they do not slow each other.
 
 use std::{fs, io, thread};
 
 use capacity::keep_to_core;
 use rustix::thread::{CpuSet, sched_getaffinity};
 
-/// The cores of a comparison; absent if they cannot be separated.
+/// The cores of the two sides of a trial. Both are absent if separate cores are not possible.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cores {
-    /// The server's.
+    /// The core of the server.
     pub(super) server: Option<usize>,
-    /// The client's.
+    /// The core of the client.
     pub(super) client: Option<usize>,
 }
 
 impl Cores {
-    /// Chooses two cores that this process may use, if possible not two threads of one core; and a remark if that is not possible.
+    /// Chooses two cores that this process may use, if possible not two threads of one core. Returns a note if they are not separate.
     pub(super) fn choose() -> (Cores, Option<String>) {
         match Cores::find() {
             Ok((cores, true)) => (cores, None),
@@ -26,7 +26,7 @@ impl Cores {
         }
     }
 
-    /// The cores, and whether they are two physical cores.
+    /// Finds two cores. Returns them, and whether they are separate physical cores.
     fn find() -> Result<(Cores, bool), String> {
         let allowed = allowed().map_err(|error| format!("the system does not tell the cores: {error}"))?;
         let [first, second, ..] = allowed[..] else {
@@ -36,7 +36,7 @@ impl Cores {
         let other = allowed.iter().copied().find(|core| !siblings.contains(core));
         let client = other.unwrap_or(second);
         for core in [first, client] {
-            // On a temporary thread: this thread keeps its cores.
+            // Test this on a temporary thread, so that this thread is not bound to the core.
             if let Ok(Err(error)) = thread::spawn(move || keep_to_core(core)).join() {
                 return Err(format!("the system does not let a process keep to core {core}: {error}"));
             }
@@ -50,13 +50,13 @@ fn allowed() -> io::Result<Vec<usize>> {
     Ok((0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).collect())
 }
 
-/// The threads of the same core, including itself; only itself if the system does not report them.
+/// All threads of the physical core of `core`, including itself; only itself if the system does not report them.
 fn siblings(core: usize) -> Vec<usize> {
     let path = format!("/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list");
     fs::read_to_string(path).ok().and_then(|text| list(text.trim())).unwrap_or_else(|| vec![core])
 }
 
-/// Parses a list in Linux's format, such as `0,64` or `0-3`.
+/// Parses a list of numbers in Linux's format, such as `0,64` or `0-3`.
 fn list(text: &str) -> Option<Vec<usize>> {
     let mut all = Vec::new();
     for part in text.split(',') {

@@ -1,4 +1,4 @@
-//! The results of this bench as files: JSON for programs, Markdown for `docs/performance.md`. Pure.
+//! Writes the results of this bench: JSON for programs, Markdown for `docs/performance.md`. Pure.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -13,15 +13,15 @@ use super::{
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Settings {
-    /// How many times everything was measured.
+    /// How many times all loads were measured.
     pub(super) runs: u32,
-    /// How many times each side of a comparison ran, in turn, in each run.
+    /// How many times each side of a comparison was measured in each run, in turn with the other side.
     pub(super) repeats: u32,
-    /// Whether the loads were too small for valid figures.
+    /// Whether the loads were small, so that the figures are not valid.
     pub(super) quick: bool,
     /// The groups that were measured.
     pub(super) groups: Vec<String>,
-    /// The other groups, which were not measured.
+    /// The groups that were not measured.
     pub(super) left_out: Vec<String>,
 }
 
@@ -39,7 +39,7 @@ impl Settings {
     }
 }
 
-/// All measurements of one call.
+/// All measurements of one run of the program.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Document<'a> {
@@ -61,12 +61,12 @@ impl<'a> Document<'a> {
         Document { measured_at, machine, settings, figures: &figures.all, notes: &figures.notes }
     }
 
-    /// As JSON, with a line break at its end.
+    /// Returns the JSON, with a line break at its end.
     pub(super) fn json(&self) -> String {
         serde_json::to_string_pretty(self).expect("numbers and texts have a form in JSON") + "\n"
     }
 
-    /// As Markdown.
+    /// Returns the Markdown.
     pub(super) fn markdown(&self) -> String {
         let Machine { cpu, cores, kernel, version, build } = self.machine;
         let day = self.measured_at.strftime("%Y-%m-%d");

@@ -1,4 +1,4 @@
-//! Why nothing was measured.
+//! The errors of the bench.
 
 use std::{io, path::PathBuf};
 
@@ -8,10 +8,10 @@ use launcher::input::InputError;
 use report::StorageError;
 use workload_files::FilesError;
 
-/// Why nothing was measured.
+/// Why the bench produced no figures.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
-    /// The system refused a process, a socket, memory or a file.
+    /// The system refused a process, a socket, memory, or access to a file.
     #[error("the bench cannot run: {0}; check memory, open files (ulimit -n) and processes")]
     System(#[from] io::Error),
     /// A trial failed.
@@ -23,7 +23,7 @@ pub enum BenchError {
     /// The launcher's binary is missing.
     #[error("{path} is no file; build it with `cargo build --release -p launcher`, or name it with --program", path = .0.display())]
     NoProgram(PathBuf),
-    /// A file of figures cannot be written.
+    /// A file with figures cannot be written.
     #[error("cannot write {path}: {source}; choose another file", path = path.display())]
     Write { path: PathBuf, source: io::Error },
     /// Prompts cannot be generated.

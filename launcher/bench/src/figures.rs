@@ -1,14 +1,14 @@
-//! Figure: a measured number with its budget, over one or several runs. Pure.
+//! Figures: measured numbers with their budgets, over one or several runs. Pure.
 
 use serde::Serialize;
 
-/// A limit for a figure.
+/// A limit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Bound {
-    /// The largest allowed value.
+    /// The largest value allowed.
     AtMost(f64),
-    /// The smallest allowed value.
+    /// The smallest value allowed.
     AtLeast(f64),
 }
 
@@ -21,32 +21,32 @@ impl Bound {
     }
 }
 
-/// The budget of a figure.
+/// The limits of a figure: a floor that is required, and an aim that is desired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Budget {
-    /// The required limit; absent: none.
+    /// The required limit; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub floor: Option<Bound>,
-    /// The desired limit; absent: none.
+    /// The desired limit; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aim: Option<Bound>,
 }
 
 impl Budget {
-    /// A figure without a budget.
+    /// No limits.
     pub const NONE: Budget = Budget { floor: None, aim: None };
 
-    /// An upper limit.
+    /// Limits that the value must not exceed.
     pub const fn at_most(floor: f64, aim: f64) -> Budget {
         Budget { floor: Some(Bound::AtMost(floor)), aim: Some(Bound::AtMost(aim)) }
     }
 
-    /// A lower limit.
+    /// Limits that the value must reach.
     pub const fn at_least(floor: f64, aim: f64) -> Budget {
         Budget { floor: Some(Bound::AtLeast(floor)), aim: Some(Bound::AtLeast(aim)) }
     }
 
-    /// Which limit a value meets; `None` without a budget.
+    /// Returns which limit a value meets. `None` without a budget.
     pub fn mark(&self, value: f64) -> Option<Mark> {
         match (self.floor.map(|it| it.holds(value)), self.aim.map(|it| it.holds(value))) {
             (None, None) => None,
@@ -57,20 +57,20 @@ impl Budget {
     }
 }
 
-/// The limit that a figure meets.
+/// Which limit a figure meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Mark {
-    /// The aim, and therefore the floor.
+    /// It meets the aim, and therefore also the floor.
     Aim,
-    /// The floor.
+    /// It meets the floor, but not the aim.
     Floor,
-    /// Neither of them; or not the aim, if there is no floor.
+    /// It meets no limit.
     Missed,
 }
 
 impl Mark {
-    /// The text in a table.
+    /// The text for a table.
     pub fn text(self) -> &'static str {
         match self {
             Mark::Aim => "meets aim",
@@ -80,15 +80,15 @@ impl Mark {
     }
 }
 
-/// One figure, measured once per run.
+/// A figure with one value per run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Figure {
-    /// The name of the figure, the same in every release.
+    /// The name of the figure. It never changes between releases.
     pub name: String,
-    /// What it is, for people.
+    /// What the figure is, as text for people.
     pub title: String,
-    /// The unit of the figure, such as `ms` or `KiB`; empty for a ratio.
+    /// The unit of the values, such as `ms` or `KiB`; empty for a ratio.
     pub unit: &'static str,
     /// One value per run.
     pub values: Vec<f64>,
@@ -97,7 +97,7 @@ pub struct Figure {
     /// The budget of the figure.
     #[serde(flatten)]
     pub budget: Budget,
-    /// The limit that its median meets.
+    /// Which limit the median meets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mark: Option<Mark>,
 }
@@ -115,17 +115,17 @@ impl Figure {
     }
 }
 
-/// All figures of one or several runs, in the order of their first measurement, with notes.
+/// All figures of one or several runs, in the order of their first measurement, and notes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
     /// The figures.
     pub all: Vec<Figure>,
-    /// Notes on the figures, each once.
+    /// Notes on the figures, without duplicates.
     pub notes: Vec<String>,
 }
 
 impl Figures {
-    /// Adds a value; NaN means that it was not measured, and is skipped.
+    /// Adds a value of a figure. NaN means "not measured" and is ignored.
     pub fn add(&mut self, name: &str, title: &str, unit: &'static str, value: f64, budget: Budget) {
         if !value.is_finite() {
             return self.note(format!("{title}: not measured"));
@@ -139,7 +139,7 @@ impl Figures {
         self.all.push(figure);
     }
 
-    /// Adds a note.
+    /// Adds a note, unless it exists.
     pub fn note(&mut self, note: String) {
         if !self.notes.contains(&note) {
             self.notes.push(note);
@@ -147,7 +147,7 @@ impl Figures {
     }
 }
 
-/// The middle value; with an even number of values, the mean of the two middle ones; NaN without values.
+/// The median; for an even number of values, the mean of the two middle values. NaN without values.
 pub(super) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -159,7 +159,7 @@ pub(super) fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// 1000 as `1,000`.
+/// Writes 1000 as `1,000`.
 pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

@@ -1,9 +1,8 @@
-//! `benchwright-bench`: measures the engine itself, for developers.
+//! `benchwright-bench`: measures the load generator itself, for its developers.
 //!
-//! `capacity` has the trials: the engine runs as in a benchmark, on loopback sockets, against a server that records when it sent
-//! each token. A minimal hyper client (`bare_client`) runs the same load for comparison. `groups` define what is measured, and
-//! `figures` hold results and budgets. `program` runs the launcher as a user would. The bench needs epoll, timers and /proc of
-//! Linux.
+//! The crate `capacity` runs the trials: the engine runs as in a benchmark, over loopback sockets, against a server that records when it sent each
+//! token. The module `bare_client`, a minimal hyper client, runs the same load for comparison. `groups` defines what is measured, and `figures`
+//! contains results and budgets. `program` runs the launcher as a user would. The bench needs epoll, timers and /proc of Linux.
 
 mod bare_client;
 mod cores;
@@ -34,34 +33,34 @@ use groups::setup::{Bench, Scale};
 use machine::Machine;
 use parts::Part;
 
-/// If other processes use more cores than this, the figures are distorted.
+/// If other processes use more cores than this on average, a note says that the figures are distorted.
 const QUIET: f64 = 0.1;
 
-/// The arguments of a measurement.
+/// The options of a bench run.
 #[derive(Clone, Debug)]
 pub struct BenchOptions {
-    /// The groups to measure. Empty: all groups.
+    /// The groups to measure; empty for all groups.
     pub groups: Vec<Group>,
-    /// Whether loads are small. They show that the bench works; their figures do not count.
+    /// Whether loads are small. Small loads show that the bench works, and their figures do not count.
     pub quick: bool,
-    /// Number of times that everything is measured.
+    /// Number of times that all loads are measured.
     pub runs: u32,
-    /// Number of times that each side of a comparison runs in each run.
+    /// Number of times that each side of a comparison is measured in each run.
     pub repeats: u32,
-    /// The `tokenizer.json` for the measured prompts; `None`: a small built-in tokenizer.
+    /// The `tokenizer.json` for the prompts; `None` for a small built-in tokenizer.
     pub tokenizer: Option<PathBuf>,
-    /// The launcher's binary; `None`: `benchwright` beside this program.
+    /// The launcher's binary; `None` for the file `benchwright` in the folder of this program.
     pub program: Option<PathBuf>,
-    /// The file that gets all figures as JSON.
+    /// The file to which all figures are written as JSON.
     pub json: Option<PathBuf>,
-    /// The file that gets all figures as Markdown.
+    /// The file to which all figures are written as Markdown.
     pub markdown: Option<PathBuf>,
 }
 
 /// Measures, writes the files that the options name, and returns the table.
 ///
 /// # Errors
-/// A part of the bench could not be run, or a file could not be written.
+/// A part of the bench failed, or a file could not be written.
 pub fn measure(options: &BenchOptions) -> Result<String, BenchError> {
     let folder = tempfile::tempdir()?;
     let mut figures = Figures::default();
@@ -116,12 +115,12 @@ pub fn measure(options: &BenchOptions) -> Result<String, BenchError> {
     Ok(table::table(&figures))
 }
 
-/// The names of groups on the command line.
+/// The names that groups have on the command line.
 fn names(groups: &[Group]) -> Vec<String> {
     groups.iter().filter_map(Group::to_possible_value).map(|it| it.get_name().to_owned()).collect()
 }
 
-/// A note on the noisiest run. `others` holds the cores that other processes used in each run.
+/// A note on the run that other processes disturbed most. `others`: for each run, the number of cores that other processes used.
 fn noise(others: &[f64]) -> Option<String> {
     let noisy = others.iter().copied().enumerate().filter(|(_, it)| *it > QUIET);
     let (place, most) = noisy.max_by(|(_, left), (_, right)| left.total_cmp(right))?;
@@ -131,11 +130,11 @@ fn noise(others: &[f64]) -> Option<String> {
     ))
 }
 
-/// Does the part of a child process and returns the text that the child prints for its parent. The text is empty where the part
-/// prints by itself.
+/// Does the work of a child process, and returns the text that the child prints for its parent. The text is empty if the work has already printed its
+/// result.
 ///
 /// # Errors
-/// The part cannot be read, or it failed. Nothing is printed for the parent then.
+/// `part` cannot be parsed, or the work failed. Nothing was printed for the parent in this case.
 pub fn run_part(part: &str) -> Result<String, BenchError> {
     let part: Part = crds::json::read(part).map_err(|error| children::unreadable_part(&error))?;
     Ok(match part {

@@ -1,4 +1,4 @@
-//! [I/O] Describes the machine of the measurement.
+//! [I/O] Describes the machine that measures.
 
 use std::{fs, thread};
 
@@ -6,19 +6,19 @@ use serde::Serialize;
 
 use ::document::TOOL_VERSION;
 
-/// A machine and the build that ran on it.
+/// The machine, and the build that ran on it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Machine {
-    /// The model of its processor, as the system reports it.
+    /// The model of the processor, as the system reports it.
     pub(super) cpu: String,
     /// Number of cores that this process may use.
     pub(super) cores: usize,
-    /// The release of its kernel.
+    /// The release of the kernel.
     pub(super) kernel: String,
     /// The release of this program.
     pub(super) version: &'static str,
-    /// `release` or `debug`; figures of a debug build do not count.
+    /// `release` or `debug`. Figures of a debug build do not count.
     pub(super) build: &'static str,
 }
 

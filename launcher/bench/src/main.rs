@@ -1,4 +1,4 @@
-//! `benchwright-bench`: parses the arguments, measures, and prints the table.
+//! `benchwright-bench`: parses the command line, measures, and prints the table.
 
 #![warn(
     clippy::print_stdout,
@@ -13,7 +13,7 @@ use clap::{Parser, Subcommand};
 use crds::wording::with_causes;
 use launcher::console;
 
-/// Measures the launcher itself: CPU time against a bare HTTP client, errors of its times, send lag and memory
+/// Measures the launcher itself: CPU time compared with a bare HTTP client, errors of its times, send lag and memory
 #[derive(Parser)]
 #[command(name = "benchwright-bench", args_conflicts_with_subcommands = true, max_term_width = 110)]
 struct Cli {
@@ -29,10 +29,10 @@ struct Cli {
     /// Run each side of a comparison COUNT times in each run, in turn
     #[arg(long, value_name = "COUNT", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=100))]
     repeats: u32,
-    /// Measure prompts with this tokenizer.json in place of a small built-in tokenizer
+    /// Measure prompts with this tokenizer.json instead of a small built-in tokenizer
     #[arg(long, value_name = "FILE")]
     tokenizer: Option<PathBuf>,
-    /// Measure the start and the size of this launcher; without it, of `benchwright` beside this program
+    /// Measure the start and the size of this launcher; by default, of `benchwright` in the folder of this program
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
     /// Write all figures to this file as JSON
@@ -47,10 +47,10 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum PartCommand {
-    /// Do the part of a child process
+    /// Do the work of a child process
     #[command(hide = true)]
     BenchPart {
-        /// The part, as JSON
+        /// The work, as JSON
         part: String,
     },
 }

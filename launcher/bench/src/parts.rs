@@ -1,19 +1,19 @@
-//! The work of the child processes of this bench, as JSON: the part of a trial, and two further parts. Pure.
+//! The work of this bench's child processes, as JSON: a part of a trial, or one of two further tasks. Pure.
 
 use std::path::PathBuf;
 
 use capacity::child_messages;
 use serde::{Deserialize, Serialize};
 
-/// The work of a child process: the argument of the hidden command.
+/// The work of a child process. It is the argument of a hidden subcommand.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Part {
-    /// Read the same streams with the bare hyper client.
+    /// Run a load with the bare hyper client.
     Bare(BareSpec),
     /// Write the report of a run.
     Report(ReportSpec),
-    /// A part of a trial.
+    /// Do a part of a trial.
     #[serde(untagged)]
     Trial(child_messages::Part),
 }
@@ -24,23 +24,23 @@ pub enum Part {
 pub struct BareSpec {
     /// The port of the server.
     pub port: u16,
-    /// Number of connections. Each has one request in flight at all times.
+    /// Number of connections. Each always has one request in flight.
     pub streams: u32,
     /// Number of requests on each connection.
     pub rounds: u32,
     /// Number of tokens in each answer.
     pub tokens: u32,
-    /// The core on which the process runs. `None`: any core.
+    /// The core on which the process runs; `None` for any core.
     pub core: Option<usize>,
 }
 
-/// A report to write.
+/// A report that is to be written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReportSpec {
-    /// A BenchmarkRun file.
+    /// The path of a BenchmarkRun file.
     pub file: PathBuf,
-    /// The folder that gets the report.
+    /// The folder for the report.
     pub folder: PathBuf,
     /// Number of requests in the report.
     pub requests: u64,

@@ -15,7 +15,7 @@ const NAME: &str = "benchwright";
 /// Time between two checks whether the program has ended.
 const POLL: Duration = Duration::from_millis(1);
 
-/// A child process that is killed on drop.
+/// A child process that is killed when this value is dropped.
 struct Process(Child);
 
 impl Drop for Process {
@@ -26,10 +26,10 @@ impl Drop for Process {
     }
 }
 
-/// The launcher's binary beside this program.
+/// The path of the launcher's binary in the folder of this program.
 ///
 /// # Errors
-/// The system does not know the path of this program.
+/// The system does not report the path of this program.
 pub(super) fn beside() -> io::Result<PathBuf> {
     Ok(std::env::current_exe()?.with_file_name(NAME))
 }
@@ -37,12 +37,12 @@ pub(super) fn beside() -> io::Result<PathBuf> {
 /// Checks that a program exists.
 ///
 /// # Errors
-/// It is not a file.
+/// The path is not a file.
 pub(super) fn check(program: &Path) -> Result<(), BenchError> {
     if program.is_file() { Ok(()) } else { Err(BenchError::NoProgram(program.to_owned())) }
 }
 
-/// Runs a program that must succeed. It is killed after `limit`.
+/// Runs a program until it ends. It is killed after `limit`.
 ///
 /// # Errors
 /// It cannot be started, fails, or does not end in time.

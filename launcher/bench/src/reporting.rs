@@ -1,4 +1,4 @@
-//! [I/O] Measures the time to report a large run: with synthetic records, then the same steps as at the end of a run.
+//! [I/O] Measures the time to report a large run. The records are synthetic, and the steps are those at the end of a real run.
 
 use std::time::Duration;
 
@@ -18,10 +18,10 @@ use measurement::{
 };
 use report::{Attachments, Folder, Inputs};
 
-/// Tokens of each answer.
+/// Number of tokens in each answer.
 const TOKENS: u32 = 16;
 
-/// Analyses synthetic records and writes all files of their report.
+/// Analyses synthetic records, and writes all files of their report.
 ///
 /// # Errors
 /// The file is not a BenchmarkRun, or the folder cannot be written.
@@ -79,7 +79,7 @@ pub(super) fn run(spec: &ReportSpec) -> Result<ReportResult, BenchError> {
     Ok(ReportResult { wall_ns: nanos(wall) })
 }
 
-/// A unique synthetic request, with an answer of this many tokens.
+/// A synthetic request that differs from all others, with `tokens` tokens in its answer.
 pub(super) fn request(number: u64, tokens: u32) -> (RequestRecord, WireTally) {
     let micros = |count: u64| Duration::from_micros(count);
     let scheduled = micros(200 * number);

@@ -1,16 +1,16 @@
-//! The figures as a table for a terminal, and words that other formats share with it. Pure.
+//! Writes the figures as a table for a terminal. Other formats use the same texts. Pure.
 
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 use crds::figure::rate_text;
 
 use super::figures::{Bound, Figure, Figures};
 
-/// A line below the header only.
+/// Draws one line, below the header.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
-/// The column headers. The first column contains words, the other columns numbers.
+/// The column headers. The first column contains text, and all others contain numbers.
 pub(super) const HEADER: [&str; 6] = ["", "median", "spread", "floor", "aim", ""];
 
-/// All figures, followed by the notes, with a line break at the end.
+/// Returns all figures, followed by the notes, with a line break at the end.
 pub(super) fn table(figures: &Figures) -> String {
     let mut table = Table::new();
     let right = |text: &str| Cell::new(text).set_alignment(CellAlignment::Right);
@@ -27,7 +27,7 @@ pub(super) fn table(figures: &Figures) -> String {
     text
 }
 
-/// Title, median, spread, floor, aim, and the limit that is met.
+/// The cells of a figure: title, median, spread, floor, aim, and the limit that it meets.
 pub(super) fn row(figure: &Figure) -> [String; 6] {
     let (min, max) = figure.spread();
     let spread = if figure.values.len() > 1 { format!("{} to {}", number(min), number(max)) } else { String::new() };
@@ -49,7 +49,7 @@ fn bound(bound: Bound, unit: &str) -> String {
     }
 }
 
-/// A number to four digits; a negative one is a difference.
+/// A number with four significant digits. Negative numbers are possible, because some figures are differences.
 fn number(value: f64) -> String {
     if value < 0.0 { format!("-{}", rate_text(-value)) } else { rate_text(value) }
 }

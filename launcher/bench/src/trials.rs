@@ -1,4 +1,4 @@
-//! [I/O] Trials of this bench: the engine or the bare client, each on its own core.
+//! [I/O] Runs trials: a server and a client, which is the engine or the bare client, each on its own core.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use super::{
 };
 use measurement::recorder::Keep;
 
-/// Runs a workload with the engine on `threads` threads. `length` is the expected time.
+/// Runs a workload with the engine on `threads` threads. `length`: the expected duration.
 pub(super) fn engine(
     pace: Pace,
     workload: Workload,
@@ -42,7 +42,7 @@ pub(super) fn cpu_per_token(trial: &Trial) -> f64 {
     trial.client.cpu_ns as f64 / 1e3 / trial.matched.tokens.max(1) as f64
 }
 
-/// Why the figures do not count, if so: requests failed, or only one side recorded them.
+/// Why a trial does not count: requests failed, or only one side recorded them. `None` if it counts.
 pub(super) fn fault(trial: &Trial) -> Option<String> {
     let (failed, unmatched) = (trial.failed(), trial.matched.unmatched);
     if failed > 0 {

@@ -1,4 +1,4 @@
-//! The built bench with small loads: every part runs, every request is matched, every figure exists.
+//! Runs the built bench with small loads. Every part must run, every request must be matched, and every figure must exist.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -18,7 +18,7 @@ fn command(folder: &TempDir, arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs the bench, and returns its JSON.
+/// Runs the bench, and returns its JSON output.
 fn bench(folder: &TempDir, arguments: &[&str]) -> Value {
     let all = [&["--quick", "--json", "figures.json"], arguments].concat();
     command(folder, &all).assert().success();

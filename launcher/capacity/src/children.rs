@@ -16,12 +16,12 @@ use crate::{
     server::Truth,
 };
 
-/// The hidden command of a child process. Each program that runs trials supports it.
+/// The hidden command that runs a child process. Each program that runs trials supports it.
 const COMMAND: &str = "bench-part";
-/// Maximum time for a server to listen, and to print its record at the end.
+/// Maximum time for a server to start listening, and to print its record at the end.
 const SERVER_LIMIT: Duration = Duration::from_secs(30);
 
-/// A child process with a thread that reads its output. Killed on drop.
+/// A child process, and a thread that reads its output. The process is killed on drop.
 struct Process {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -34,7 +34,7 @@ impl Process {
         let stdin = child.stdin.take();
         let stdout = child.stdout.take().ok_or_else(|| TrialError::Child("a child process has no stdout".into()))?;
         let (sender, lines) = mpsc::channel();
-        // At most two lines: the port, and the result.
+        // A child prints at most two lines: the port, and the result.
         let read = move || {
             let mut stdout = BufReader::new(stdout);
             let mut first = String::new();
@@ -43,7 +43,7 @@ impl Process {
                 && sender.send(first).is_ok()
                 && stdout.read_to_string(&mut rest).is_ok()
             {
-                // The receiver may be gone.
+                // Fails if the receiver was dropped.
                 let _ = sender.send(rest);
             }
         };
@@ -69,20 +69,20 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         drop(self.stdin.take());
-        // The process may have ended already.
+        // Fails if the process has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// This program with the hidden command, and the part as its argument.
+/// Returns the command that runs this program with the hidden command, and the part as its argument.
 fn command(part: &impl Serialize) -> Result<Command, TrialError> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args([COMMAND, &json(part)?]);
     Ok(command)
 }
 
-/// A result as the text that a child prints for its parent.
+/// Converts a result to the text that a child prints for its parent.
 ///
 /// # Errors
 /// JSON cannot represent a value.
@@ -90,7 +90,7 @@ pub fn json(result: &impl Serialize) -> Result<String, TrialError> {
     serde_json::to_string(result).map_err(|error| TrialError::Child(error.to_string()))
 }
 
-/// The error for an invalid argument of the hidden command.
+/// Returns the error for an invalid argument of the hidden command.
 pub fn unreadable_part(error: &impl std::fmt::Display) -> TrialError {
     TrialError::Child(format!(
         "{COMMAND} is an internal command of this program, and its argument cannot be read: {error}"
@@ -100,12 +100,12 @@ pub fn unreadable_part(error: &impl std::fmt::Display) -> TrialError {
 /// Runs a part in a child process to its end, and returns the result.
 ///
 /// # Errors
-/// The process cannot be started, fails, or prints nothing within `limit`.
+/// The process cannot be started, fails, or does not print a result within `limit`.
 pub fn run<T: DeserializeOwned>(part: &impl Serialize, limit: Duration) -> Result<T, TrialError> {
     Process::start(&mut command(part)?)?.receive(limit)
 }
 
-/// A running server.
+/// A running server process.
 pub struct Server {
     process: Process,
     /// The port of the server, on loopback.
@@ -123,10 +123,10 @@ impl Server {
         Ok(Server { process, port })
     }
 
-    /// Ends the server and returns its record.
+    /// Ends the server, and returns its record.
     ///
     /// # Errors
-    /// The process failed, or printed no record in time.
+    /// The process failed, or did not print its record in time.
     pub fn end(mut self) -> Result<Truth, TrialError> {
         drop(self.process.stdin.take());
         self.process.receive(SERVER_LIMIT)

@@ -1,19 +1,19 @@
-//! [I/O] The CPU time of other processes during a measurement, because other processes distort the figures.
+//! [I/O] Measures the CPU time of other processes during a trial, because it may distort the trial's results.
 
 use std::fs;
 
 use engine::vitals::system::Ticks;
 
-/// CPU time so far, in the ticks of /proc, all of the same length.
+/// CPU time used so far, in the ticks of /proc.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuUse {
     machine: Ticks,
-    /// This process and its children that have ended.
+    /// CPU time of this process, and of its children that have ended.
     own: u64,
 }
 
 impl CpuUse {
-    /// The CPU time so far; `None` if the system does not report it.
+    /// Returns the CPU time used so far; `None` if the system does not report it.
     pub fn now() -> Option<CpuUse> {
         let own = own(&fs::read_to_string("/proc/self/stat").ok()?)?;
         Some(CpuUse { machine: Ticks::read()?, own })
@@ -23,12 +23,12 @@ impl CpuUse {
         self.machine.all.saturating_sub(self.machine.idle)
     }
 
-    /// Cores of the machine.
+    /// Returns the number of cores of the machine.
     pub fn cpus(&self) -> f64 {
         self.machine.cpus as f64
     }
 
-    /// Cores that other processes used on average since `before`, including the hypervisor; NaN if no time has passed.
+    /// Returns how many cores other processes, and the hypervisor, have used on average since `before`; NaN if no time has passed.
     pub fn others_since(&self, before: &CpuUse) -> f64 {
         let wall = self.machine.all.saturating_sub(before.machine.all) as f64 / self.machine.cpus as f64;
         let own = self.own.saturating_sub(before.own);
@@ -37,7 +37,8 @@ impl CpuUse {
     }
 }
 
-/// Reads `/proc/self/stat`: after the name in parentheses, which may contain any characters, fields 14 to 17 are utime, stime, cutime and cstime.
+/// Parses `/proc/self/stat`. After the name in parentheses, which may contain any characters, fields 14 to 17 are utime, stime, cutime and
+/// cstime.
 fn own(process: &str) -> Option<u64> {
     let fields: Vec<&str> = process.rsplit_once(')')?.1.split_whitespace().collect();
     fields.get(11..15)?.iter().map(|it| it.parse::<u64>().ok()).sum()
@@ -51,7 +52,7 @@ mod tests {
     fn what_neither_idled_nor_worked_for_us_worked_for_others() {
         let busy = |all, idle, own| CpuUse { machine: Ticks { all, idle, cpus: 2, ..Ticks::default() }, own };
         let before = busy(1_200, 1_000, 40);
-        // 400 ticks on two cores, 200 each: 140 idle, 160 ours, 100 of others.
+        // 400 ticks on two cores are 200 ticks of time. 140 of them are idle, 160 are of this process, and 100 are of others.
         let after = busy(1_600, 1_140, 200);
         assert_eq!(after.others_since(&before), 0.5);
         assert!(before.others_since(&before).is_nan());

@@ -1,4 +1,5 @@
-//! The demand of each stage of a workload on a client, the hardest stage, and a trial of a few seconds like it. Pure.
+//! Computes the demand of each stage of a workload on a client, selects the hardest stage, and makes a trial of a few seconds from it.
+//! Pure.
 
 use std::time::Duration;
 
@@ -11,15 +12,15 @@ use workload_profiles::{
 use crate::lengths::{mean_output, recorded, requests};
 use crate::server::Pace;
 
-/// The cost of a request in tokens. It serves only to order the stages.
+/// The cost of a request, expressed in tokens. It is only used to compare stages.
 const REQUEST_IN_TOKENS: f64 = 10.0;
-/// The shortest and the longest duration of a trial.
+/// The minimum and the maximum duration of a trial.
 const LENGTH: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(15));
 const SECOND: Duration = Duration::from_secs(1);
-/// Fewer requests than this are spaced evenly, because a random draw may contain no request.
+/// If there are fewer requests than this, they are spaced evenly, because a random draw might contain no request.
 const FEW: u64 = 20;
 
-/// Why no stage can be tried.
+/// Why no stage can be used for a trial.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unknown {
     #[error("the workload has no stage to try; write one into the profile")]
@@ -31,7 +32,7 @@ pub enum Unknown {
     Stage(String),
 }
 
-/// The demand of a stage on a client when the largest number of requests is in flight.
+/// What a stage demands of a client while its number of requests in flight is highest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Demand {
     pub(super) requests_per_second: f64,
@@ -41,7 +42,8 @@ pub(super) struct Demand {
 }
 
 impl Demand {
-    /// The highest demand of a load on a server with this pace. An answer without streaming counts as one token. `None` if the load is in a file.
+    /// Computes the highest demand of a load, with a server of this pace. An answer without streaming counts as one token. `None` if the
+    /// load is in a file that was not read.
     fn from_load(load: &Load, tokens: u32, streaming: bool, pace: Pace) -> Option<Demand> {
         let answer = pace.answer(tokens);
         let seconds = answer.as_secs_f64().max(f64::MIN_POSITIVE);
@@ -64,7 +66,7 @@ impl Demand {
     }
 }
 
-/// The number of requests in flight from the start of a load. `None` if the load has send times.
+/// Returns how many requests a load has in flight from its start; `None` for a load that has send times instead.
 fn slots(load: &Load) -> Option<u64> {
     let (limit, count) = match load {
         Load::Closed { concurrency, count, .. } => (Some(*concurrency), *count),
@@ -74,7 +76,7 @@ fn slots(load: &Load) -> Option<u64> {
     [limit.map(u64::from), count].into_iter().flatten().min()
 }
 
-/// The maximum number of requests per second that a closed loop starts; `None` if it has no such limit.
+/// Returns the maximum number of requests per second that a closed loop starts; `None` if there is no such limit.
 fn start_rate(load: &Load) -> Option<RequestRate> {
     match load {
         Load::Closed { start_rate, .. } => *start_rate,
@@ -82,14 +84,14 @@ fn start_rate(load: &Load) -> Option<RequestRate> {
     }
 }
 
-/// The highest rate of a load that has send times. For a trace it is the rate of the busiest second.
+/// Returns the highest rate of a load that has send times; `None` for other loads. For a trace, it is the rate of the busiest second.
 fn peak(load: &Load) -> Option<RequestRate> {
     match load {
         Load::Open { rate, .. } => Some(rate.peak()),
         Load::Users { rate, .. } => Some(*rate),
         Load::Trace { speed, .. } => {
             let entries = recorded(load)?;
-            // One second of the replay, in recorded time.
+            // One second of the replay, converted to recorded time.
             let second = Duration::try_from_secs_f64(*speed).unwrap_or(SECOND).max(Duration::from_nanos(1));
             let (mut first, mut most) = (0, 1);
             for (last, entry) in entries.iter().enumerate() {
@@ -104,36 +106,36 @@ fn peak(load: &Load) -> Option<RequestRate> {
     }
 }
 
-/// The same, limited to the rate that the load's concurrency limit allows.
+/// Like [`peak`], limited to the rate that the load's concurrency limit allows.
 fn held_back(load: &Load, answer: Duration) -> Option<RequestRate> {
     let peak = peak(load)?;
     let held = load.max_concurrency().map(|it| f64::from(it) / answer.as_secs_f64());
-    // With an answer time of zero the limit is infinite, and therefore no rate.
+    // If an answer takes no time, the limit is infinite, which is not a valid rate.
     Some(held.and_then(|it| RequestRate::try_from(it).ok()).filter(|it| *it < peak).unwrap_or(peak))
 }
 
-/// The hardest stage of a workload, and its demand. Traces in files must be read first.
+/// Returns the hardest stage of a workload, and its demand. Traces in files must have been read.
 ///
 /// # Errors
-/// There is no stage, or the demand of a stage is not known, so that it may be the hardest.
+/// There is no stage; or the demand of some stage is unknown, so that it might be the hardest.
 pub(super) fn hardest(workload: &Workload, pace: Pace) -> Result<(&Stage, Demand), Unknown> {
     let demand = |stage| {
         let tokens = mean_output(&requests(workload, stage));
         let demand = Demand::from_load(&stage.load, tokens, workload.streaming, pace);
         demand.map(|it| (stage, it)).ok_or_else(|| Unknown::Stage(stage.name.clone()))
     };
-    // A measured rate is at most the rate that the server reached in an earlier stage, which is equally hard.
+    // Stages with a measured rate are skipped: that rate is at most what the server reached in an earlier stage, which is equally hard.
     let known = workload.stages.iter().filter(|it| !it.load.has_measured_rate());
     let demands = known.map(demand).collect::<Result<Vec<_>, _>>()?;
     let harder = |left: &Demand, right: &Demand| left.weight().total_cmp(&right.weight());
     demands.into_iter().max_by(|(_, left), (_, right)| harder(left, right)).ok_or(Unknown::NoStage)
 }
 
-/// A workload of only this stage, at its highest demand and for a few seconds, with its expected time.
+/// Returns a workload that consists only of this stage, at its highest demand and for a few seconds, and the time that it should take.
 pub(super) fn trial(workload: &Workload, stage: &Stage, pace: Pace) -> (Workload, Duration) {
     let requests = requests(workload, stage);
     let answer = pace.answer(mean_output(&requests));
-    // Long enough for the first answers to end while other answers begin.
+    // The trial must be long enough for the first answers to end while others begin.
     let due = (2 * answer).clamp(LENGTH.0, LENGTH.1);
     let (load, length) = match slots(&stage.load) {
         Some(slots) => {
@@ -150,17 +152,18 @@ pub(super) fn trial(workload: &Workload, stage: &Stage, pace: Pace) -> (Workload
         None => at_peak(&stage.load, due, answer),
     };
     let stage = Stage::new(stage.name.clone(), load);
-    // Header fields may be secret, and the arguments of a child process are visible.
+    // Header fields are removed, because they may be secret and the arguments of a child process are visible.
     let (headers, window, abandonment) = (Default::default(), Window::All, None);
     let stages = vec![stage];
     let mut rest = Workload { stages: Vec::new(), ..workload.clone() };
     rest.classes.classes.iter_mut().for_each(|it| it.headers.clear());
-    // A trial measures the whole stage.
+    // Without stop rules, because a trial must measure the whole stage.
     rest.stop_rules.clear();
     (Workload { stages, requests, headers, window, abandonment, probes: None, ..rest }, length + answer)
 }
 
-/// A load that has send times, at its highest rate, for at most its own duration. At least one request is due.
+/// Returns a load with send times at its highest rate, for at most its own duration. At least one request is due. Also returns the
+/// duration.
 fn at_peak(load: &Load, due: Duration, answer: Duration) -> (Load, Duration) {
     let rate = held_back(load, answer).unwrap_or_else(|| RequestRate::try_from(1.0).expect("1 is a rate"));
     let (arrivals, duration) = match load {
@@ -205,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_demand_is_that_of_a_full_load() {
-        // 191 tokens take 50 + 190 x 5 ms, a second.
+        // 191 tokens take 50 + 190 x 5 ms, which is one second.
         let open = Demand::from_load(&open(20.0, 60), 191, true, PACE).unwrap();
         assert_eq!(open, Demand { requests_per_second: 20.0, tokens_per_second: 3_820.0, streams: 20.0 });
         let closed = closed(50, 10);
@@ -263,7 +266,7 @@ mod tests {
         if let Load::Closed { start_rate, .. } = &mut limited {
             *start_rate = Some(RequestRate::try_from(20.0).unwrap());
         }
-        // Answers take a second: 20 of the 100 slots are busy.
+        // Answers take one second, so 20 of the 100 slots are busy.
         let demand = Demand::from_load(&limited, 191, true, PACE).unwrap();
         assert_eq!((demand.requests_per_second, demand.streams), (20.0, 20.0));
         let all = workload(vec![limited.clone()], 191);
@@ -289,7 +292,7 @@ mod tests {
         if let Load::Open { rate: steady, max_concurrency, count, .. } = &mut load {
             (*steady, *max_concurrency, *count) = (rate, Some(10), None);
         }
-        // Answers take a second: 40 would be in flight, but the limit is 10.
+        // Answers take one second, so 40 would be in flight, but the limit is 10.
         let demand = Demand::from_load(&load, 191, true, PACE).unwrap();
         assert_eq!((demand.requests_per_second, demand.streams), (10.0, 10.0));
         let all = workload(vec![load], 191);
@@ -340,7 +343,7 @@ mod tests {
             assert_eq!(hardest(&all, PACE).unwrap().1.streams, 3_f64.min(count.unwrap_or(3) as f64) * expected.1);
             assert_eq!(mean_output(&trial(&all, &all.stages[0], PACE).0.requests), expected.0);
         };
-        // (100 + 191 + 4,000) / 3 tokens take 50 + 1,429 x 5 ms.
+        // (100 + 191 + 4,000) / 3 = 1,430 tokens take 50 + 1,429 x 5 ms.
         check(None, true, (1_430, 7.195));
         check(Some(2), true, (145, 0.77));
         check(None, false, (191, 1.0));

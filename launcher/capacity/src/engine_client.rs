@@ -1,4 +1,4 @@
-//! [I/O] The client process that runs the launcher's engine, with the same code, sockets and clock as in a run.
+//! [I/O] The client process of a trial. It runs the launcher's engine, with the same code, sockets and clock as in a real run.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -18,13 +18,13 @@ use engine::{
 use measurement::{inter_token_times::InterTokenTimes, load_result::LoadResult, recorder::Keep};
 use workload_files::WorkloadFiles;
 
-/// The same requests at the same times in every trial.
+/// A fixed seed, so that each trial sends the same requests at the same times.
 const SEED: Seed = Seed(1);
 
-/// Issues the load and returns its result.
+/// Runs the load, and returns its result.
 ///
 /// # Errors
-/// The load cannot be issued, or memory cannot be read from /proc.
+/// The load cannot run, or the memory use cannot be read from /proc.
 pub(super) fn run(spec: &EngineSpec) -> Result<ClientResult, TrialError> {
     let url = format!("http://127.0.0.1:{}", spec.port);
     let workload = &spec.workload;
@@ -43,7 +43,7 @@ pub(super) fn run(spec: &EngineSpec) -> Result<ClientResult, TrialError> {
         progress: Arc::new(Progress::default()),
     })?;
     let (cpu, wall) = (clock::process_cpu().saturating_sub(cpu), clock::monotonic().saturating_sub(begun));
-    // Without the times between tokens, a comparison of them would pass.
+    // This must be an error: without the times between tokens, comparing them would always succeed.
     if spec.keep == Keep::RecordsAndGaps && load.recorder.tape.as_ref().is_some_and(|it| !it.is_whole()) {
         let message = "the memory for the times between tokens ran out; give the bench more memory, or lower the load";
         return Err(TrialError::Child(message.to_owned()));
@@ -68,12 +68,12 @@ pub(super) fn run(spec: &EngineSpec) -> Result<ClientResult, TrialError> {
     })
 }
 
-/// The launcher's judgement of its own part, as in a report.
+/// Returns the launcher's judgement of itself, as in a report.
 fn judge(load: &LoadResult, spec: &EngineSpec, run: &ResolvedRun) -> SelfJudgement {
     analysis::analyse(&Evidence::new(Measured::from(load), &spec.workload, run, "bench")).judgement
 }
 
-/// The successful requests, with times of the machine's clock.
+/// Returns the successful requests, with times on the machine's monotonic clock.
 fn seen(load: &LoadResult) -> Vec<ClientRequest> {
     let at = |time: Duration| nanos(load.zero + time);
     let records = load.recorder.records.iter().flatten().enumerate();

@@ -16,16 +16,16 @@ pub enum TrialError {
     /// A child process failed.
     #[error("{0}")]
     Child(String),
-    /// The load cannot be issued.
+    /// The load cannot run.
     #[error(transparent)]
     Load(#[from] LoadError),
     /// The files of the workload cannot be read.
     #[error(transparent)]
     Files(#[from] FilesError),
-    /// No stage can be tried.
+    /// No stage can be used for a trial.
     #[error(transparent)]
     Unknown(#[from] Unknown),
-    /// The server cannot be addressed.
+    /// Requests cannot be sent to the server.
     #[error(transparent)]
     Target(#[from] TargetError),
 }

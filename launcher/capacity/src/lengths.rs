@@ -1,4 +1,4 @@
-//! The mean lengths of the prompts and answers of a stage. Pure.
+//! Computes the mean lengths of a stage's prompts and answers. Pure.
 
 use workload_profiles::{
     Workload,
@@ -9,17 +9,17 @@ use workload_profiles::{
 
 use crate::server::DEFAULT_TOKENS;
 
-/// Assumed prompt tokens if the source does not define the length.
+/// Assumed prompt length, in tokens, if the request source does not define it.
 const MOCK_PROMPT: u32 = 4;
 
-/// The replayed requests of a trace; `None` for another load, and if they are in a file that was not read.
+/// Returns the requests of a trace that are replayed; `None` for another load, and if they are in a file that was not read.
 pub(super) fn recorded(load: &Load) -> Option<&[TraceEntry]> {
     let Load::Trace { trace: Trace::Inline(entries), count, .. } = load else { return None };
     let most = count.map_or(entries.len(), |it| usize::try_from(it).unwrap_or(usize::MAX));
     Some(&entries[..most.min(entries.len())])
 }
 
-/// The requests of a stage. Recorded lengths of a trace take precedence over the workload's lengths.
+/// Returns the request source of a stage. If the trace has recorded lengths, they replace the workload's lengths.
 pub(super) fn requests(workload: &Workload, stage: &Stage) -> RequestSource {
     let mut requests = workload.requests.clone();
     let (Load::Trace { lengths: true, .. }, Some(entries)) = (&stage.load, recorded(&stage.load)) else {
@@ -28,7 +28,7 @@ pub(super) fn requests(workload: &Workload, stage: &Stage) -> RequestSource {
     let fixed = |of: fn(&TraceEntry) -> Option<u32>, other| {
         let any = entries.iter().any(|it| of(it).is_some());
         let sum: u64 = entries.iter().map(|it| u64::from(of(it).unwrap_or(other))).sum();
-        // The mean of 32-bit numbers fits into 32 bits.
+        // The conversion cannot fail, because the mean of 32-bit numbers fits into 32 bits.
         let mean = u32::try_from(sum / entries.len().max(1) as u64).unwrap_or(u32::MAX);
         any.then(|| LengthDistribution::fixed(mean.max(1)))
     };
@@ -38,7 +38,7 @@ pub(super) fn requests(workload: &Workload, stage: &Stage) -> RequestSource {
             *input = fixed(|it| it.input, mean(input)).unwrap_or_else(|| input.clone());
             *output = answers.unwrap_or_else(|| output.clone());
         }
-        // Recorded prompt lengths are not used.
+        // These sources do not use recorded prompt lengths.
         RequestSource::SharedPrefix { output_len, .. } => *output_len = answers.unwrap_or_else(|| output_len.clone()),
         RequestSource::DataSet(set) => {
             if let Some(answers) = &answers {
@@ -59,7 +59,7 @@ pub(super) fn requests(workload: &Workload, stage: &Stage) -> RequestSource {
     requests
 }
 
-/// The mean length of the answers, in tokens.
+/// Returns the mean output length, in tokens.
 pub(super) fn mean_output(requests: &RequestSource) -> u32 {
     match requests {
         RequestSource::Random { output, .. } => mean(output),
@@ -74,13 +74,13 @@ pub(super) fn mean_output(requests: &RequestSource) -> u32 {
     }
 }
 
-/// The mean of a distribution, clamped to its bounds.
+/// Returns the mean of a distribution, limited to its bounds.
 fn mean(lengths: &LengthDistribution) -> u32 {
     let mean = match lengths.shape {
         Shape::Uniform => f64::from(lengths.min).midpoint(f64::from(lengths.max)),
         _ => lengths.mean,
     };
-    // The cast saturates; a length is at least 1.
+    // The cast saturates. A length is at least 1.
     (mean.round() as u32).clamp(lengths.min.max(1), lengths.max.max(1))
 }
 

@@ -1,11 +1,11 @@
-//! [I/O] Determines whether this machine or pod has the capacity for a load. It runs the hardest stage of a BenchmarkRun for a few seconds against a
-//! paced server on loopback.
+//! [I/O] Determines whether this machine or pod has the capacity for a load. For this, it runs the hardest stage of a BenchmarkRun for a
+//! few seconds against a paced server on loopback.
 //!
-//! The engine runs as in a benchmark. The `server` answers immediately or at an exact pace, and records when it sent each token. Server and client
-//! are child processes (`children`, `child_messages`, `part`), so that CPU time and memory of each are known. `trial` runs one load, and `matching`
-//! compares the client's times with the server's times. `demand` finds the hardest stage, and `verdict` judges the trial. TLS, which the server does
-//! not support, and name resolution are deliberately not counted. The developer's benchmark of the engine, `bench`, uses the same trials. All of it
-//! needs epoll, timers and /proc of Linux.
+//! The engine runs as in a benchmark. The `server` answers immediately or at an exact pace, and records when it sent each token. Server and
+//! client are child processes (`children`, `child_messages`, `part`), so that CPU time and memory of each are known. `trial` runs one load,
+//! and `matching` compares the client's times with the server's. `demand` selects the hardest stage, and `verdict` judges the trial. TLS,
+//! which the server does not support, and name resolution are deliberately not measured. The developers' benchmark of the engine, `bench`,
+//! uses the same trials. Needs epoll, timers and /proc of Linux.
 
 pub mod child_messages;
 pub mod children;
@@ -48,29 +48,29 @@ use server::Pace;
 use trial_result::TrialResult;
 use verdict::Verdict;
 
-/// A load, and the assumed server.
+/// A load, and the pace expected of the server.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// The run with the load.
+    /// The run that the load belongs to.
     pub run: ResolvedRun,
-    /// The profile of the load, including the files behind URLs.
+    /// The workload, with the files behind its URLs.
     pub workload: Workload,
-    /// The expected pace of the server.
+    /// The pace expected of the server.
     pub pace: Pace,
-    /// Threads that issue the load.
+    /// Number of worker threads.
     pub threads: usize,
 }
 
-/// The answer to a [`Question`].
+/// The result for a [`Question`].
 #[derive(Clone, Debug)]
 pub struct CapacityReport {
-    /// Whether the machine has the capacity. `false` also if that is unknown.
+    /// Whether the machine has the capacity. Also `false` if that is unknown.
     pub fits: bool,
-    /// The answer in words, with the measured values.
+    /// The result as text, with the measured values.
     pub text: String,
 }
 
-/// Runs the trial and judges it.
+/// Runs a trial and judges it.
 ///
 /// # Errors
 /// The demand of a stage is unknown, or the trial could not be run.
@@ -85,7 +85,7 @@ pub fn ask(question: Question) -> Result<CapacityReport, TrialError> {
     loadgen::as_plain_loads(&mut workload);
     let (stage, demand) = demand::hardest(&workload, pace)?;
     let (tried, length) = demand::trial(&workload, stage, pace);
-    // Other users can see the arguments of a child, so they must not contain the real target.
+    // Other users of the machine can see the arguments of a child process, so they must not contain the real target.
     let local = ResolvedRun { endpoint: Endpoint::Url("http://127.0.0.1".into()), ..run.clone() };
     let before = CpuUse::now();
     let trial = trial::judged(pace, tried, local, threads, length)?;

@@ -1,4 +1,4 @@
-//! Converts phases of LoadGen tests into loads with a known demand. Pure.
+//! Converts the phases of LoadGen tests to loads whose demand is known. Pure.
 
 use crds::units::RequestRate;
 use workload_profiles::{
@@ -7,7 +7,7 @@ use workload_profiles::{
     workload::{Arrivals, Load, Rate},
 };
 
-/// Replaces each phase with a known rate by a load with the same rate or the same number of requests in flight.
+/// Replaces each phase with a known rate by a load that has the same rate, or the same number of requests in flight.
 pub(super) fn as_plain_loads(workload: &mut Workload) {
     let Some(loadgen) = workload.loadgen.take() else { return };
     for stage in &mut workload.stages {
@@ -47,7 +47,7 @@ mod tests {
 
     use super::*;
 
-    /// Checks the load that replaces a phase with these settings.
+    /// Checks which load replaces a phase with these settings.
     fn check(settings: Settings, auto_qps: Option<AutoQps>, expected: Option<&str>) {
         let scenario = settings.scenario;
         let load = Load::LoadGen { scenario, test: 0, phase: Phase::Performance };

@@ -1,4 +1,4 @@
-//! Loads of trials as workloads of one stage. Pure.
+//! Workloads with one stage, for trials. Pure.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use workload_profiles::{
     },
 };
 
-/// Words of each prompt.
+/// Number of words in each prompt.
 const PROMPT: u32 = 10;
 
-/// Streamed completions of short prompts with answers of `tokens` tokens.
+/// Returns a workload of streamed completions with short prompts and answers of `tokens` tokens.
 fn workload(load: Load, tokens: u32) -> Workload {
     let requests =
         RequestSource::random(LengthDistribution::fixed(PROMPT), LengthDistribution::fixed(tokens), PromptText::Words);
@@ -25,20 +25,20 @@ fn workload(load: Load, tokens: u32) -> Workload {
     Workload { sampling, ..Workload::new(Api::Completions, requests, vec![Stage::new("bench", load)]) }
 }
 
-/// A closed loop with this concurrency and `count` requests in total.
+/// Returns a closed loop with this concurrency, and `count` requests in total.
 pub fn closed(concurrency: u32, count: u64, tokens: u32) -> Workload {
     let load = Load::closed(concurrency, count);
     workload(load, tokens)
 }
 
-/// An open loop with this rate and `count` requests in total.
+/// Returns an open loop with this rate, and `count` requests in total.
 pub fn open(arrivals: Arrivals, rate: RequestRate, count: u64, tokens: u32) -> Workload {
     let duration = Some(Span(Duration::from_secs_f64(count as f64 / f64::from(rate))));
     let (rate, count) = (Rate::Steady(rate), Some(count));
     workload(Load::Open { arrivals, rate, duration, count, max_concurrency: None }, tokens)
 }
 
-/// The same open loop as turns of `sessions` conversations with ten turns each.
+/// Returns the same open loop, but its requests are the turns of `sessions` conversations with ten turns each.
 pub fn conversations(rate: RequestRate, count: u64, tokens: u32, sessions: u32) -> Workload {
     let requests = RequestSource::Conversations(Box::new(Conversations {
         count: Some(sessions),

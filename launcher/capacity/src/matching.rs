@@ -10,25 +10,25 @@ use crate::{
 };
 use measurement::histogram::TimeHistogram;
 
-/// Two processes read the same clock on two cores. Their readings agree to within less than this, in nanoseconds.
+/// Maximum difference between two processes that read the same clock on two cores, in nanoseconds.
 const GRANULARITY_NS: u64 = 1_000;
-/// Standard errors; chance exceeds four once in 15,000 draws. The rate of n drawn gaps has a standard error of about their
-/// coefficient of variation / sqrt(n).
+/// Tolerance for random gaps, in standard errors. Chance exceeds four only once in 15,000 draws. The rate of n random gaps has a standard
+/// error of about their coefficient of variation / sqrt(n).
 const DEVIATIONS: f64 = 4.0;
 
-/// The requested rate of an open load.
+/// The rate that an open-loop load should have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RequestedLoad {
-    /// Requests per second.
+    /// Rate in requests per second.
     rate: f64,
-    /// Total number of requests, if the load defines it.
+    /// Total number of requests; `None` if the load does not define it.
     requests: Option<u64>,
-    /// Coefficient of variation of the gaps: 0 if they are not drawn.
+    /// Coefficient of variation of the gaps; 0 if they are not random.
     variation: f64,
 }
 
 impl RequestedLoad {
-    /// For a load with a steady rate that answers do not delay; `None` for every other load.
+    /// Returns the rate of a load whose rate is steady and that answers cannot delay; `None` for any other load.
     pub fn from_load(load: &Load) -> Option<RequestedLoad> {
         let Load::Open { arrivals, rate: Rate::Steady(rate), count, max_concurrency: None, .. } = load else {
             return None;
@@ -42,32 +42,33 @@ impl RequestedLoad {
     }
 }
 
-/// The differences between the client's record and the server's.
+/// The client's and the server's record of a trial, compared with each other.
 #[derive(Clone, Debug, Default)]
 pub struct Matched {
-    /// Requests that both sides recorded.
+    /// Number of requests that both sides recorded.
     pub requests: u64,
-    /// Requests or tokens that only one side recorded, or that the client saw before they were sent: a fault of the trial or of the client.
+    /// Number of requests or tokens that only one side recorded, or that the client received before the server sent them. Each is a fault
+    /// of the trial or of the client.
     pub unmatched: u64,
-    /// Tokens of the requests that both sides recorded.
+    /// Number of tokens in the requests that both sides recorded.
     pub tokens: u64,
-    /// First token seen - first token sent.
+    /// First token received - first token sent.
     pub ttft_error: TimeHistogram,
-    /// Last token seen - last token sent.
+    /// Last token received - last token sent.
     pub latency_error: TimeHistogram,
-    /// |gap seen - gap sent|, for each pair of consecutive tokens.
+    /// |gap received - gap sent|, for each pair of consecutive tokens.
     pub itl_error: TimeHistogram,
-    /// Sent - scheduled, both at the client, minus the wait for other requests to end.
+    /// Send lag: sent - scheduled, both at the client, minus the wait for other requests to end.
     pub lag: TimeHistogram,
-    /// Arrived - scheduled, minus the same wait: how late a request was at the server.
+    /// How late requests arrived at the server: arrived - scheduled, minus the same wait.
     pub arrival_lag: TimeHistogram,
     /// The first and the last time at which a request was due.
     pub scheduled: Option<(u64, u64)>,
     /// The first and the last time at which a request was sent.
     pub sent: Option<(u64, u64)>,
-    /// The first and the last arrival.
+    /// The first and the last time at which a request arrived.
     pub arrived: Option<(u64, u64)>,
-    /// The last token that was seen.
+    /// When the last token was received.
     pub last_seen: u64,
 }
 
@@ -77,7 +78,7 @@ impl Matched {
         let mut known: HashMap<(u32, u64), &RequestTruth> = HashMap::with_capacity(truth.requests.len());
         let mut matched = Matched::default();
         for request in &truth.requests {
-            // If a request arrived twice, the client does not know of the second one.
+            // The client knows only of one of them if a request arrived twice.
             let twice = known.insert((request.stage, request.number), request).is_some();
             matched.unmatched += u64::from(twice);
         }
@@ -91,9 +92,9 @@ impl Matched {
         matched
     }
 
-    /// Fraction of the requested load that arrived in time: received / max(rate × time + 1, requested). The time runs from the first due time to the
-    /// last arrival. If the drawn schedule differs from the requested rate by no more than chance, the fraction is based on the rates: (rate ×
-    /// scheduled time + 1) / (rate × time + 1).
+    /// Returns the fraction of the requested load that arrived in time: received / max(rate × time + 1, requested). The time is from the
+    /// first due time to the last arrival. If the random schedule differs from the requested rate by no more than chance, the fraction is
+    /// instead computed from the rates: (rate × scheduled time + 1) / (rate × time + 1).
     pub fn achieved(&self, requested: &RequestedLoad) -> Option<f64> {
         let ((first, _), (_, last)) = (self.scheduled?, self.arrived?);
         let known = self.requests as f64;
@@ -116,7 +117,7 @@ impl Matched {
         };
         let pairs = [(seen.first_ns, *first), (seen.last_ns, *last), (truth.arrived_ns, seen.scheduled_ns)];
         if pairs.iter().any(|(later, sooner)| later.saturating_add(GRANULARITY_NS) < *sooner) {
-            // A token cannot be seen before it was sent: these are different tokens.
+            // A token cannot be received before it was sent, so these must be different tokens.
             self.unmatched += 1;
             return;
         }
@@ -131,7 +132,7 @@ impl Matched {
         widen(&mut self.arrived, truth.arrived_ns);
         self.last_seen = self.last_seen.max(seen.last_ns);
         self.tokens += truth.sends_ns.len() as u64;
-        // There are no gaps to compare if the server sends everything in one piece, or the client keeps no gaps.
+        // There are no gaps to compare if the server sent everything in one piece, or if the client did not keep gaps.
         if truth.sends_ns.len() > 1 && !seen.gaps_ns.is_empty() {
             self.unmatched += u64::from(truth.sends_ns.len() != seen.gaps_ns.len() + 1);
             for (pair, gap) in truth.sends_ns.windows(2).zip(&seen.gaps_ns) {
@@ -145,7 +146,7 @@ fn widen(range: &mut Option<(u64, u64)>, at: u64) {
     *range = Some(range.map_or((at, at), |(first, last)| (first.min(at), last.max(at))));
 }
 
-/// The length of a range, in seconds; zero where there is none.
+/// Returns the length of a range of nanoseconds, in seconds; 0 if there is no range.
 pub fn seconds(range: Option<(u64, u64)>) -> f64 {
     range.map_or(0.0, |(first, last)| last.saturating_sub(first) as f64 / 1e9)
 }
@@ -185,9 +186,9 @@ mod tests {
         );
         assert_eq!((matched.requests, matched.unmatched, matched.tokens), (2, 0, 6));
         assert_eq!(nanos(&matched.ttft_error), [10, 20]);
-        // 510 + 60 + 40 - 600, and 1,020 + 100 + 130 - 1,200.
+        // 510 + 60 + 40 - 600 = 10, and 1,020 + 100 + 130 - 1,200 = 50.
         assert_eq!(nanos(&matched.latency_error), [10, 50]);
-        // The server's gaps are 50, 50, 100 and 100.
+        // The gaps of the server are 50, 50, 100 and 100.
         assert_eq!(nanos(&matched.itl_error), [0, 10, 10, 30]);
         assert_eq!((nanos(&matched.lag), nanos(&matched.arrival_lag)), (vec![30, 30], vec![90, 90]));
         assert_eq!((matched.sent, matched.last_seen), (Some((130, 130)), 1_250));
@@ -248,16 +249,16 @@ mod tests {
             (share * 1_000.0).round() / 1_000.0
         };
         use Arrivals::{Constant, Poisson};
-        // 1,000 gaps of 10 ms; the last gap is after the last request.
+        // The schedule has 1,000 gaps of 10 ms. The last gap comes after the last request.
         assert_eq!(check(Constant, 1_000, 999, 999), 1.0);
         assert_eq!(check(Constant, 1_000, 999, 1_999), 0.5);
-        // Every other request, then only the first half of the requests.
+        // First, only every other request arrives. Then, only the first half of the requests arrives.
         assert_eq!(check(Constant, 500, 999, 999), 0.5);
         assert_eq!(check(Constant, 500, 499, 499), 0.5);
-        // Half the rate, and all the requests.
+        // All requests arrive, but at half the rate.
         assert_eq!(check(Constant, 1_000, 1_998, 1_998), 0.5);
         assert_eq!(check(Poisson, 1_000, 1_998, 1_998), 0.5);
-        // Drawing only 950 requests is no fault, but a late request among them is.
+        // If only 950 requests were drawn, that is no fault. But late requests among them are a fault.
         assert_eq!(check(Poisson, 950, 999, 999), 1.0);
         assert_eq!(check(Poisson, 950, 999, 1_999), 0.5);
         assert_eq!(check(Poisson, 500, 999, 999), 0.5);

@@ -2,7 +2,7 @@
 
 use std::{fs, io};
 
-/// The largest resident set of this process so far, in bytes.
+/// Returns the peak resident memory of this process so far, in bytes.
 ///
 /// # Errors
 /// The system does not report it.
@@ -11,7 +11,7 @@ pub fn peak() -> io::Result<u64> {
     field(&status, "VmHWM:").ok_or_else(|| io::Error::other("/proc/self/status has no VmHWM"))
 }
 
-/// A size in `/proc/self/status`, in bytes.
+/// Parses a size in `/proc/self/status`, and returns it in bytes.
 fn field(status: &str, name: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     let kib: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;

@@ -1,4 +1,4 @@
-//! [I/O] The work of a child process.
+//! [I/O] What a child process does.
 
 use std::io;
 
@@ -13,16 +13,17 @@ use crate::{
 };
 use engine::issue;
 
-/// Runs the part of a child process and returns the text that the child prints for its parent. The text is empty if the part prints its own output.
+/// Runs the part of a child process. Returns the text that the child must print for its parent; it is empty if the part prints its own
+/// output.
 ///
 /// # Errors
-/// The part cannot be read, or it failed. The child then prints nothing for its parent.
+/// The part cannot be parsed, or it failed. The child then prints nothing for its parent.
 pub fn run_part(part: &str) -> Result<String, TrialError> {
     let part = crds::json::read(part).map_err(|error| children::unreadable_part(&error))?;
     do_part(part)
 }
 
-/// Runs a part that was already parsed; otherwise like [`run_part`].
+/// Like [`run_part`], for a part that is already parsed.
 ///
 /// # Errors
 /// The part failed.
@@ -38,7 +39,7 @@ pub fn do_part(part: Part) -> Result<String, TrialError> {
     }
 }
 
-/// Pins this thread and all threads that it will start to `core`, if given, and raises the limit of open files.
+/// Pins this thread, and all threads that it will start, to `core` if that is given. Also raises the limit of open files.
 ///
 /// # Errors
 /// The system refuses the core.
@@ -48,7 +49,7 @@ pub fn prepare_process(core: Option<usize>) -> io::Result<()> {
     Ok(())
 }
 
-/// Pins this thread and all threads that it will start to one core.
+/// Pins this thread, and all threads that it will start, to one core.
 ///
 /// # Errors
 /// The system refuses the core.

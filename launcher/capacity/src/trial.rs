@@ -1,4 +1,4 @@
-//! [I/O] One load on its own server: starts server and client, and compares their results.
+//! [I/O] Runs one load against its own server: starts server and client, and compares their results.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::{
 };
 use measurement::recorder::Keep;
 
-/// Added to the expected time of a load. The machine may be busy, and writing the result takes time.
+/// Added to the expected duration of a load, because the machine may be busy and writing the result takes time.
 const SPARE: Duration = Duration::from_secs(60);
 
 /// The results of client and server.
@@ -24,25 +24,25 @@ pub struct Trial {
     pub client: ClientResult,
     /// The record of the server.
     pub truth: Truth,
-    /// The times of both, compared.
+    /// The comparison of client and server.
     pub matched: Matched,
-    /// The requested rate of an open load.
+    /// The requested rate; `None` unless the load is an open loop with a steady rate.
     pub requested: Option<RequestedLoad>,
 }
 
 impl Trial {
-    /// Fraction of the requested load that arrived in time. `None` for closed loads, where answers determine the rate.
+    /// Returns the fraction of the requested load that arrived in time; `None` for closed loops, whose rate depends on the answers.
     pub fn achieved(&self) -> Option<f64> {
         self.matched.achieved(&self.requested?)
     }
 
-    /// Number of failed requests.
+    /// Returns the number of failed requests.
     pub fn failed(&self) -> u64 {
         self.client.outcomes.iter().filter(|(outcome, _)| *outcome != "ok").map(|(_, count)| count).sum()
     }
 }
 
-/// Runs a run's workload with the engine, on any cores. The result contains the launcher's judgement of its own part.
+/// Runs the workload of a run with the engine, on any cores. The result contains the launcher's judgement of itself.
 pub(crate) fn judged(
     pace: Pace,
     workload: Workload,
@@ -54,8 +54,8 @@ pub(crate) fn judged(
     issue(pace, EngineSpec { port: 0, workload, keep, run, threads, core: None }, None, length)
 }
 
-/// Starts a server, then the engine with the server's port, and compares their times. `core` is the server's core, and `length` the expected time of
-/// the load.
+/// Starts a server, runs the engine against it, and compares their times. `core` is the server's core, and `length` the expected duration
+/// of the load.
 ///
 /// # Errors
 /// Server or client failed, or took too long.

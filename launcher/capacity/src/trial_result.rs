@@ -1,4 +1,4 @@
-//! The result of a trial, on which the verdict is based. Pure.
+//! The values of a trial that the verdict is based on. Pure.
 
 use std::time::Duration;
 
@@ -11,30 +11,30 @@ use crate::server::Pace;
 pub(super) struct TrialResult {
     /// The demand of the whole load.
     pub(super) demand: Demand,
-    /// The assumed pace of the server.
+    /// The pace expected of the server.
     pub(super) pace: Pace,
-    /// Number of successful requests. At least one, if none failed.
+    /// Number of successful requests. It is at least 1 if no request failed.
     pub(super) requests: u64,
-    /// Number of requests that failed.
+    /// Number of failed requests.
     pub(super) failed: u64,
-    /// CPU time of the launcher's process.
+    /// CPU time of the launcher process.
     pub(super) cpu: Duration,
-    /// The largest resident set of that process.
+    /// Peak resident memory of the launcher process.
     pub(super) memory_bytes: u64,
-    /// Number of cores that the launcher may use: the smaller of its threads and the CPU limit of its pod.
+    /// Number of cores that the launcher can use: its number of threads, or the CPU limit of its pod if that is lower.
     pub(super) cores: f64,
-    /// Number of cores that the server used. In a real run the server is on another machine.
+    /// Number of cores that the server used. In a real run, the server is on another machine.
     pub(super) server_cores: f64,
-    /// Cores that other processes used during the trial, and cores of the machine. `None`: unknown.
+    /// Number of cores that other processes used during the trial, and number of cores of the machine; `None` if unknown.
     pub(super) others: Option<(f64, f64)>,
     /// 99th percentile of the send lag.
     pub(super) lag: Duration,
-    /// The fraction of time in which the busiest thread needed a CPU. `None`: the trial was too short.
+    /// The fraction of time in which the busiest thread needed a CPU; `None` if the trial was too short.
     pub(super) busiest: Option<f64>,
-    /// 99th percentile of the receive delay. `None`: unknown.
+    /// 99th percentile of the receive delay; `None` if unknown.
     pub(super) receive_delay: Option<Duration>,
-    /// The validity bounds of the run. The three values above are checked against them.
+    /// The run's validity limits for the three values above.
     pub(super) bounds: ValidityBounds,
-    /// Fraction of the requested load that arrived in time. `None` for closed loads.
+    /// The fraction of the requested load that arrived in time; `None` for closed loops.
     pub(super) achieved: Option<f64>,
 }

@@ -1,11 +1,11 @@
-//! Judges whether a load fits, by how much, and what to do if it does not. Pure.
+//! Judges whether a load fits the machine, by how much, and what to do if it does not. Pure.
 
 use crds::{figure::rate_text, units::Span};
 
 use crate::{demand::Demand, trial_result::TrialResult};
 use analysis::BUSY_SHARE;
 
-/// Below this fraction of the requested rate, the requested load was not issued.
+/// Minimum fraction of the requested rate. Below it, the requested load was not sent.
 const KEPT_SHARE: f64 = 0.99;
 
 /// What a trial of a few seconds cannot judge.
@@ -18,16 +18,16 @@ pub(super) struct Verdict {
     pub(super) needed: f64,
     /// How many times the load would fit into the usable part of the cores.
     pub(super) times: f64,
-    /// Whether the cores were enough for load and server together. Otherwise the server may cause the lateness.
+    /// Whether the cores were enough for load and server together. If not, the server may have caused lateness.
     pub(super) alone: bool,
-    /// Why the load does not fit, if it does not.
+    /// Why the load does not fit; `None` if it fits.
     pub(super) fault: Option<Fault>,
 }
 
 /// Why a load does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// Requests failed, although the server rejects none.
+    /// Requests failed, although the server never rejects any.
     Failed,
     /// The load needs more than the usable part of the cores.
     Cpu,
@@ -35,7 +35,7 @@ pub(super) enum Fault {
     Lag,
     /// Answers were read too late.
     Receive,
-    /// A thread needed a CPU for too large a fraction of the time.
+    /// A thread needed a CPU for too much of the time.
     Busy,
     /// The requested rate was not reached.
     Rate,
@@ -43,7 +43,8 @@ pub(super) enum Fault {
 
 impl Verdict {
     pub(super) fn new(it: &TrialResult) -> Verdict {
-        // CPU time per request, times the request rate. A trial begins and ends with fewer requests in flight.
+        // CPU time per request times the request rate. The total CPU time is not used, because fewer requests are in flight at the start
+        // and the end of a trial.
         let needed = it.cpu.as_secs_f64() / it.requests.max(1) as f64 * it.demand.requests_per_second;
         let times = it.cores * BUSY_SHARE / needed.max(f64::MIN_POSITIVE);
         let alone = needed + it.server_cores <= it.cores;
@@ -61,26 +62,27 @@ impl Verdict {
         Verdict { needed, times, alone, fault }
     }
 
-    /// Whether the load is known to fit: there is no fault, and lateness could be judged.
+    /// Whether the load certainly fits: there is no fault, and lateness could be judged.
     pub(super) fn fits(&self) -> bool {
         self.fault.is_none() && self.alone
     }
 
-    /// Number of cores with which the load would fit.
+    /// Returns the number of cores with which the load would fit.
     fn cores(&self, it: &TrialResult) -> f64 {
         let by_cpu = (self.needed / BUSY_SHARE).ceil();
-        // With enough CPU time, other threads on the same cores cause the lateness.
+        // If there is enough CPU time, lateness is caused by other threads on the same cores, so at least one more core is needed.
         if self.fault == Some(Fault::Cpu) { by_cpu } else { by_cpu.max(it.cores.ceil() + 1.0) }
     }
 
-    /// Cores that other processes used, if these processes and the load filled the machine. They may then cause the lateness.
+    /// Returns how many cores other processes used, if these processes and the load together filled the machine and may have caused
+    /// lateness.
     fn busy_with_others(&self, it: &TrialResult) -> Option<f64> {
         let late = matches!(self.fault, Some(Fault::Lag | Fault::Receive | Fault::Busy | Fault::Rate));
         let (used, machine) = it.others.filter(|_| late)?;
         (used + self.needed + it.server_cores > machine * BUSY_SHARE).then_some(used)
     }
 
-    /// The first line: yes, no or unknown, and by how much.
+    /// Returns the first line: yes, no or unknown, and by how much.
     pub(super) fn headline(&self, it: &TrialResult) -> String {
         let cores = cores(it.cores);
         let used = format!("{:.2} of {cores}", self.needed);
@@ -134,7 +136,7 @@ impl Verdict {
         }
     }
 
-    /// The measured values, one line per subject.
+    /// Returns the measured values, one line per subject.
     pub(super) fn details(&self, it: &TrialResult) -> Vec<String> {
         let Demand { requests_per_second, tokens_per_second, streams } = it.demand;
         let bounds = &it.bounds;
@@ -198,7 +200,7 @@ mod tests {
         ValidityBounds { max_send_lag_p99, max_receive_delay_p99, ..ValidityBounds::default() }
     }
 
-    /// 500 requests of 2.1 ms each.
+    /// A trial with 500 requests that took 2.1 ms of CPU time each.
     fn measured() -> TrialResult {
         TrialResult {
             demand: DEMAND,
@@ -226,7 +228,7 @@ mod tests {
 
     #[test]
     fn a_load_that_fits_tells_its_margin() {
-        // 100 requests per second of 2.1 ms are 0.21 cores; 1.6 / 0.21 is 7.62.
+        // 100 requests per second with 2.1 ms each need 0.21 cores, and 1.6 / 0.21 is 7.62.
         check(&measured(), None, "yes: 0.21 of 2 cores, 7.6 times this load would still fit");
     }
 
@@ -270,7 +272,7 @@ mod tests {
                     processes used 1.70 cores during the trial; try again while the machine is at rest";
         check(&late, Some(Fault::Lag), text);
         assert!(!Verdict::new(&late).fits());
-        // A machine with 64 cores has room despite the other processes.
+        // On a machine with 64 cores, the other processes do not cause lateness.
         let large = TrialResult { others: Some((1.7, 64.0)), ..late };
         assert!(Verdict::new(&large).headline(&large).starts_with("no: "));
         let heavy = TrialResult { cpu: Duration::from_millis(17_000), ..late };

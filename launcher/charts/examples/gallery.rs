@@ -1,4 +1,4 @@
-//! A page with a figure of each shape, in light and dark: `cargo run -p charts --example gallery > /tmp/gallery.html`.
+//! Prints a page with a figure of each shape, in light and dark colours: `cargo run -p charts --example gallery > /tmp/gallery.html`.
 
 use charts::{Size, assets, html};
 

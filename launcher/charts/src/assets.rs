@@ -1,4 +1,4 @@
-//! The assets that a page with figures embeds. No library: see `docs/decisions/0008-figures-of-our-own.md`.
+//! The style and the script that a page with figures embeds. No library is used: see `docs/decisions/0008-figures-of-our-own.md`.
 
 use crate::palette;
 
@@ -9,6 +9,6 @@ pub fn style() -> String {
 
 const STYLE: &str = include_str!("assets/style.css");
 
-/// Values under the pointer, hiding of series, copying of data, and buttons of class `theme-switch`. Place it after the figures, or run it once
-/// they exist.
+/// The script of figures. It shows values under the pointer, hides series, copies data, and handles buttons of class `theme-switch`. Place it after
+/// the figures, or run it after they exist.
 pub const SCRIPT: &str = include_str!("assets/script.js");

@@ -1,13 +1,13 @@
-//! The data of a figure as CSV.
+//! Writes the data of a figure as CSV.
 
 use crate::{
     figure::Figure,
     table::{self, Cell},
 };
 
-/// A header, then one line per value of each series: the name of the series, and the columns that the figure needs. Numbers have at most eight
-/// significant digits, in the unit that the header names. A gap is an empty cell, and empty cells of a heat map have no line. Text that a
-/// spreadsheet would take for a formula begins with an apostrophe.
+/// Returns a header, then one line per value of each series: the name of the series, and the columns that the figure needs. Numbers have at most
+/// eight significant digits, in the unit that the header names. A gap is an empty cell. Empty cells of a heat map have no line. Text that a
+/// spreadsheet would interpret as a formula gets an apostrophe in front.
 pub fn write(figure: &Figure) -> String {
     let rows = table::rows(figure);
     let columns = table::columns(figure, &rows);
@@ -37,7 +37,7 @@ pub fn write(figure: &Figure) -> String {
     out
 }
 
-/// A text as one cell.
+/// A text as one CSV cell.
 fn text(it: &str) -> String {
     let formula = it.starts_with(['=', '+', '-', '@']);
     let it = if formula { format!("'{it}") } else { it.to_owned() };

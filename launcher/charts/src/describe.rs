@@ -1,11 +1,11 @@
-//! A figure in words, for readers who cannot see it.
+//! Describes a figure in words, for readers who cannot see it.
 
 use crate::{
     figure::{Figure, MarkAt, Request, Series, Shape},
     units,
 };
 
-/// Series, shades and marks beyond this number are only counted.
+/// Maximum number of series, shades or marks that are described. If there are more, the rest is only counted.
 const MOST: usize = 20;
 
 /// The caption, then a sentence for each series, shade and mark.

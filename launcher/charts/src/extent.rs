@@ -6,7 +6,7 @@ use crate::{
     stack,
 };
 
-/// The domain of the x axis.
+/// The range of the x axis.
 pub(crate) fn of_x(figure: &Figure) -> Domain {
     let mut values = figure.x.includes.clone();
     for series in &figure.series {
@@ -30,7 +30,7 @@ pub(crate) fn of_x(figure: &Figure) -> Domain {
     if points { domain.padded(0.05, &figure.x.includes) } else { domain }
 }
 
-/// The domain of the y axis, before its ends are rounded.
+/// The range of the y axis, before its ends are rounded.
 pub(crate) fn of_y(figure: &Figure) -> Domain {
     let mut values = figure.y.includes.clone();
     for series in &figure.series {
@@ -54,7 +54,8 @@ pub(crate) fn of_y(figure: &Figure) -> Domain {
     with_marks(&figure.y, values, marks)
 }
 
-/// A mark widens an axis, but the data must not become a flat line: up to three times the length, or two powers of ten.
+/// Widens an axis so that it includes marks. So that the data does not become a flat line, the axis grows to at most three times its length (linear)
+/// or by two powers of ten (logarithmic). Marks beyond that are not included.
 fn with_marks(axis: &Axis, values: Vec<f64>, marks: impl Iterator<Item = f64>) -> Domain {
     let has_data = values.iter().any(|it| it.is_finite() && (axis.scale == Scale::Linear || *it > 0.0));
     let data = Domain::from_values(axis.scale, values);

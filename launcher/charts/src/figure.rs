@@ -1,21 +1,21 @@
-//! A figure as its author defines it: axes, series, shaded ranges and marks, in the units of the data.
+//! The definition of a figure by its author: axes, series, shaded ranges and marks, in the units of the data.
 //!
-//! Nothing here depends on pixels, colours or text sizes. Values that are not finite are gaps. Texts may contain any characters: the code that
-//! draws a figure escapes them.
+//! Nothing here depends on pixels, colours or text sizes. Values that are not finite are gaps. Texts may contain any characters, because the drawing
+//! code escapes them.
 
 /// A figure with one pair of axes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// A name for elements and files: lower-case letters, digits and hyphens.
+    /// The id for elements and files: lower-case letters, digits and hyphens.
     pub id: String,
     pub title: String,
-    /// What the figure shows, from which data, over which window: a sentence or two.
+    /// What the figure shows, from which data, and over which window, in one or two sentences.
     pub caption: String,
-    /// The main result in a few words, such as `100 to 1,649 tokens/s`; empty without one.
+    /// The main result in a few words, such as `100 to 1,649 tokens/s`; empty if there is none.
     pub finding: String,
     pub x: Axis,
     pub y: Axis,
-    /// In the order in which they are drawn and listed.
+    /// The series, in the order in which they are drawn and listed.
     pub series: Vec<Series>,
     pub shades: Vec<Shade>,
     pub marks: Vec<Mark>,
@@ -24,27 +24,27 @@ pub struct Figure {
 /// An axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// What is measured, such as `TTFT`.
+    /// The quantity on the axis, such as `TTFT`.
     pub label: String,
-    /// The unit, such as `ms`; empty for a number without one. Values in `ms` and `s` are durations. A drawing writes them in the unit that fits
-    /// their size. Values in `share` are from 0 to 1, and are written in percent.
+    /// The unit, such as `ms`; empty for a number without a unit. Values in `ms` and `s` are durations, which a drawing shows in a suitable unit.
+    /// Values in `share` are from 0 to 1 and are shown as percentages.
     pub unit: String,
     pub scale: Scale,
     /// Values that the axis always includes, whatever the data: 0 for a quantity, 0 and 1 for a share.
     pub includes: Vec<f64>,
-    /// The values with a label, such as the loads of the stages. Empty: round values.
+    /// The values that get a label, such as the loads of the stages. If empty, round values get labels.
     pub labels: Vec<f64>,
 }
 
-/// How values become places on an axis.
+/// How values are converted to positions on an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     Linear,
-    /// Values of zero and below are gaps.
+    /// Logarithmic. Values of zero and below are gaps.
     Log,
 }
 
-/// Values with a name. Series with the same name have one legend entry, and a reader hides them together: a line and its band.
+/// Values with a name. Series with the same name, such as a line and its band, share one legend entry and are hidden together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     pub name: String,
@@ -52,12 +52,12 @@ pub struct Series {
     pub shape: Shape,
 }
 
-/// The meaning of a colour. The same meaning has the same colour in every figure.
+/// The meaning of a colour, which is the same in every figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// The first, second and so on of a list without order, such as stages or runs.
+    /// The first, second and so on of items without an order, such as stages or runs.
     Category(usize),
-    /// The figure itself.
+    /// The main series of a figure.
     Main,
     /// The median.
     Median,
@@ -71,9 +71,9 @@ pub enum Tone {
     Good,
     /// A failure.
     Bad,
-    /// Neither: a verdict that is open.
+    /// A verdict that is undecided.
     Doubt,
-    /// Values that say nothing about the server: waiting of the client, cancelled requests.
+    /// Values that do not describe the server, such as waiting in the client, or cancelled requests.
     Quiet,
 }
 
@@ -86,20 +86,20 @@ pub enum Shape {
     Steps(Vec<Place>),
     /// The area between two values.
     Band(Vec<Interval>),
-    /// Points on their own, with a line through them in their order if `joined`.
+    /// Separate points. If `joined`, a line connects them in their order.
     Points { points: Vec<Point>, joined: bool },
-    /// Bars from zero, or stacked on the bars of the previous series at the same place. Values below zero are gaps.
+    /// Bars from zero. Bars of several series at the same place are stacked. Values below zero are gaps.
     Bars(Vec<Bar>),
-    /// Colours by the number of values in each cell.
+    /// Cells with a colour that depends on their count.
     Heat(Heat),
-    /// One line per request, in the order of the list, from top to bottom. The y axis of such a figure has no values.
+    /// One line per request, from top to bottom in the order of the list. The y axis of such a figure has no values.
     Requests(Vec<Request>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
     pub x: f64,
-    /// `None`: a gap.
+    /// The value; `None` is a gap.
     pub y: Option<f64>,
 }
 
@@ -116,15 +116,15 @@ pub struct Point {
     pub y: f64,
     /// The range of `y`, such as a confidence interval.
     pub range: Option<(f64, f64)>,
-    /// The name of the point, such as a stage.
+    /// The name of the point, such as the name of a stage.
     pub label: String,
-    /// What a page says when the point takes the focus, such as `8 users: 69.8 ms, met`. Empty: it takes none.
+    /// The text that a page shows when the point is focused, such as `8 users: 69.8 ms, met`. A point with an empty note cannot be focused.
     pub note: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bar {
-    /// Where it begins and ends on the x axis.
+    /// The start of the bar on the x axis.
     pub from: f64,
     pub to: f64,
     pub value: f64,
@@ -133,31 +133,31 @@ pub struct Bar {
 /// Counts in cells: columns along x, rows along y.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Heat {
-    /// The begin of each column, and the end of the last one: one more than there are columns.
+    /// The edges of the columns, in order. There is one edge more than columns.
     pub x_edges: Vec<f64>,
-    /// Like `x_edges`, for rows, increasing.
+    /// The edges of the rows, in increasing order. There is one edge more than rows.
     pub y_edges: Vec<f64>,
-    /// One list per column, with one count per row.
+    /// The counts, as `counts[column][row]`.
     pub counts: Vec<Vec<u64>>,
 }
 
-/// A request on a time line. Each time is in the unit of the x axis, and not before the time above it.
+/// A request on a time line. Times are in the unit of the x axis. No time may be before the previous field's time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// When it was due.
+    /// The time at which the request was due.
     pub due: f64,
-    /// When it was sent; `None`: never.
+    /// When it was sent; `None` if it was never sent.
     pub sent: Option<f64>,
-    /// When its first token came.
+    /// When its first token arrived; `None` if no token arrived.
     pub first_token: Option<f64>,
     pub ended: f64,
     /// Whether it succeeded.
     pub succeeded: bool,
-    /// The label that a reader sees: stage, number, outcome.
+    /// The label that a reader sees: stage, number and outcome.
     pub label: String,
 }
 
-/// A range of x with a meaning, such as a warm-up.
+/// A range on the x axis with a meaning, such as a warm-up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shade {
     pub from: f64,
@@ -166,7 +166,7 @@ pub struct Shade {
     pub tone: Tone,
 }
 
-/// A line across the figure, or a point, with a name: an objective, a knee, the begin of a stage.
+/// A named line across the figure, or a named point: an objective, a knee, the start of a stage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
     pub at: MarkAt,
@@ -180,6 +180,6 @@ pub enum MarkAt {
     Point(f64, f64),
     /// A limit on the y axis.
     Limit(f64),
-    /// Below the axis: a sign, such as `✓`.
+    /// A sign below the x axis, such as `✓`.
     Below(f64),
 }

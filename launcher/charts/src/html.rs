@@ -1,4 +1,4 @@
-//! A figure in a page: its heading, a legend of buttons, the drawing, and the data for the script.
+//! Renders a figure for a page: its heading, a legend of buttons, the drawing, and the data for the script.
 
 use crate::{
     figure::{Figure, Scale},
@@ -10,9 +10,10 @@ use crate::{
     },
 };
 
-/// A `<figure class="chart">` for a page with `assets::style` and `assets::SCRIPT`. The size is that of the frame; the figure takes the width of its
-/// place, and its texts keep their size. Without the script, the figure is complete, but does not react to the pointer. It contains no style attribute
-/// and no event handler, so that the policy of a page may forbid both. The id of the figure must be unique in the page.
+/// Returns a `<figure class="chart">` for a page that includes `assets::style` and `assets::SCRIPT`. `size` is the size of the frame. The figure
+/// takes the full width of its container, and its texts keep their size. Without the script, the figure is complete but does not react to the
+/// pointer. It contains no style attributes and no event handlers, so that the page's policy may forbid both. The id of the figure must be unique
+/// within the page.
 pub fn figure(figure: &Figure, size: Size) -> String {
     let legend = Legend::new(figure);
     let layout = Layout::new(figure, &legend, size, Style::Inline);
@@ -42,7 +43,7 @@ pub fn figure(figure: &Figure, size: Size) -> String {
     )
 }
 
-/// The title with the unit of the values, unless it says the unit: `TTFT (ms)`, `Requests per second`.
+/// The title with the unit of the values, such as `TTFT (ms)`. No unit is added if the title contains it, as in `Requests per second`.
 fn titled(figure: &Figure, unit: &str) -> String {
     let title = &figure.title;
     if unit.is_empty() || title.contains(" per ") { title.clone() } else { format!("{title} ({unit})") }
@@ -53,7 +54,7 @@ fn x_title(figure: &Figure, unit: &str) -> String {
     format!("{}{scale}", axis_title(&figure.x, unit))
 }
 
-/// A button for each name; none for a single one, and none where the names stand at the lines.
+/// A legend with a button for each name. Empty if there is only one name, or if the names are written at the lines.
 fn entries(legend: &Legend) -> String {
     if legend.entries.len() < 2 || legend.is_at_lines() {
         return String::new();

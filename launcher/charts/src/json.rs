@@ -1,7 +1,7 @@
-//! The data that the script of a page needs for a figure, and where they are drawn.
+//! The data that a page's script needs for a figure, including the positions of the values.
 //!
-//! The script finds the values under the pointer, and writes the same CSV as `csv::write`. JSON is smaller than CSV, because it contains names and
-//! repeated columns only once. Values in attributes of elements would be larger than both.
+//! The script uses it to find the values under the pointer, and to write the same CSV as `csv::write`. JSON is smaller than CSV, because it contains
+//! names and repeated columns only once. Attributes of the elements would be larger than both.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use crate::{
     table::{self, Cell, Rows},
 };
 
-/// One JSON object that may be placed in a `<script>` element: it contains no `<`.
+/// Returns one JSON object. It contains no `<`, so it can be placed in a `<script>` element.
 pub(crate) fn write(figure: &Figure, legend: &Legend, layout: &Layout) -> String {
     let rows = table::rows(figure);
     let columns = table::columns(figure, &rows);
@@ -67,7 +67,7 @@ fn of_series(series: &Series, key: usize, index: usize, rows: &[Rows]) -> String
     format!(r#"{{"name":{name},"key":{key},"shape":"{shape}","colour":"var({colour})",{cells}}}"#)
 }
 
-/// The columns of a series. A column that an earlier series also has is replaced by the index of that series.
+/// The columns of a series. If an earlier series has the same column, only the index of that series is written.
 fn cells(index: usize, rows: &[Rows]) -> String {
     let mut out = String::from("\"cells\":{");
     for (at, (name, cells)) in rows[index].columns.iter().enumerate() {
@@ -112,7 +112,7 @@ fn text(it: &str) -> String {
         match it {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
-            // So that no text ends the element around it, or begins a comment.
+            // Escaped, so that no text ends the script element or begins a comment.
             '<' => out.push_str("\\u003c"),
             _ => out.push(it),
         }

@@ -1,4 +1,4 @@
-//! Figures of a report: their definition in the units of the data, and drawings as SVG, as a part of a page, and as CSV. Pure.
+//! Figures of reports: their definition in the units of the data, and drawings as SVG, as a part of a page, and as CSV. Pure.
 
 pub mod assets;
 pub mod csv;

@@ -1,12 +1,12 @@
-//! Colours of figures, in light and dark.
+//! Colours of figures, for light and dark pages.
 //!
-//! The colours of lines and bars have a contrast of at least 3 to the background, as WCAG 2.2 requires for graphics (1.4.11). They stay distinct
-//! for readers with each kind of colour blindness: `tests/palette.rs` computes both. The hues come from Okabe and Ito, "Color universal design"
-//! (2008), darker or lighter if a thin line needs it. No figure depends on colour alone: dashes and markers differ as well.
+//! The colours of lines and bars have a contrast of at least 3 to the background, as WCAG 2.2 requires for graphics (1.4.11). They can be
+//! distinguished with each kind of colour blindness. `tests/palette.rs` checks both. The hues come from Okabe and Ito, "Color universal design"
+//! (2008). Some are darker or lighter, so that thin lines are visible. No figure relies on colour alone: dashes and markers differ as well.
 
 use crate::figure::Tone;
 
-/// Number of categories with their own colour; further categories repeat the colours with other dashes.
+/// Number of categories with their own colour. Further categories repeat the colours with different dashes.
 pub const CATEGORIES: usize = 8;
 /// Number of colours of a heat map, without the colour of empty cells.
 pub const HEAT_LEVELS: usize = 7;
@@ -16,19 +16,19 @@ pub const HEAT_LEVELS: usize = 7;
 pub struct Theme {
     pub background: &'static str,
     pub text: &'static str,
-    /// Labels of axes.
+    /// The colour of the labels of axes.
     pub muted: &'static str,
     pub axis: &'static str,
     pub grid: &'static str,
     pub categories: [&'static str; CATEGORIES],
-    /// The figure itself, and its percentiles, which differ by their lines.
+    /// For the main series of a figure and for its percentiles, which differ by their line styles.
     pub main: &'static str,
     pub plan: &'static str,
     pub good: &'static str,
     pub bad: &'static str,
     pub doubt: &'static str,
     pub quiet: &'static str,
-    /// From few to many.
+    /// The colours of a heat map, from low to high counts.
     pub heat: [&'static str; HEAT_LEVELS],
 }
 
@@ -77,7 +77,7 @@ impl Theme {
         }
     }
 
-    /// Names of CSS variables without `--chart-`, and colours.
+    /// The names of the CSS variables, without `--chart-`, and their colours.
     fn variables(&self) -> Vec<(String, &'static str)> {
         let plain = [
             ("background", self.background),
@@ -100,8 +100,8 @@ impl Theme {
     }
 }
 
-/// CSS variables with both colours of each kind, such as `--chart-text`, for `:root`. A page may set `data-theme` of its root element to `light` or
-/// `dark`; otherwise the reader's system decides. Paper is light.
+/// CSS variables for `:root`, such as `--chart-text`, with a light and a dark colour each. A page may set `data-theme` of its root element to `light`
+/// or `dark`. Otherwise the reader's system setting decides. Printed pages are light.
 pub fn style() -> String {
     const SCHEMES: &str = r#"
 @media screen {
@@ -116,7 +116,7 @@ pub fn style() -> String {
     format!(":root {{\n  color-scheme: light;\n{}}}\n{SCHEMES}", both.collect::<String>())
 }
 
-/// The CSS variable with the colour of a tone.
+/// The name of the CSS variable with the colour of a tone.
 pub(crate) fn variable(tone: Tone) -> String {
     match tone {
         Tone::Category(index) => format!("--chart-{}", index % CATEGORIES),
@@ -129,11 +129,11 @@ pub(crate) fn variable(tone: Tone) -> String {
     }
 }
 
-/// The dashes of a line of this tone; empty for a solid line.
+/// The dash pattern of a line of this tone; empty for a solid line.
 pub(crate) fn dashes(tone: Tone) -> &'static str {
     const OF_CATEGORIES: [&str; CATEGORIES] = ["", "8 3", "2 3", "10 3 2 3", "5 4", "1 4", "14 4", "7 2 1 2 1 2"];
     match tone {
-        // The ninth category has the colour of the first and the dashes of the second.
+        // The ninth category has the colour of the first category and the dashes of the second.
         Tone::Category(index) => OF_CATEGORIES[(index % CATEGORIES + index / CATEGORIES) % CATEGORIES],
         Tone::Main | Tone::Median | Tone::High | Tone::Good | Tone::Doubt => "",
         Tone::Bad => "8 3",
@@ -142,7 +142,7 @@ pub(crate) fn dashes(tone: Tone) -> &'static str {
     }
 }
 
-/// The width of a line of this tone: a median is thin, and a 90th percentile thick.
+/// The width of a line of this tone. A median is thin, and a 90th percentile is thick.
 pub(crate) fn width(tone: Tone) -> f64 {
     match tone {
         Tone::Median => 1.25,
@@ -151,7 +151,7 @@ pub(crate) fn width(tone: Tone) -> f64 {
     }
 }
 
-/// The form of a point.
+/// The shape of a point's marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Marker {
     Circle,

@@ -1,13 +1,13 @@
-//! Where a value lies on an axis.
+//! Converts values to positions on an axis.
 
 use crate::figure::Scale;
 
-/// Values beyond this are drawn at this value, so that differences and products of two of them are finite.
+/// Larger values are drawn as this value, so that differences and products of two values are finite.
 const LARGEST: f64 = 1e150;
-/// Values nearer to zero are drawn as zero on a linear axis, and as this value on a logarithmic one.
+/// Values nearer to zero are drawn as zero on a linear axis, and as this value on a logarithmic axis.
 const SMALLEST: f64 = 1e-150;
 
-/// The range of an axis: finite, `low` below `high`, above zero on a logarithmic axis.
+/// The range of an axis. Both ends are finite, `low` is below `high`, and on a logarithmic axis both are above zero.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Domain {
     pub scale: Scale,
@@ -16,7 +16,7 @@ pub(crate) struct Domain {
 }
 
 impl Domain {
-    /// The domain of these values. It can be drawn as an axis even with one value or none.
+    /// The range of these values. It is a valid axis even if there is only one value or none.
     pub fn from_values(scale: Scale, values: impl IntoIterator<Item = f64>) -> Domain {
         let mut ends: Option<(f64, f64)> = None;
         for value in values.into_iter().filter_map(|it| usable(scale, it)) {
@@ -30,7 +30,7 @@ impl Domain {
         Domain { scale, low, high }.widened()
     }
 
-    /// The same domain, widened if its ends are too close to be distinguished.
+    /// Widens a range if its ends are too close to be distinguished.
     fn widened(self) -> Domain {
         let Domain { scale, low, high } = self;
         let (low, high) = match scale {
@@ -46,7 +46,7 @@ impl Domain {
         Domain { scale, low, high }
     }
 
-    /// Widens both ends by a share of the length, so that the frame does not cut points. An end in `fixed` stays.
+    /// Widens both ends by a share of the length, so that the frame does not cut off points. An end that is in `fixed` stays.
     pub fn padded(self, share: f64, fixed: &[f64]) -> Domain {
         let (low, high) = (self.forward(self.low), self.forward(self.high));
         let pad = (high - low) * share;
@@ -55,14 +55,14 @@ impl Domain {
         Domain { low: new_low, high: new_high, ..self }
     }
 
-    /// The position of a value: 0 at the low end, 1 at the high end, at most a little outside. `None`: a gap.
+    /// The position of a value: 0 at the low end, 1 at the high end. Values outside are limited to -0.02 and 1.02. `None` for a gap.
     pub fn share(&self, value: f64) -> Option<f64> {
         let value = usable(self.scale, value)?;
         let (low, high) = (self.forward(self.low), self.forward(self.high));
         Some(((self.forward(value) - low) / (high - low)).clamp(-0.02, 1.02))
     }
 
-    /// Like `share`, but values that a logarithmic axis does not have are at its low end. `None` only for a value that is not finite.
+    /// Like `share`, but on a logarithmic axis, values of zero and below are at the low end. `None` only for a value that is not finite.
     pub fn share_or_low(&self, value: f64) -> Option<f64> {
         let below = self.scale == Scale::Log && value <= 0.0;
         if below { Some(0.0) } else { self.share(value) }
@@ -81,7 +81,7 @@ impl Domain {
     }
 }
 
-/// The value in the range that an axis supports; `None`: a gap.
+/// Limits a value to the range that an axis supports; `None` for a gap.
 fn usable(scale: Scale, value: f64) -> Option<f64> {
     match scale {
         _ if !value.is_finite() => None,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::figure::{Bar, Series, Shape};
 
-/// A bar, and its begin and end on the y axis.
+/// A bar with its lower and upper end on the y axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Stacked {
     pub from: f64,
@@ -13,8 +13,8 @@ pub(crate) struct Stacked {
     pub high: f64,
 }
 
-/// The bars of each series, in the order of the series; empty for series of other shapes. A bar is a gap if its place or value is not finite, or if
-/// its value is below zero.
+/// Stacks the bars of each series, in the order of the series. A series of another shape has no bars. A bar is left out if its place or value is not
+/// finite, or if its value is below zero.
 pub(crate) fn stacked(series: &[Series]) -> Vec<Vec<Stacked>> {
     let mut tops: BTreeMap<(u64, u64), f64> = BTreeMap::new();
     let mut of_series = |it: &Series| match &it.shape {

@@ -1,11 +1,11 @@
-//! The data of a figure as a table, for CSV and for a page, which shows and copies it.
+//! The data of a figure as a table, for CSV and for a page.
 
 use crate::{
     figure::{Axis, Figure, Heat, Request, Series, Shape},
     svg::text::clean,
 };
 
-/// The columns of all figures, in order. Each figure has only the columns that it needs.
+/// The columns of all figures, in order. A figure has only the columns that it needs.
 pub(crate) const COLUMNS: [&str; 12] =
     ["x", "x_end", "y", "low", "high", "count", "label", "due", "sent", "first_token", "ended", "outcome"];
 
@@ -16,7 +16,7 @@ pub(crate) enum Cell {
     Empty,
 }
 
-/// The rows of one series: for each column its name in `COLUMNS`, and one cell per row.
+/// The rows of one series. Each column has its name from `COLUMNS` and one cell per row.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rows {
     pub name: String,
@@ -34,7 +34,7 @@ pub(crate) fn rows(figure: &Figure) -> Vec<Rows> {
     figure.series.iter().map(of_series).collect()
 }
 
-/// The columns that these rows have, and their titles: name, label and unit of the axis.
+/// The columns that appear in these rows, with their titles: name, label and unit of the axis.
 pub(crate) fn columns(figure: &Figure, rows: &[Rows]) -> Vec<(&'static str, String)> {
     let used = COLUMNS.iter().filter(|it| rows.iter().any(|rows| rows.columns.iter().any(|(name, _)| name == *it)));
     let title = |name: &'static str| match name {
@@ -126,7 +126,7 @@ fn optional<T>(all: &[T], value: impl Fn(&T) -> Option<f64>) -> Vec<Cell> {
     all.iter().map(|it| value(it).filter(|it| it.is_finite()).map_or(Cell::Empty, Cell::Number)).collect()
 }
 
-/// A number with at most eight significant digits, formatted as in JavaScript: a file and a page contain the same text.
+/// Formats a number with at most eight significant digits, as JavaScript does, so that a file and a page contain the same text.
 pub(crate) fn number(value: f64) -> String {
     let value = format!("{value:.7e}").parse::<f64>().unwrap_or(value);
     if value == 0.0 {

@@ -1,11 +1,11 @@
-//! Thins out points if there are more than a drawing can show. Keeps the minimum and the maximum of each group.
+//! Reduces the number of points if a drawing cannot show all. Keeps the minimum and the maximum of each group.
 
 use crate::figure::{Interval, Place};
 
-/// A drawing has at most about this number of points per series: more than it is wide in pixels.
+/// Approximate maximum number of points per series in a drawing. It exceeds the width of a drawing in pixels.
 pub(crate) const MOST: usize = 1_500;
 
-/// At most about `MOST` places in the same order: from each group of neighbours the first, the last, the minimum, the maximum, and a gap.
+/// Reduces places to about `MOST`, in the same order. Keeps from each group of neighbours the first, the last, the minimum, the maximum, and a gap.
 pub(crate) fn places(all: &[Place]) -> Vec<Place> {
     if all.len() <= MOST {
         return all.to_vec();
@@ -23,7 +23,7 @@ fn place_group(group: &[Place]) -> Vec<Place> {
     picked(group, [first, last, least, greatest, gap])
 }
 
-/// At most about `MOST` intervals: for each group of neighbours, one interval from its first to its last place that contains all of them.
+/// Reduces intervals to about `MOST`. Each group of neighbours becomes one interval, from its first to its last place, which contains all of them.
 pub(crate) fn intervals(all: &[Interval]) -> Vec<Interval> {
     if all.len() <= MOST {
         return all.to_vec();
@@ -37,7 +37,7 @@ pub(crate) fn intervals(all: &[Interval]) -> Vec<Interval> {
         .collect()
 }
 
-/// At most about `MOST` items in the same order: from each group the items with the minimum and the maximum value.
+/// Reduces items to about `MOST`, in the same order. Keeps from each group the items with the minimum and the maximum value.
 pub(crate) fn by_value<T: Clone>(all: &[T], value: impl Fn(&T) -> f64) -> Vec<T> {
     if all.len() <= MOST {
         return all.to_vec();
@@ -55,7 +55,7 @@ fn group_size(length: usize, kept_of_each: usize) -> usize {
     length.div_ceil(MOST / kept_of_each).max(1)
 }
 
-/// The items at these indices, each once, in order.
+/// The items at these indices, without duplicates, in order.
 fn picked<T: Clone>(group: &[T], mut indices: [Option<usize>; 5]) -> Vec<T> {
     indices.sort_unstable();
     let mut kept: Vec<usize> = indices.into_iter().flatten().collect();

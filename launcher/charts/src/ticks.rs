@@ -1,4 +1,4 @@
-//! The places of an axis's labels, and their texts.
+//! The labels of an axis: their positions and their texts.
 
 use crate::{
     figure::Scale,
@@ -9,18 +9,18 @@ use crate::{
 /// The labels of an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ticks {
-    /// Increasing values and their labels.
+    /// Values in increasing order, each with its label.
     pub labels: Vec<(f64, String)>,
-    /// Values of grid lines without a label.
+    /// Values of grid lines that have no label.
     pub minor: Vec<f64>,
-    /// The unit for the title of the axis; empty if the labels contain it, or if there is none.
+    /// The unit for the title of the axis. Empty if the labels contain the unit, or if there is none.
     pub unit: String,
 }
 
-/// More labels than this crowd an axis.
+/// Maximum number of labels. More would crowd an axis.
 const MOST: usize = 6;
 
-/// The domain, rounded outwards to values that can have a label. An end in `fixed` stays.
+/// Rounds a range outwards to values that can have a label. An end that is in `fixed` stays.
 pub(crate) fn rounded(domain: Domain, unit: &str, most: usize, fixed: &[f64]) -> Domain {
     let once = |domain: Domain| {
         let (low, high) = match domain.scale {
@@ -35,18 +35,18 @@ pub(crate) fn rounded(domain: Domain, unit: &str, most: usize, fixed: &[f64]) ->
         let (low, high) = (keep(low, domain.low), keep(high, domain.high));
         if low < high { Domain { low, high, ..domain } } else { domain }
     };
-    // A longer domain may have larger steps, and then its end is a little farther out.
+    // Rounding makes the range longer, which may require larger steps and move the ends further. So it is repeated.
     once(once(once(domain)))
 }
 
-/// At most `most` labels, but never more than six.
+/// At most `most` labels, and at most six.
 pub(crate) fn ticks(domain: Domain, unit: &str, most: usize) -> Ticks {
     let most = most.clamp(2, MOST);
     let mut ticks = match domain.scale {
         Scale::Linear => linear(domain, unit, most),
         Scale::Log => logarithmic(domain, unit, most),
     };
-    // Labels would be equal if their values differ by less than their digits show.
+    // Labels are equal if their values differ by less than the shown digits.
     ticks.labels.dedup_by(|next, before| next.1 == before.1);
     ticks
 }
@@ -55,7 +55,7 @@ fn display(domain: Domain, unit: &str) -> Display {
     Kind::from_unit(unit).display(domain.low.abs().max(domain.high.abs()))
 }
 
-/// The smallest step, in the unit of `per`, that gives at most `most` labels: 1, 2 or 5 times a power of ten, or 25, 250 and so on.
+/// The smallest step that gives at most `most` labels, in units of `per`: 1, 2 or 5 times a power of ten, or 25, 250 and so on.
 fn step(domain: Domain, per: f64, most: usize) -> f64 {
     let (low, high) = (domain.low / per, domain.high / per);
     let least = (high - low) / most.max(2) as f64;
@@ -63,7 +63,7 @@ fn step(domain: Domain, per: f64, most: usize) -> f64 {
     let labels = |step: f64| (high / step + 1e-6).floor() - (low / step - 1e-6).ceil() + 1.0;
     let fits = |it: &f64| *it >= least * 0.999 && labels(*it) <= most.max(2) as f64;
     let leading = [1.0, 2.0, 2.5, 5.0, 10.0, 20.0, 25.0, 50.0].into_iter();
-    // A quarter needs one more digit than its neighbours, unless it is a whole number.
+    // A step of 25 times a power of ten is only used if its multiples are whole numbers. Otherwise they would need one more digit.
     let leading = leading.filter(|it| (*it != 2.5 || power >= 10.0) && (*it != 25.0 || power >= 1.0));
     leading.map(|it| it * power).find(fits).unwrap_or(100.0 * power)
 }
@@ -74,7 +74,7 @@ fn linear(domain: Domain, unit: &str, most: usize) -> Ticks {
     let first = (domain.low / display.per / step - 1e-6).ceil();
     let last = domain.high / display.per + step * 1e-6;
     let label = |at: f64| match number(at, step) {
-        // Zero needs no prefix for large numbers.
+        // Zero needs no suffix such as `k`.
         zero if zero == "0" && display.title.is_none() => zero,
         number => number + display.suffix,
     };
@@ -83,7 +83,7 @@ fn linear(domain: Domain, unit: &str, most: usize) -> Ticks {
     Ticks { labels, minor: Vec::new(), unit: display.title.unwrap_or(unit).to_owned() }
 }
 
-/// A multiple of `step`, with the decimals that `step` needs.
+/// Formats a multiple of `step` with the decimals that `step` needs.
 fn number(value: f64, step: f64) -> String {
     let decimals = -step.log10().floor();
     if value.abs() < step / 2.0 {
@@ -96,7 +96,7 @@ fn number(value: f64, step: f64) -> String {
     separated(without_zeros(&format!("{value:.decimals$}")))
 }
 
-/// Commas between groups of three digits of a number.
+/// Inserts commas between groups of three digits.
 fn separated(number: &str) -> String {
     let digits = number.find('.').unwrap_or(number.len());
     let first = usize::from(number.starts_with('-'));
@@ -110,7 +110,7 @@ fn separated(number: &str) -> String {
     out
 }
 
-/// Leading digits of the values that get labels, from few to many.
+/// Leading digits of values that get labels on a logarithmic axis, from few to many.
 const LEADING: [&[f64]; 3] = [&[1.0], &[1.0, 3.0], &[1.0, 2.0, 5.0]];
 
 fn logarithmic(domain: Domain, unit: &str, most: usize) -> Ticks {
@@ -127,7 +127,7 @@ fn logarithmic(domain: Domain, unit: &str, most: usize) -> Ticks {
         at = at.into_iter().step_by(every).collect();
     }
     if at.len() < 3 {
-        // Less than a decade: equal steps give more labels than powers do.
+        // Within less than a decade, equal steps give more labels than powers of ten.
         let mut ticks = linear(domain, unit, most);
         ticks.labels.retain(|(at, _)| domain.contains(*at) && *at > 0.0);
         return ticks;
@@ -135,7 +135,7 @@ fn logarithmic(domain: Domain, unit: &str, most: usize) -> Ticks {
     let decades = (domain.high / domain.low).log10();
     let minor =
         if decades > 6.0 { Vec::new() } else { with_leading(domain, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]) };
-    // One unit for all labels if it fits both ends; otherwise each label has its own unit.
+    // If the same unit fits both ends, all labels share it. Otherwise each label has its own unit.
     let ends = (kind.display(at[0]), kind.display(at[at.len() - 1]));
     let shared = ends.0 == ends.1 && kind != Kind::Number;
     let label = |value: f64| {
@@ -155,10 +155,10 @@ fn logarithmic(domain: Domain, unit: &str, most: usize) -> Ticks {
     Ticks { labels: at.into_iter().map(|it| (it, label(it))).collect(), minor, unit: title.to_owned() }
 }
 
-/// The unit of one label: seconds even for a duration in milliseconds.
+/// The unit for one label. Durations of a second or more are in seconds, even if the axis is in milliseconds.
 fn own_display(kind: Kind, value: f64) -> Display {
     match kind {
-        // A power of ten in seconds is not a round number of minutes.
+        // A power of ten in seconds would not be a round number of minutes.
         Kind::Duration(seconds) if value * seconds >= 0.999 => {
             Display { per: 1.0 / seconds, suffix: "", title: Some("s") }
         }
@@ -166,7 +166,7 @@ fn own_display(kind: Kind, value: f64) -> Display {
     }
 }
 
-/// The values of a domain with one of these leading digits, increasing.
+/// The values of a range that have one of these leading digits, in increasing order.
 fn with_leading(domain: Domain, leading: &[f64]) -> Vec<f64> {
     let (first, last) = (domain.low.log10().floor() as i32, domain.high.log10().ceil() as i32);
     let within = |it: &f64| (domain.low * 0.999_999..=domain.high * 1.000_001).contains(it);

@@ -1,11 +1,11 @@
-//! How values are formatted: durations, shares and large numbers.
+//! Formats values: durations, shares and large numbers.
 
-/// The kind of values, according to the unit of their axis.
+/// The kind of values, derived from the unit of their axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
-    /// A duration; the field is the number of seconds in its unit.
+    /// A duration. The field is the number of seconds per unit.
     Duration(f64),
-    /// From 0 to 1, written in percent.
+    /// A share from 0 to 1, shown as a percentage.
     Share,
     Number,
 }
@@ -13,15 +13,15 @@ pub(crate) enum Kind {
 /// A unit for the labels of an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Display {
-    /// Number of the axis's own units per one of this unit.
+    /// Size of this unit in units of the axis.
     pub per: f64,
-    /// Suffix of each number.
+    /// Suffix of each label, such as `k`.
     pub suffix: &'static str,
-    /// The unit in the title of the axis; `None`: the unit of the axis itself.
+    /// The unit in the title of the axis; `None` for the axis's own unit.
     pub title: Option<&'static str>,
 }
 
-/// Units of time: seconds per unit, the smallest number of seconds written in it, its name.
+/// Units of time: (seconds per unit, smallest number of seconds that is shown in this unit, name).
 const TIMES: [(f64, f64, &str); 6] = [
     (3600.0, 3.0 * 3600.0, "h"),
     (60.0, 600.0, "min"),
@@ -31,7 +31,7 @@ const TIMES: [(f64, f64, &str); 6] = [
     (1e-9, 0.0, "ns"),
 ];
 
-/// Prefixes of numbers: the factor, the smallest number written with it, its letter.
+/// Prefixes of numbers: (factor, smallest number that is shown with this prefix, letter).
 const PREFIXES: [(f64, f64, &str); 7] = [
     (1e12, 1e12, "T"),
     (1e9, 1e9, "G"),
@@ -52,12 +52,12 @@ impl Kind {
         }
     }
 
-    /// The unit that fits values up to `largest`, which must be above zero.
+    /// The unit that suits values up to `largest`, which must be above zero.
     pub fn display(self, largest: f64) -> Display {
         match self {
             Kind::Share => Display { per: 0.01, suffix: "%", title: Some("") },
             Kind::Duration(seconds) => {
-                // A quantity in ms stays in ms up to 10 s: the reader can compare 2,000 ms and 40 ms without conversion.
+                // A quantity in ms stays in ms up to 10 s, so that a reader can compare 2,000 ms and 40 ms without conversion.
                 if seconds < 1.0 && (1e-3..10.0).contains(&(largest * seconds)) {
                     return Display { per: 1.0, suffix: "", title: Some("ms") };
                 }
@@ -77,12 +77,12 @@ fn fitting(table: &[(f64, f64, &'static str)], largest: f64) -> (f64, f64, &'sta
     found.copied().unwrap_or((1.0, 0.0, ""))
 }
 
-/// A value with its unit, in three significant digits: `1.25 s`, `12.5%`, `18.2k tok/s`.
+/// A value with its unit and three significant digits, such as `1.25 s`, `12.5%` or `18.2k tok/s`.
 pub(crate) fn value(value: f64, unit: &str) -> String {
     if !value.is_finite() {
         return "no value".to_owned();
     }
-    // A hundred times the largest number would be infinite.
+    // The largest number times a hundred, for percent, would be infinite.
     let value = value.clamp(-1e300, 1e300);
     let kind = Kind::from_unit(unit);
     let size = value.abs();
@@ -106,7 +106,7 @@ fn with_unit(number: String, unit: &str) -> String {
     if unit.is_empty() { number } else { format!("{number} {unit}") }
 }
 
-/// At most three significant digits, no trailing zeros, and no rounding of whole numbers: `1234`, `123`, `12.3`, `1.23`, `0.00123`.
+/// At most three significant digits without trailing zeros, but whole numbers are not rounded: `1234`, `123`, `12.3`, `1.23`, `0.00123`.
 fn significant(value: f64) -> String {
     if !(1e-6..1e7).contains(&value.abs()) {
         return format!("{value:.2e}");
@@ -116,7 +116,7 @@ fn significant(value: f64) -> String {
     without_zeros(&format!("{value:.decimals$}")).to_owned()
 }
 
-/// The text of a number without zeros at the end of its fraction.
+/// Removes zeros at the end of a number's fraction.
 pub(crate) fn without_zeros(number: &str) -> &str {
     if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
 }

@@ -1,4 +1,4 @@
-//! The script and the style of a page.
+//! Tests the script and the style of a page.
 
 use charts::assets::{SCRIPT, style};
 

@@ -1,8 +1,8 @@
-//! Drawings of the sample figures, as standalone files.
+//! Tests drawings of the sample figures as standalone files.
 
 use charts::{Figure, Scale, Series, Shape, Size, Style, Tone, csv, html, svg};
 
-/// One element per line, so that a diff of two drawings is readable.
+/// Puts each element on its own line, so that a diff of two drawings is readable.
 fn readable(drawing: &str) -> String {
     drawing.replace("><", ">\n<")
 }
@@ -101,7 +101,7 @@ fn a_series_of_a_million_points_is_drawn_with_its_least_and_greatest_value() {
 #[test]
 fn the_name_of_an_objective_comes_before_the_names_of_points() {
     let mut figure = crate::samples::points();
-    // Through the middle of the points, where their names take most of the room.
+    // A limit that crosses the points where their names take most of the space.
     figure.marks.push(charts::Mark { at: charts::MarkAt::Y(680.0), label: "objective".into() });
     let drawing = svg::draw(&figure, Size { width: 240.0, height: 160.0 }, Style::Standalone);
     assert!(drawing.contains(">objective</text>"), "{drawing}");
@@ -128,7 +128,7 @@ fn a_drawing_in_a_page_is_as_wide_as_its_place_and_its_texts_keep_their_size() {
             let x = text.split('"').nth(1).unwrap_or_default();
             assert!(x.ends_with('%'), "{}: {text}", figure.id);
         }
-        // Only lines and areas are stretched.
+        // Only lines and areas may be stretched.
         for stretched in drawing.split(r#"preserveAspectRatio="none">"#).skip(1) {
             assert!(stretched.starts_with("<path "), "{}: {stretched}", figure.id);
         }
@@ -169,7 +169,7 @@ fn a_load_has_a_label_at_each_of_its_values() {
     }
     figure.marks = vec![charts::Mark { at: charts::MarkAt::Below(8.0), label: "✓".into() }];
     let page = html::figure(&figure, Size::default());
-    // Equal factors are equally far apart.
+    // On a logarithmic axis, equal ratios have equal distances.
     let at = |label: &str| -> f64 {
         let text =
             page.split("<text ").find(|it| it.contains(&format!(">{label}</text>"))).expect("the label is drawn");

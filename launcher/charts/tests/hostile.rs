@@ -1,10 +1,10 @@
-//! Texts that try to be markup, a script, a formula, or text of another direction.
+//! Tests with texts that try to be markup, a script, a formula, or text in another direction.
 
 use charts::{Figure, Mark, MarkAt, Shade, Shape, Size, Style, Tone, csv, html, svg};
 
 const HOSTILE: &str = "</script><script>alert(1)</script><!-- \" ' & ]]> \u{0}\u{8}\u{1b}\u{202e}\u{fffe}\n=1+1";
 
-/// A figure of each shape in which every text is hostile.
+/// The figure with hostile texts everywhere.
 fn hostile(mut figure: Figure) -> Figure {
     let text = || HOSTILE.to_owned();
     (figure.id, figure.title, figure.caption) = (text(), text(), text());

@@ -1,4 +1,4 @@
-//! Whether colours are visible against the background and distinct from each other, also for readers with a colour blindness.
+//! Tests that colours contrast with the background and can be distinguished, even with colour blindness.
 
 use charts::{
     Tone, assets,
@@ -7,7 +7,7 @@ use charts::{
 
 type Rgb = [f64; 3];
 
-/// Linear RGB of `#rrggbb`: IEC 61966-2-1.
+/// Linear RGB of a colour `#rrggbb`, by IEC 61966-2-1.
 fn linear(colour: &str) -> Rgb {
     [1, 3, 5].map(|at| {
         let it =
@@ -28,8 +28,8 @@ fn times(matrix: &[Rgb; 3], it: Rgb) -> Rgb {
     matrix.map(|row| row.iter().zip(it).map(|(a, b)| a * b).sum())
 }
 
-/// What readers with full colour vision, protanopia, deuteranopia and tritanopia see: Machado, Oliveira and Fernandes, "A physiologically-based
-/// model for simulation of color vision deficiency" (2009), severity 1.0.
+/// Matrices for full colour vision, protanopia, deuteranopia and tritanopia: Machado, Oliveira and Fernandes, "A physiologically-based model for
+/// simulation of color vision deficiency" (2009), severity 1.0.
 const VISIONS: [(&str, [Rgb; 3]); 4] = [
     ("full", [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
     (
@@ -46,7 +46,7 @@ const VISIONS: [(&str, [Rgb; 3]); 4] = [
     ),
 ];
 
-/// Oklab of linear RGB: Ottosson, "A perceptual color space for image processing" (2020).
+/// Converts linear RGB to Oklab: Ottosson, "A perceptual color space for image processing" (2020).
 fn oklab(it: Rgb) -> Rgb {
     let cones = times(
         &[
@@ -82,7 +82,7 @@ fn check_apart(colours: &[&str], least: f64) {
     }
 }
 
-/// Colours that are side by side in a figure. For scale: the distance between black and white is 1.
+/// Checks colours that appear next to each other in a figure. For comparison: the distance between black and white is 1.
 #[test]
 fn colours_of_one_figure_are_told_apart_with_each_vision() {
     for theme in [LIGHT, DARK] {

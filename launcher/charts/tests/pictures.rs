@@ -1,4 +1,4 @@
-//! Drawings as PNG.
+//! Tests drawings as PNG.
 
 use charts::{
     Size, Style,
@@ -6,7 +6,7 @@ use charts::{
     svg,
 };
 
-/// Width and height of a PNG: the two numbers after the name of its first chunk, `IHDR`.
+/// Reads width and height of a PNG: the two numbers after the name of its first chunk, `IHDR`.
 fn size(picture: &[u8]) -> (u32, u32) {
     let number = |at: usize| u32::from_be_bytes([picture[at], picture[at + 1], picture[at + 2], picture[at + 3]]);
     (number(16), number(20))

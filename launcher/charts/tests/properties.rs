@@ -1,4 +1,4 @@
-//! Figures with any values can be drawn, within their bounds.
+//! Tests that figures with any values can be drawn, and that everything lies within the drawing.
 
 use charts::{
     Axis, Bar, Figure, Heat, Interval, Mark, MarkAt, Place, Point, Request, Scale, Series, Shade, Shape, Size, Style,
@@ -90,7 +90,7 @@ fn any_figure() -> impl Strategy<Value = Figure> {
     })
 }
 
-/// All numbers in attributes that place something, outside texts.
+/// All numbers in attributes with positions. Ignores texts.
 fn coordinates(drawing: &str) -> Vec<f64> {
     let attributes = [" d=\"", " x=\"", " y=\"", " cx=\"", " cy=\""];
     let values = attributes.iter().flat_map(|name| drawing.split(name).skip(1)).filter_map(|it| it.split('"').next());

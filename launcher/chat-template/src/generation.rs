@@ -1,6 +1,7 @@
-//! The tag `generation` of transformers, which marks the text of the assistant for training. Pure.
+//! Replaces the tag `generation` of transformers, which marks the text of the assistant for training. Pure.
 //!
-//! A prompt is the same with and without the tag. So the tag becomes a block that is always rendered, which keeps the white space rules.
+//! A prompt is the same with and without the tag. The tag is replaced by a block that is always rendered, because a block has the same white space
+//! rules.
 
 /// Replaces the `generation` blocks of a template by `if true` blocks.
 pub(crate) fn without_tags(source: &str) -> String {
@@ -24,7 +25,7 @@ pub(crate) fn without_tags(source: &str) -> String {
     text
 }
 
-/// The replacement for the tag at the beginning of the text, and the length of the tag; `None`: it is another tag.
+/// The text that replaces the tag at the beginning of `tag`, and the length of this tag. `None` if it is another tag.
 fn replaced(tag: &str) -> Option<(String, usize)> {
     let end = tag.find("%}")?;
     let inner = &tag[2..end];

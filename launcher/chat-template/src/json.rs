@@ -1,6 +1,6 @@
-//! The filter `tojson` as in transformers: Python's `json.dumps` without escapes for letters outside ASCII. Pure.
+//! The filter `tojson` of transformers: Python's `json.dumps`, where letters outside ASCII are not escaped. Pure.
 //!
-//! Jinja's `tojson` escapes `<`, `>`, `&` and `'` for HTML; transformers' filter does not.
+//! Jinja's own `tojson` escapes `<`, `>`, `&` and `'` for HTML. The filter of transformers does not.
 
 use minijinja::{
     Error, ErrorKind, State, Value,
@@ -9,22 +9,22 @@ use minijinja::{
 
 use crate::{charge, python::float};
 
-/// Maximum nesting depth.
+/// Maximum nesting depth of a value.
 const MAX_DEPTH: usize = 200;
 /// Maximum indentation per level, in characters.
 const MAX_INDENT: usize = 64;
 
-/// How JSON is written: the arguments of `json.dumps`.
+/// How JSON is written. The fields correspond to the arguments of `json.dumps`.
 struct Style {
     ascii: bool,
-    /// The indentation per level; `None`: all on one line.
+    /// The indentation per level; `None` if everything is on one line.
     indent: Option<String>,
     between_items: String,
     after_key: String,
     sort_keys: bool,
 }
 
-/// `json.dumps(value, ensure_ascii=False, indent=None, separators=None, sort_keys=False)`. The source of the signature: `tojson` in
+/// Python's `json.dumps(value, ensure_ascii=False, indent=None, separators=None, sort_keys=False)`. Source of the signature: `tojson` in
 /// transformers/utils/chat_template_utils.py.
 pub(crate) fn tojson(
     state: &State<'_, '_>,
@@ -58,7 +58,7 @@ fn wrong(reason: impl Into<String>) -> Error {
     Error::new(ErrorKind::InvalidOperation, format!("tojson: {}", reason.into()))
 }
 
-/// The indentation per level: a number of spaces, or a text.
+/// The indentation per level, given as a number of spaces or as a text.
 fn indentation(value: &Value) -> Result<String, Error> {
     if let Some(text) = value.as_str() {
         return if text.len() <= MAX_INDENT { Ok(text.to_owned()) } else { Err(wrong("indent is too long")) };
@@ -67,7 +67,7 @@ fn indentation(value: &Value) -> Result<String, Error> {
         ValueKind::Bool => Some(i64::from(value.is_true())),
         _ => value.as_i64(),
     };
-    // Python writes a negative number of spaces as none.
+    // Python treats a negative number of spaces as zero.
     let spaces = spaces.map(|it| usize::try_from(it).unwrap_or_default()).filter(|it| *it <= MAX_INDENT);
     spaces
         .map(|it| " ".repeat(it))
@@ -119,7 +119,7 @@ impl Style {
             ValueKind::Undefined => return Err(wrong("the value is undefined")),
             kind => return Err(wrong(format!("a value of the kind {kind} has no form in JSON"))),
         }
-        // The enclosing values charge their parts again, which only makes the bound stricter.
+        // An outer value also charges for the text of its inner values, so nested text is charged several times. This only makes the limit stricter.
         charge(state, json.len() - before)
     }
 
@@ -144,7 +144,7 @@ impl Style {
         }
     }
 
-    /// The key of an object. As in Python, numbers and similar values become keys in their JSON form.
+    /// Writes the key of an object. As in Python, a key that is a number, a boolean or null is written as text.
     fn key(&self, key: &Value, json: &mut String) -> Result<(), Error> {
         match key.kind() {
             ValueKind::String => self.text(key.as_str().unwrap_or_default(), json),

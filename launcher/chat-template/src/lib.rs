@@ -1,10 +1,10 @@
-//! The chat template of a model: turns messages into the text of a prompt, like `apply_chat_template` of transformers. Pure: the caller reads
-//! the template, and passes the time.
+//! Renders the chat template of a model: converts messages to the text of a prompt, like `apply_chat_template` of transformers. Pure: the caller
+//! reads the template, and passes the time.
 //!
-//! Templates are Jinja templates. The crate minijinja runs them, with the additions of transformers: `trim_blocks` and `lstrip_blocks`, the
-//! methods of Python's strings, lists and dictionaries, `raise_exception`, `strftime_now`, a `tojson` that writes like Python's `json.dumps`,
-//! `break` and `continue`, and the tag `generation`. A template comes from the publisher of the model. So its work and its output have
-//! bounds, and it cannot load other templates.
+//! Templates are Jinja templates, which the crate minijinja runs. This crate adds what transformers adds: `trim_blocks` and `lstrip_blocks`, the
+//! methods of Python's strings, lists and dictionaries, `raise_exception`, `strftime_now`, a `tojson` that writes like Python's `json.dumps`, `break`
+//! and `continue`, and the tag `generation`. A template comes from the publisher of the model and is not trusted. Therefore its work and its output
+//! are limited, and it cannot load other templates.
 
 mod generation;
 mod json;
@@ -16,27 +16,27 @@ use jiff::civil::DateTime;
 use minijinja::{Environment, Error, ErrorKind, State, Value, syntax::SyntaxConfig, value::Serde};
 use serde_json::Map;
 
-/// Maximum length of a template, in bytes: fifty times the longest published template.
+/// Maximum bytes of a template: fifty times the longest published one.
 pub const MAX_TEMPLATE: usize = 1 << 20;
-/// Maximum length of a rendered text, in bytes.
+/// Maximum bytes of a rendered text.
 pub const MAX_OUTPUT: usize = 64 << 20;
-/// Maximum instructions per rendering; 64 bytes of produced text count as one. A chat of a thousand messages takes a tenth of it. It bounds
-/// the time to about a second, and the memory to 256 MiB.
+/// Maximum number of instructions per rendering. 64 bytes of produced text count as one instruction. A chat of a thousand messages needs a tenth of
+/// this. The limit keeps the time to about a second, and the memory to 256 MiB.
 const FUEL: u64 = 4 << 20;
-/// Maximum length of a repeated message from the library or a template.
+/// Maximum length of a message of the library or of a template that is included in an error.
 const MAX_REASON: usize = 300;
-/// The name of the template in its environment. It is never printed.
+/// The name of the template in its environment. Users never see it.
 const NAME: &str = "chat_template";
 
-/// Why a template cannot be used, or cannot be used with these messages.
+/// Why a template cannot be used at all, or not with these messages.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChatTemplateError {
     /// The text is not a template.
     #[error("the chat template is not valid{}: {reason}; give the one that the model is published with", at(*.line))]
     Syntax {
-        /// The line, from 1.
+        /// The number of the line, from 1.
         line: Option<usize>,
-        /// The library's error.
+        /// The message of the library.
         reason: String,
     },
     /// The template is too long.
@@ -47,18 +47,18 @@ pub enum ChatTemplateError {
         /// The length of the template in bytes.
         bytes: usize,
     },
-    /// The template calls `raise_exception`: it refuses these messages. The message is the template's own.
+    /// The template refused the messages: it called `raise_exception` with this text.
     #[error("{0}")]
     Raised(String),
-    /// The template fails with these messages.
+    /// The template failed while it was rendered with these messages.
     #[error("the chat template fails{}: {reason}", at(*.line))]
     Failed {
-        /// The line, from 1.
+        /// The number of the line, from 1.
         line: Option<usize>,
-        /// The library's error.
+        /// The message of the library.
         reason: String,
     },
-    /// The template does more work, or produces a longer text, than is allowed.
+    /// The template did more work, or produced a longer text, than is allowed.
     #[error("the chat template takes more work or makes a longer text than is allowed; shorten the messages")]
     TooMuch,
 }
@@ -76,15 +76,16 @@ pub struct Chat<'a> {
     pub tools: Option<&'a serde_json::Value>,
     /// Documents for the model; `None` if there are none.
     pub documents: Option<&'a serde_json::Value>,
-    /// Ends the text with the beginning of the model's answer.
+    /// Whether the text ends with the beginning of the model's answer.
     pub add_generation_prompt: bool,
-    /// The special tokens of the tokenizer by their names, such as `bos_token`, and the user's variables. They override all other variables.
+    /// The special tokens of the tokenizer by name, such as `bos_token`, and the variables of the user. They override all other variables.
     pub variables: &'a Map<String, serde_json::Value>,
-    /// The local time that `strftime_now` uses; `None`: a template that calls it fails. Set it if prompts may differ between runs.
+    /// The local time that `strftime_now` returns. If it is `None`, a template that calls `strftime_now` fails. Only set it if prompts may differ
+    /// between runs.
     pub now: Option<DateTime>,
 }
 
-/// A chat template, ready to be rendered. Rendering the same chat twice gives the same text.
+/// A compiled chat template. It is deterministic: the same chat always gives the same text.
 pub struct ChatTemplate {
     environment: Environment<'static>,
 }
@@ -116,10 +117,10 @@ impl ChatTemplate {
         Ok(ChatTemplate { environment })
     }
 
-    /// The rendered text of a chat.
+    /// Renders a chat to text.
     ///
     /// # Errors
-    /// The template refuses the messages, fails with them, or exceeds a bound.
+    /// The template refuses the messages, fails with them, or exceeds a limit.
     pub fn render(&self, chat: &Chat<'_>) -> Result<String, ChatTemplateError> {
         let now = chat.now;
         let optional =
@@ -138,7 +139,7 @@ impl ChatTemplate {
     }
 }
 
-/// The message that a template passes to `raise_exception`, kept apart from the library's messages.
+/// The text that a template passes to `raise_exception`. This type distinguishes it from messages of the library.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct Raised(String);
@@ -147,7 +148,7 @@ fn raise_exception(message: String) -> Result<Value, Error> {
     Err(Error::new(ErrorKind::InvalidOperation, message.clone()).with_source(Raised(message)))
 }
 
-/// Python's `datetime.now().strftime(format)`.
+/// Like `datetime.now().strftime(format)` in Python, with `now` as the time.
 fn strftime(now: Option<DateTime>, format: &str) -> Result<String, Error> {
     let wrong = |reason: String| Error::new(ErrorKind::InvalidOperation, format!("strftime_now: {reason}"));
     let now = now.ok_or_else(|| wrong("the template asks for the time, and there is none".into()))?;
@@ -171,18 +172,18 @@ fn failure(error: &Error) -> ChatTemplateError {
     ChatTemplateError::Failed { line: error.line(), reason: reason(error) }
 }
 
-/// The library's message, without the position.
+/// The message of the library, without the position.
 fn reason(error: &Error) -> String {
     let kind = error.kind();
     error.detail().map_or_else(|| kind.to_string(), |detail| cut(&format!("{kind}: {detail}")))
 }
 
-/// The first characters of a message, on one line.
+/// The first [`MAX_REASON`] characters of a message, as one line.
 fn cut(message: &str) -> String {
     message.chars().take(MAX_REASON).map(|it| if it.is_control() { ' ' } else { it }).collect()
 }
 
-/// Charges the work of a rendering for a text that a function or filter of this crate produced.
+/// Counts a text that this crate's functions or filters produced towards the work limit of the rendering.
 fn charge(state: &State<'_, '_>, bytes: usize) -> Result<(), Error> {
     state.consume_fuel(bytes as u64 / 64)
 }

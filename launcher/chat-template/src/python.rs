@@ -1,4 +1,4 @@
-//! Methods of Python's strings that templates call and `minijinja_contrib::pycompat` lacks, and Python's text of a number. Pure.
+//! Methods of Python's strings that templates call but `minijinja_contrib::pycompat` lacks, and Python's text form of a float. Pure.
 
 use minijinja::{
     Error, ErrorKind, State, Value,
@@ -8,7 +8,7 @@ use minijinja_contrib::pycompat::unknown_method_callback;
 
 use crate::charge;
 
-/// A method of a value.
+/// Calls a method of a value.
 pub(crate) fn method(state: &mut State<'_, '_>, value: &Value, name: &str, args: &[Value]) -> Result<Value, Error> {
     if let Some(text) = value.as_str().filter(|_| value.kind() == ValueKind::String) {
         let pieces = |state: &State<'_, '_>, pieces: Vec<&str>| -> Result<Value, Error> {
@@ -38,8 +38,8 @@ pub(crate) fn method(state: &mut State<'_, '_>, value: &Value, name: &str, args:
             }
             "rsplit" => {
                 let (separator, most): (Option<&str>, Option<i64>) = from_args(args)?;
-                // A negative number means no bound, and without a separator the text is split at white space. Only the bounded form with a
-                // separator differs from split.
+                // A negative number means no limit. Without a separator, the text is split at white space. Only with a separator and a limit does
+                // `rsplit` differ from `split`.
                 let bound = most.and_then(|it| usize::try_from(it).ok());
                 if let (Some(separator), Some(bound)) = (separator, bound) {
                     let mut found: Vec<&str> = text.rsplitn(bound.saturating_add(1), filled(separator)?).collect();
@@ -63,7 +63,7 @@ fn filled(separator: &str) -> Result<&str, Error> {
     Ok(separator)
 }
 
-/// Python's `repr` of a finite float: the shortest digits that parse to the same number, with an exponent from 1e16 upward and below 1e-4.
+/// Python's `repr` of a finite float: the fewest digits that parse to the same number, with an exponent from 1e16 upward and below 1e-4.
 pub(crate) fn float(number: f64) -> String {
     let text = format!("{number:e}");
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));

@@ -1,4 +1,4 @@
-//! Features that templates of published models use, and attacks that hostile templates try.
+//! Tests features that templates of published models use, and attacks of hostile templates.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -37,7 +37,7 @@ fn deep(levels: usize) -> Value {
 
 #[test]
 fn json_is_that_of_python() {
-    // Each expected text is what Python 3.11's json.dumps(v, ensure_ascii=False, ...) gives.
+    // The expected texts are the results of json.dumps(v, ensure_ascii=False, ...) in Python 3.11.
     let check = |arguments: &str, value: Value, expected: &str| {
         check(&format!("{{{{ v|tojson{arguments} }}}}"), json!({"v": value}), expected);
     };
@@ -56,7 +56,7 @@ fn json_is_that_of_python() {
 fn tokens_and_the_like_are_variables() {
     check("{{ bos_token }}{{ messages[0].content }}|{{ x is defined }}", json!({"bos_token": "<s>"}), "<s>Hi|False");
     check("{{ tools is none }}{{ documents is none }}{{ add_generation_prompt }}", json!({}), "TrueTrueTrue");
-    // The user's variables take precedence.
+    // The variables of the user override built-in ones.
     check("{{ add_generation_prompt }}{{ a.b }}", json!({"add_generation_prompt": false, "a": {"b": 1}}), "False1");
 }
 

@@ -1,7 +1,7 @@
 //! [I/O] The only code of the launcher that reads a clock or sleeps.
 //!
-//! A [`Clock`] counts from the start of the run and never goes backwards. It has two variants: real time, with a timer
-//! finer than a millisecond, and tokio's clock, which a test can pause, so that minutes of load pass in milliseconds.
+//! A [`Clock`] counts from the start of the run and never goes backwards. It has two variants. The first is real time, with a timer finer
+//! than a millisecond. The second is Tokio's clock, which a test can pause, so that minutes of load pass in milliseconds.
 
 #![expect(clippy::disallowed_methods, reason = "the one place that may ask the time")]
 
@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use rustix::time::ClockId;
 
-/// Counts the time since the start of the run. All copies agree.
+/// Measures the time since the start of the run. All copies of a clock agree.
 #[derive(Clone, Copy, Debug)]
 pub enum Clock {
     /// The machine's monotonic clock.
     Real(Instant),
-    /// The clock of the tokio runtime, which may be paused. Its timers count whole milliseconds.
+    /// The clock of the Tokio runtime, which may be paused. Its timers have a resolution of whole milliseconds.
     Tokio(tokio::time::Instant),
 }
 
@@ -23,12 +23,12 @@ pub enum Clock {
 pub struct TimedOut;
 
 impl Clock {
-    /// Real time. Time zero is now.
+    /// Creates a clock of real time. Its time zero is now.
     pub fn start() -> Clock {
         Clock::Real(Instant::now())
     }
 
-    /// The time of the caller's tokio runtime, which may be paused. Time zero is now.
+    /// Creates a clock from the caller's Tokio runtime, which may be paused. Its time zero is now.
     pub fn from_runtime() -> Clock {
         Clock::Tokio(tokio::time::Instant::now())
     }
@@ -41,9 +41,9 @@ impl Clock {
         }
     }
 
-    /// Time zero of this clock, on [`monotonic`].
+    /// Returns the time zero of this clock, as a time of [`monotonic`].
     pub fn zero(self) -> Duration {
-        // The thread may be interrupted between reading two clocks. Several readings are taken; the quickest counts.
+        // The thread may be interrupted between reading the two clocks. So several readings are taken, and the quickest one is used.
         let read = |_| {
             let before = monotonic();
             let since = self.now();
@@ -52,8 +52,8 @@ impl Clock {
         (0..4).map(read).min_by_key(|(took, _)| *took).map_or(Duration::ZERO, |(_, zero)| zero)
     }
 
-    /// The finest timer for this clock. If the kernel provides no timer, because too many files are open, it is tokio's timer of whole milliseconds:
-    /// see [`Sleeper::is_coarse`]. Call it on the tokio runtime that will use the timer.
+    /// Creates the finest timer for this clock. If the kernel cannot provide one because too many files are open, uses Tokio's timer with a
+    /// resolution of whole milliseconds, see [`Sleeper::is_coarse`]. Must be called on the Tokio runtime that will use the timer.
     pub fn sleeper(self) -> Sleeper {
         Sleeper {
             clock: self,
@@ -65,10 +65,10 @@ impl Clock {
         }
     }
 
-    /// Runs a future until `deadline`, to the millisecond; `None`: without a limit.
+    /// Runs a future until `deadline`, to the millisecond; `None`: no limit.
     ///
     /// # Errors
-    /// [`TimedOut`] if the deadline came first. The future is dropped.
+    /// [`TimedOut`] if the deadline passes first. The future is then dropped.
     pub async fn within<T>(self, deadline: Option<Duration>, future: impl Future<Output = T>) -> Result<T, TimedOut> {
         match deadline.and_then(|it| self.instant(it)) {
             Some(instant) => tokio::time::timeout_at(instant, future).await.map_err(|_| TimedOut),
@@ -76,7 +76,7 @@ impl Clock {
         }
     }
 
-    /// The same time for tokio's timers; `None` if it is beyond their range.
+    /// Converts a time for Tokio's timers; `None` if it is beyond their range.
     fn instant(self, at: Duration) -> Option<tokio::time::Instant> {
         match self {
             Clock::Real(zero) => zero.checked_add(at).map(tokio::time::Instant::from_std),
@@ -85,37 +85,37 @@ impl Clock {
     }
 }
 
-/// The time of day, for reports.
+/// Returns the wall-clock time, for reports.
 pub fn now() -> jiff::Timestamp {
     jiff::Timestamp::now()
 }
 
-/// The monotonic clock of the machine, which is the same for all its processes.
+/// Returns the time of the machine's monotonic clock, which all its processes share.
 pub fn monotonic() -> Duration {
     read(ClockId::Monotonic)
 }
 
-/// CPU time of the calling thread.
+/// Returns the CPU time of the calling thread.
 pub fn thread_cpu() -> Duration {
     read(ClockId::ThreadCPUTime)
 }
 
-/// CPU time of all threads of this process, including threads that have ended.
+/// Returns the CPU time of all threads of this process, including threads that have ended.
 pub fn process_cpu() -> Duration {
     read(ClockId::ProcessCPUTime)
 }
 
-/// How far other clocks are ahead of the monotonic clock, in nanoseconds. While the machine runs, these differences
-/// change only if the time of day is set: slewing a clock changes the monotonic clock too.
+/// How far other clocks are ahead of the monotonic clock, in nanoseconds. While the machine runs, these offsets change only if the wall
+/// clock is set, because slewing affects the monotonic clock too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offsets {
-    /// The time of day.
+    /// Offset of the wall clock.
     pub wall: i128,
-    /// The clock that continues during suspend; 0 if there is none.
+    /// Offset of the clock that continues during suspend; 0 if there is none.
     pub boot: i128,
 }
 
-/// The offsets now; `None` if this thread was interrupted in every attempt to read the clocks at one moment.
+/// Returns the current offsets; `None` if each attempt to read the clocks at one moment was interrupted.
 pub fn offsets() -> Option<Offsets> {
     const AT_ONE_MOMENT: Duration = Duration::from_micros(100);
     let signed = |it: Duration| i128::try_from(it.as_nanos()).unwrap_or_default();
@@ -140,7 +140,7 @@ fn read(clock: ClockId) -> Duration {
 /// Runs a future for at most `limit`, to the millisecond, without a [`Clock`].
 ///
 /// # Errors
-/// [`TimedOut`] if the limit was reached first. The future is dropped.
+/// [`TimedOut`] if the limit is reached first. The future is then dropped.
 pub async fn limit<T>(limit: Duration, future: impl Future<Output = T>) -> Result<T, TimedOut> {
     tokio::time::timeout(limit, future).await.map_err(|_| TimedOut)
 }
@@ -154,7 +154,7 @@ pub struct Sleeper {
 }
 
 impl Sleeper {
-    /// Whether the timer counts whole milliseconds although the clock is finer.
+    /// Whether the timer has a resolution of whole milliseconds although the clock is finer.
     pub fn is_coarse(&self) -> bool {
         #[cfg(target_os = "linux")]
         let fine = self.timer.is_some();
@@ -163,7 +163,7 @@ impl Sleeper {
         matches!(self.clock, Clock::Real(_)) && !fine
     }
 
-    /// Returns at time `at`, or immediately if that has passed.
+    /// Waits until time `at`. Returns immediately if that time has passed.
     pub async fn until(&self, at: Duration) {
         #[cfg(target_os = "linux")]
         if let Some(timer) = &self.timer {
@@ -199,12 +199,12 @@ mod fine {
             Ok(Timer(timer))
         }
 
-        /// `length` must be above zero.
+        /// Waits. `length` must be above zero.
         pub(super) async fn wait(&self, length: Duration) -> io::Result<()> {
             let never = Timespec { tv_sec: 0, tv_nsec: 0 };
             let length = Timespec::try_from(length).map_err(io::Error::other)?;
             let once = Itimerspec { it_interval: never, it_value: length };
-            // Setting the timer again forgets an earlier expiration, even after a wait that was dropped.
+            // Setting the timer discards an earlier expiration, for example after a wait that was dropped.
             rustix::time::timerfd_settime(self.0.get_ref(), TimerfdTimerFlags::empty(), &once)?;
             loop {
                 let mut expirations = [0; 8];
@@ -264,7 +264,7 @@ mod tests {
             sleeper.until(at).await;
             assert!(clock.now() >= at);
         }
-        // A wait that was dropped does not disturb the next one.
+        // A dropped wait does not affect the next one.
         let dropped = limit(Duration::ZERO, sleeper.until(Duration::from_secs(60))).await;
         assert_eq!(dropped, Err(TimedOut));
         let next = clock.now() + Duration::from_micros(200);

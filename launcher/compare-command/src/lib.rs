@@ -1,5 +1,5 @@
-//! [I/O] The command `compare`, which `benchwright` and `kubectl benchwright` have in common: its flags, what is wrong with the
-//! reports, its files, its text and its exit code. Where the reports come from, and how a text is printed, is the program's part.
+//! [I/O] The command `compare`, shared by `benchwright` and `kubectl benchwright`: its flags, its checks of the reports, and its files, text and exit
+//! code. The calling program reads the reports and prints the text.
 
 use std::{
     fmt::Display,
@@ -14,10 +14,10 @@ use crds::{ExitCode, wording::suggestion};
 use document::ReportDocument;
 use files::output;
 
-/// The exit code of a gate that ended with an error, as in `run --gate`.
+/// The exit code with `--gate` if an error occurs, as for `run --gate`.
 const GATE_ERROR: u8 = 3;
 
-/// The flags, beside the runs.
+/// The flags of the command. The runs themselves are not flags.
 #[derive(Args, Clone, Debug)]
 pub struct CompareFlags {
     /// Return an exit code for a pipeline: whether a run is worse than the first [by more than PERCENT]: 0 no, 1 yes, 2 undecided, 3 error
@@ -37,23 +37,23 @@ pub struct CompareFlags {
     json: Option<PathBuf>,
 }
 
-/// One of the requested runs, the base first.
+/// A requested run. The first one is the base.
 #[derive(Debug)]
 pub struct Found {
-    /// The word by which the user named the run on the command line.
+    /// The argument with which the user named the run on the command line.
     pub name: String,
-    /// The report of the run, or why there is none.
+    /// The report of the run, or why it is missing.
     pub report: Report,
 }
 
-/// The report of a run, or its absence.
+/// The report of a run, or why it is missing.
 #[derive(Debug)]
 pub enum Report {
     /// The report of a run, or the reports of the valid runs of a series.
     Read(Vec<ReportDocument>),
-    /// Why there is none, and what to do.
+    /// There is no report. The text says why, and what to do.
     Missing(String),
-    /// It was not read, because another run has no report.
+    /// The report was not read, because another run has no report.
     NotRead,
 }
 
@@ -67,7 +67,7 @@ impl<E: Display> From<Result<Vec<ReportDocument>, E>> for Report {
 }
 
 impl Found {
-    /// `None` where no report was read.
+    /// The input for the comparison. `None` if no report was read.
     fn run(&self) -> Option<Run<'_>> {
         let Report::Read(reports) = &self.report else { return None };
         let (report, more) = reports.split_first()?;
@@ -78,13 +78,13 @@ impl Found {
 /// The result of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
-    /// The table.
+    /// The comparison as a table for the terminal.
     pub text: String,
-    /// The exit code: 0, or the exit code of the gate.
+    /// The exit code: 0, or that of the gate.
     pub code: u8,
 }
 
-/// Why there is no comparison.
+/// Why runs could not be compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
     /// The exit code.
@@ -131,7 +131,7 @@ impl CompareFlags {
         Ok(Compared { text: text(&comparison), code })
     }
 
-    /// All that is wrong with the runs.
+    /// Returns all problems of the runs.
     fn problems(&self, runs: &[Found]) -> Vec<String> {
         let mut problems = Vec::new();
         if !(2..=MOST_RUNS).contains(&runs.len()) {
@@ -139,7 +139,7 @@ impl CompareFlags {
         }
         for Found { name, report } in runs {
             let Report::Missing(problem) = report else { continue };
-            // A percentage after a space is parsed as a path.
+            // `--gate 5%`, with a space instead of `=`, is parsed as a run with the path `5%`.
             let is_percentage = self.gate == Some(None) && name.ends_with('%') && percent(name).is_ok();
             let more = if is_percentage { format!("; for the gate write --gate={name}") } else { String::new() };
             problems.push(format!("{problem}{more}"));
@@ -154,12 +154,12 @@ impl CompareFlags {
         problems
     }
 
-    /// A failure with the exit code that the flags give it.
+    /// A failure with `exit` as its exit code; with `--gate`, the exit code is always [`GATE_ERROR`].
     pub fn failure(&self, exit: ExitCode, problems: Vec<String>) -> Failure {
         Failure { code: if self.gate.is_some() { GATE_ERROR } else { exit.code() }, problems }
     }
 
-    /// Writes the files.
+    /// Writes the files that the flags request.
     fn write(&self, comparison: &Comparison) -> Result<(), Failure> {
         let storage = |path: &Path, error: io::Error| {
             let problem =
@@ -167,7 +167,7 @@ impl CompareFlags {
             self.failure(ExitCode::Storage, vec![problem])
         };
         if let Some(path) = &self.html {
-            // This is a defect of the program, as its message says.
+            // If this fails, the program has a defect, and the message says so.
             let page = page::comparison::render(comparison)
                 .map_err(|error| self.failure(ExitCode::Failed, vec![error.to_string()]))?;
             output::write(path, |file| file.write_all(page.as_bytes())).map_err(|it| storage(path, it))?;

@@ -1,4 +1,4 @@
-//! The result of a comparison in one sentence.
+//! Sums up a comparison in one sentence.
 
 use crds::benchmark_run::MAX_REPEATS;
 use figures::Family;
@@ -9,18 +9,18 @@ use crate::{
     percent::{interval, rounded_up, tenths},
 };
 
-/// Two runs are equal if no mean latency can differ by more than this, in percent.
+/// Two runs count as equal if the intervals exclude any difference of a mean latency above this, in percent of the base.
 const EQUAL_PERCENT: f64 = 10.0;
-/// The difference that a proposed duration makes detectable, in percent.
+/// The difference in percent that a proposed longer stage could detect.
 const SHOWN_PERCENT: f64 = 5.0;
-/// The means that decide whether two runs are equal.
+/// The mean latencies that decide whether two runs are equal.
 pub(crate) const DECIDING: [&str; 3] = ["ttft.mean", "tpot.mean", "latency.mean"];
-/// Maximum number of figures, and of stages, that a sentence names.
+/// Maximum number of figures, or of stages, that a sentence names.
 const MOST_NAMED: usize = 3;
-/// The largest factor by which an answer proposes to lengthen a stage.
+/// Maximum factor by which an answer proposes to lengthen a stage.
 const MOST_TIMES: f64 = 50.0;
 
-/// The answer of a stage, and its sentence. `name`: the name of the other run.
+/// Returns the answer for a stage, and its sentence. `name`: the name of the compared run, such as `B`.
 pub(crate) fn of_stage(name: &str, figures: &[FigureDocument], size: Size) -> (Answer, String) {
     let found: Vec<&FigureDocument> = Family::ALL.into_iter().filter_map(|it| named(figures, it)).collect();
     if let Some(first) = found.first() {
@@ -68,10 +68,10 @@ pub(crate) fn of_stage(name: &str, figures: &[FigureDocument], size: Size) -> (A
     (Answer::Undecided, format!("{short} to tell: {differs}{more}"))
 }
 
-/// The prefix of the reason why a figure cannot be compared.
+/// The prefix of the reason of a figure that cannot be compared.
 pub(crate) const NOT_COMPARABLE: &str = "not comparable: ";
 
-/// The answer of all stages.
+/// Returns the answer for all stages together, and its sentence.
 pub(crate) fn of_pair(name: &str, stages: &[StagePairDocument]) -> (Answer, String) {
     let [first, ..] = stages else { return (Answer::NotComparable, "no stage of both runs matches".to_owned()) };
     if let [only] = stages {
@@ -102,7 +102,7 @@ pub(crate) fn of_pair(name: &str, stages: &[StagePairDocument]) -> (Answer, Stri
     }
 }
 
-/// The figure that represents its family in a sentence: preferably a mean or a median.
+/// Returns the figure that represents its family in a sentence: one that differs, preferably a mean, then a median. `None` if none differs.
 fn named(figures: &[FigureDocument], family: Family) -> Option<&FigureDocument> {
     let rank = |it: &&FigureDocument| match it.figure.rsplit('.').next() {
         Some("mean") => 0,
@@ -124,7 +124,7 @@ fn with_interval(it: &FigureDocument) -> String {
     }
 }
 
-/// The largest difference of a mean latency, in percent, that the 95 % intervals do not exclude.
+/// The largest difference of a mean latency that the 95 % intervals do not exclude, in percent of the base.
 fn largest<'a>(figures: impl IntoIterator<Item = &'a FigureDocument>) -> f64 {
     let deciding = figures.into_iter().filter(|it| DECIDING.contains(&it.figure.as_str()));
     deciding.filter_map(percents95).map(either_way).fold(0.0, f64::max)
@@ -134,19 +134,19 @@ fn either_way([low, high]: [f64; 2]) -> f64 {
     low.abs().max(high.abs())
 }
 
-/// The 95 % interval of the difference for this figure alone, in percent of the base.
+/// The 95 % interval of the difference, for this figure alone, in percent of the base. `None` without an interval, or if the base is 0.
 pub(crate) fn percents95(it: &FigureDocument) -> Option<[f64; 2]> {
     let base = it.base?.value.abs();
     let interval = it.interval95.filter(|_| base > 0.0)?;
     Some(interval.map(|bound| 100.0 * bound / base))
 }
 
-/// The amount of measurement behind a stage of a pair.
+/// How much was measured for a stage that both runs have.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Size {
-    /// The duration of the shorter stage.
+    /// Duration of the shorter of the two stages.
     pub(crate) seconds: f64,
-    /// The number of runs of the shorter series; `None` for two single runs.
+    /// Number of runs of the shorter series; `None` for two single runs.
     pub(crate) runs: Option<usize>,
 }
 
@@ -155,11 +155,11 @@ impl Size {
         Size { seconds: stage.seconds, runs: stage.runs }
     }
 
-    /// What narrows an interval from `width` to `wanted`: a stage duration, or for a series a number of runs. `None` above [`MOST_TIMES`] times the
-    /// duration, or above [`MAX_REPEATS`] runs.
+    /// Returns what narrows an interval from `width` to `wanted`, as text: a longer stage, or for a series more runs. `None` if that needs more than
+    /// [`MOST_TIMES`] times the duration, or more than [`MAX_REPEATS`] runs.
     ///
-    /// The width decreases with the square root of the duration. Between n runs it is proportional to t / sqrt(n), where t is the 97.5th
-    /// percentile of Student's t with n - 1 degrees of freedom.
+    /// The width of an interval within one run decreases with the square root of the duration. The width of an interval between n runs is
+    /// proportional to t / sqrt(n), where t is the 97.5th percentile of Student's t with n - 1 degrees of freedom.
     pub(crate) fn sufficient(self, width: f64, wanted: f64) -> Option<String> {
         let Some(runs) = self.runs else {
             let times = (width / wanted).powi(2);

@@ -1,4 +1,4 @@
-//! A comparison as its JSON contains it, and as its pages read it. `docs/compare.md` explains each key.
+//! The JSON document of a comparison. Its pages are written from it too. `docs/compare.md` explains each key.
 
 use analysis::Accuracy;
 use crds::outcome::Outcome;
@@ -11,36 +11,36 @@ use crate::{
     run::Run,
 };
 
-/// The version of the JSON. It changes when a reader must know of a change.
+/// The version of the JSON. It changes only if readers must adapt.
 pub const FORMAT: &str = "benchwright.dev/comparison/v1";
 
-/// Two or more runs.
+/// A comparison of two or more runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Comparison {
     pub format: String,
     pub tool_version: String,
-    /// The probability that one or more intervals of a pair miss the true difference.
+    /// The probability that at least one interval of a pair misses the true difference.
     pub family_error: f64,
-    /// Smaller differences, in percent of the larger value, do not count.
+    /// Differences below this, in percent of the larger value, do not count.
     pub smallest_percent: f64,
-    /// The base comes first.
+    /// All runs; the first is the base.
     pub runs: Vec<RunDocument>,
-    /// The comparison of each other run with the base.
+    /// The comparison of each further run with the base.
     pub pairs: Vec<PairDocument>,
-    /// Absent without a gate.
+    /// The result of the gate; absent without a gate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<Gate>,
 }
 
-/// One of the runs.
+/// A run in a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunDocument {
     /// A for the base, then B, C and so on.
     pub name: String,
     pub path: String,
-    /// The name of its BenchmarkRun.
+    /// The name of its BenchmarkRun resource.
     pub run: String,
     pub model: String,
     /// How the server identified itself; absent if it reported nothing.
@@ -48,10 +48,10 @@ pub struct RunDocument {
     pub server: Option<String>,
     pub started: Timestamp,
     pub outcome: Outcome,
-    /// Number of runs in a series; figures are then means over these runs. Absent for a single run.
+    /// Number of runs in a series; each figure is then the mean over these runs. Absent for a single run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runs: Option<usize>,
-    /// The accuracy in the report; absent if the answers were not scored.
+    /// The accuracy from the report; absent if the answers were not scored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<Accuracy>,
 }
@@ -76,26 +76,26 @@ impl RunDocument {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PairDocument {
-    /// The name of the other run.
+    /// The name of the run that is compared with the base.
     pub run: String,
     /// The result of the comparison.
     pub answer: Answer,
     /// The result as a sentence.
     pub sentence: String,
-    /// Differences besides the figures. Differences that make figures incomparable come first.
+    /// Differences other than in figures. Those that make figures incomparable come first.
     pub remarks: Vec<Remark>,
     pub stages: Vec<StagePairDocument>,
-    /// Stages of only one of the two runs.
+    /// Stages that only one of the two runs has.
     pub unmatched: Vec<UnmatchedDocument>,
-    /// Number of families of figures, over all stages. The intervals of all families hold together.
+    /// Number of families of figures, over all stages. The intervals are wide enough to hold for all families together.
     pub families: usize,
 }
 
-/// A stage without a partner.
+/// A stage that only one run has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UnmatchedDocument {
-    /// The name of the run with this stage.
+    /// The name of the run that has this stage.
     pub run: String,
     pub stage: String,
     pub why: String,
@@ -113,15 +113,15 @@ pub struct StagePairDocument {
     pub answer: Answer,
     /// The result as a sentence.
     pub sentence: String,
-    /// The duration of the shorter stage.
+    /// Duration of the shorter of the two stages.
     pub seconds: f64,
-    /// The number of runs of the shorter series; absent for two single runs.
+    /// Number of runs of the shorter series; absent for two single runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runs: Option<usize>,
     pub figures: Vec<FigureDocument>,
 }
 
-/// The result of a comparison.
+/// The result of the comparison of a stage, or of two runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Answer {
@@ -129,56 +129,56 @@ pub enum Answer {
     Worse,
     /// Better in some figures, worse in others.
     Mixed,
-    /// All differences above a bound are excluded.
+    /// The intervals exclude all differences above a bound.
     Equal,
     /// The intervals are too wide to decide.
     Undecided,
     NotComparable,
 }
 
-/// A figure that both runs have.
+/// A figure with its values in both runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FigureDocument {
     pub figure: String,
     #[serde(skip)]
     pub(crate) family: Family,
-    /// What a table calls it.
+    /// The name of the figure in tables.
     pub title: String,
-    /// Empty for a share, and for money.
+    /// The unit; empty for a share, and for money.
     pub unit: String,
     pub better: Way,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base: Option<ValueDocument>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other: Option<ValueDocument>,
-    /// other - base.
+    /// The value of the other run minus the value of the base.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<f64>,
-    /// In percent of the base; absent if the base is 0.
+    /// The difference in percent of the base; absent if the base is 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub percent: Option<f64>,
-    /// The interval of the difference. All intervals of the pair hold together, except with the probability `familyError`.
+    /// The interval of the difference. With probability 1 - `familyError`, all intervals of the pair contain their true differences.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<[f64; 2]>,
     /// `interval` in percent of the base.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval_percent: Option<[f64; 2]>,
-    /// The 95 % interval of the difference for this figure alone.
+    /// The 95 % interval of the difference, for this figure alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval95: Option<[f64; 2]>,
     pub verdict: Verdict,
-    /// Why the figure is undecided, or a note on the verdict; empty if there is nothing to report.
+    /// Why the figure is undecided, or a note on the verdict; may be empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub why: String,
 }
 
-/// A figure of one run.
+/// The value of a figure in one run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ValueDocument {
     pub value: f64,
-    /// `low` and `high`: its 95 % interval.
+    /// `low` and `high` are the bounds of its 95 % interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -196,7 +196,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// In words.
+    /// The verdict in words.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Better => "better",
@@ -214,12 +214,12 @@ pub enum GateOutcome {
     Passed,
     /// A figure is worse.
     Regression,
-    /// No figure is worse, but a figure that must be decided is undecided.
+    /// No figure is worse, but a figure that the gate needs is undecided.
     Inconclusive,
 }
 
 impl GateOutcome {
-    /// In words.
+    /// The outcome in words.
     pub fn name(self) -> &'static str {
         match self {
             GateOutcome::Passed => "passed",
@@ -234,25 +234,25 @@ impl GateOutcome {
 #[serde(rename_all = "camelCase")]
 pub struct Gate {
     pub outcome: GateOutcome,
-    /// Absent: every worsening fails the gate.
+    /// The allowed worsening in percent; if absent, every worsening fails the gate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub percent: Option<f64>,
-    /// Empty: all figures.
+    /// The names of the figures that the gate considers; empty for all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<String>,
-    /// The largest worsening of a deciding figure that the runs do not exclude; absent if no deciding figure has an interval.
+    /// The largest worsening of a deciding figure that the intervals do not exclude; absent if no deciding figure has an interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub largest_not_ruled_out: Option<NotRuledOut>,
-    /// Why it did not pass, one entry per reason.
+    /// Why the gate did not pass, one entry per reason.
     pub reasons: Vec<String>,
 }
 
-/// A possible worsening, from the 95 % interval of the difference.
+/// The largest worsening that a 95 % interval of a difference does not exclude.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NotRuledOut {
     /// The figure with its run and stage.
     pub figure: String,
-    /// In percent of the base; below 0 if the figure is certainly better.
+    /// The worsening in percent of the base; below 0 if the figure is certainly better.
     pub percent: f64,
 }

@@ -1,4 +1,4 @@
-//! A figure of a stage in a report: its value and, if available, its interval.
+//! Reads a figure of a stage from a report: its value and, if available, its interval.
 
 use ::document::{EstimateDocument, FiguresDocument, HardwareDocument, StageDocument};
 use crds::benchmark_run::Stat;
@@ -15,11 +15,11 @@ use crate::figure::source;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Reading {
     pub(crate) value: f64,
-    /// The estimate with its 95 % interval, or why there is none.
+    /// The estimate with its 95 % interval, or why there is no interval.
     pub(crate) estimate: Result<Estimated, String>,
 }
 
-/// The source of a stage's figures.
+/// Where the figures of a stage are read from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Source<'a> {
     pub(crate) stage: &'a StageDocument,
@@ -27,9 +27,9 @@ pub(crate) struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// `None` if the figure was not measured. A value that is not a finite number counts as not measured.
+    /// Returns the value of a figure. `None` if it was not measured, or is not a finite number.
     ///
-    /// If `uncertainty` has the figure, the value comes from there, because the interval belongs to it.
+    /// The value comes from `uncertainty` if that contains the figure, because the interval belongs to that value.
     pub(crate) fn read(&self, value: Value) -> Option<Reading> {
         match (value.stat, value.figure) {
             (Some(stat), figure) => self.time(figure, stat),
@@ -70,7 +70,7 @@ impl Source<'_> {
         self.reading(self.figures().number(figure)?, self.stage.uncertainty.estimate(figure), method)
     }
 
-    /// Tokens per second for one user = 1000 / (ms per token).
+    /// Tokens per second that one user receives: 1000 / (milliseconds per token).
     fn interactivity(&self, figure: Figure, of: Figure) -> Option<Reading> {
         let stat = if figure == Figure::MedianOfInverseTpot { Stat::P50 } else { Stat::P90 };
         let value = finite(self.figures().number(figure)?)?;
@@ -81,7 +81,7 @@ impl Source<'_> {
         let stages = &self.hardware?.stages;
         let value = stages.iter().find(|it| it.name == self.stage.name)?.figures.cost_per_million_output_tokens?;
         let rate = self.rate(Figure::OutputTokensPerSecond)?;
-        // Cost = constant / rate: the constant follows from two figures of the same report.
+        // Cost = constant / rate. The constant follows from the cost and the rate in the same report.
         let constant = value * self.figures().throughput.as_ref()?.output_tokens_per_second;
         Some(inverse(rate, finite(value)?, finite(constant)?))
     }
@@ -111,7 +111,7 @@ fn estimated(it: &EstimateDocument, method: impl FnOnce(f64) -> Method) -> Resul
     let (Some(value), Some(low), Some(high)) = (it.value, it.low, it.high) else {
         return Err(it.too_few.clone().unwrap_or_else(|| "the report has no interval of it".into()));
     };
-    // No release of this program writes an effective number above the number of values, or bounds on the wrong side of the value.
+    // Reject values that no release of this program writes: fewer than one effective value, or bounds on the wrong side of the value.
     let worth = it.effective_values.filter(|it| *it >= 1.0);
     let is_whole = [value, low, high].iter().all(|it| it.is_finite()) && low <= value && value <= high;
     match worth.filter(|_| is_whole) {
@@ -120,7 +120,7 @@ fn estimated(it: &EstimateDocument, method: impl FnOnce(f64) -> Method) -> Resul
     }
 }
 
-/// The reading of `constant` / figure, above 0. The report contains it as `value`. Its bounds are the inverted bounds of the figure.
+/// Returns a figure that equals `constant` / `of`. `value` is its value in the report. Its bounds are `constant` divided by the bounds of `of`.
 fn inverse(of: Reading, value: f64, constant: f64) -> Reading {
     let estimate = of.estimate.and_then(|it| {
         let Interval { low, high } = it.interval;

@@ -3,7 +3,7 @@
 use crds::benchmark_run::Stat;
 use figures::{Figure, Value};
 
-/// The times. Each time has every statistic in [`STATS`].
+/// The latencies that are compared, each with every statistic in [`STATS`].
 const TIMES: [Figure; 5] = [Figure::Ttft, Figure::Tpot, Figure::Itl, Figure::Ntpot, Figure::Latency];
 const STATS: [Stat; 4] = [Stat::Mean, Stat::P50, Stat::P90, Stat::P99];
 
@@ -21,7 +21,7 @@ pub fn compared() -> Vec<Value> {
     rates.map(Value::plain).into_iter().chain(times).chain(others.map(Value::plain)).collect()
 }
 
-/// The figure from which a figure is derived, or the figure itself.
+/// The figure from which `figure` is derived, or `figure` itself.
 pub(crate) fn source(figure: Figure) -> Figure {
     match figure {
         Figure::InverseOfTpotP90 | Figure::MedianOfInverseTpot => Figure::Tpot,
@@ -31,9 +31,9 @@ pub(crate) fn source(figure: Figure) -> Figure {
     }
 }
 
-/// Whether a difference in this comparability label changes the meaning of a figure.
+/// Whether a figure has another meaning if this comparability label differs.
 pub(crate) fn depends_on(figure: Figure, label: &str) -> bool {
-    // A goal on TTFT depends on the clock too.
+    // The goodput may have a goal on TTFT, which depends on the clock.
     let is_goodput = figure == Figure::GoodputRequestsPerSecond && label == "clock";
     is_goodput || figure.row().basis.choose("clock", "itl", "tokens") == label
 }

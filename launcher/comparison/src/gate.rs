@@ -1,4 +1,4 @@
-//! Whether a comparison lets a pipeline continue. `docs/compare.md` has the rules.
+//! The gate: whether a comparison lets a pipeline continue. `docs/compare.md` has the rules.
 
 use figures::Way;
 
@@ -9,20 +9,20 @@ use crate::{
     remarks::Severity,
 };
 
-/// Without a percentage from the user, a gate is inconclusive if a larger worsening is not excluded.
+/// If the user gives no percentage, a gate is inconclusive if the intervals do not exclude a worsening above this, in percent.
 const LARGEST_PERCENT: f64 = 10.0;
 
-/// What fails a gate.
+/// When a gate fails.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GateRule {
-    /// Maximum worsening of a figure in percent of the base; `None`: any worsening that is found fails.
+    /// Allowed worsening of a figure in percent of the base. If this is `None`, every worsening that is found fails the gate.
     pub percent: Option<f64>,
-    /// The names of the figures that decide; empty: all figures.
+    /// The names of the figures that the gate considers; empty for all.
     pub figures: Vec<String>,
 }
 
 impl GateRule {
-    /// Applies the rule to each pair.
+    /// Applies the rule to each pair of runs.
     pub fn apply(&self, comparison: &Comparison) -> Gate {
         let (mut regressions, mut undecided, mut largest) = (Vec::new(), Vec::new(), None);
         let limit = self.percent.unwrap_or(LARGEST_PERCENT);
@@ -48,12 +48,12 @@ impl GateRule {
                     None => format!("{} is worse", at(it)),
                 }));
                 if self.figures.is_empty() && !looked_at.iter().any(|it| DECIDING.contains(&it.figure.as_str())) {
-                    // A server without failures may still be slower, so an error ratio alone does not decide.
+                    // The share of failed requests alone does not decide: a server without failures may still be slower.
                     undecided.push(format!("{name}, stage {}: neither run measured a latency", stage.other));
                 }
                 for it in looked_at.iter().filter(|it| self.decides(&it.figure)) {
                     let Some(worst) = worst(it) else {
-                        // The remarks above already report an incomparable figure.
+                        // For an incomparable figure, a remark was already added above.
                         let is_open = it.verdict == Verdict::CannotBeDecided && !it.why.starts_with(NOT_COMPARABLE);
                         undecided.extend(is_open.then(|| format!("{} cannot be decided: {}", at(it), it.why)));
                         continue;
@@ -79,7 +79,7 @@ impl GateRule {
         Gate { outcome, percent: self.percent, figures, largest_not_ruled_out: largest, reasons }
     }
 
-    /// Whether the gate needs a verdict on a figure: on the mean of each latency, or on the figures that the user named.
+    /// Whether the gate needs a verdict on this figure. It needs one on each mean latency, or on each figure that the user named.
     fn decides(&self, figure: &str) -> bool {
         if self.figures.is_empty() { DECIDING.contains(&figure) } else { self.looks_at(figure) }
     }
@@ -88,15 +88,15 @@ impl GateRule {
         self.figures.is_empty() || self.figures.iter().any(|it| it == figure)
     }
 
-    /// Whether a figure is worse by more than allowed. A base of 0 has no percentage: every worsening is too much.
+    /// Whether a figure is worse by more than the allowed percentage. If the base is 0, there is no percentage, and every worsening fails.
     fn fails(&self, figure: &FigureDocument) -> bool {
         let by = figure.percent.map(f64::abs);
         figure.verdict == Verdict::Worse && self.percent.zip(by).is_none_or(|(allowed, by)| by > allowed)
     }
 }
 
-/// The worst end of the interval, in percent of the base: above 0 if the figure may be worse. Without an interval, the difference of a worse
-/// figure.
+/// The worst change that the 95 % interval allows, in percent of the base; above 0 if the figure may be worse. Without an interval, the difference
+/// itself if the figure is worse.
 fn worst(figure: &FigureDocument) -> Option<f64> {
     let Some([low, high]) = percents95(figure) else {
         return figure.percent.filter(|_| figure.verdict == Verdict::Worse).map(f64::abs);
@@ -107,10 +107,10 @@ fn worst(figure: &FigureDocument) -> Option<f64> {
     })
 }
 
-/// The sentence about a worsening that the intervals do not exclude, and its remedy.
+/// The sentence about a worsening that the intervals do not exclude, with a proposal for a longer measurement.
 fn too_wide(figure: &FigureDocument, worst: f64, limit: f64, size: Size) -> String {
     let found = figure.percent.map_or(0.0, |it| if figure.better == Way::Down { it } else { -it });
-    // The end of the interval must come within the limit.
+    // How much more must be measured until the end of the interval is within the limit.
     let more = size.sufficient(worst - found, limit - found).filter(|_| found < limit);
     let more = more.map_or_else(
         || match size.runs {

@@ -1,7 +1,8 @@
-//! Compares two or more runs: which differences are significant, with confidence intervals.
+//! Compares two or more runs, and decides with confidence intervals which differences are significant.
 //!
-//! Documents in, a [`Comparison`] out, without I/O. The first run is the base. `docs/compare.md` has the rules, and `docs/statistics.md` the
-//! method. The interval of a single run does not cover differences between runs of the same setting, such as another placement of the server.
+//! The input is report documents, and the output is a [`Comparison`]; there is no I/O. The first run is the base. `docs/compare.md` has the rules,
+//! and `docs/statistics.md` the method. The interval of a single run does not cover differences between runs with the same setting, for example when
+//! the server runs on another node.
 
 mod answer;
 mod document;
@@ -31,10 +32,10 @@ pub use terminal::text;
 
 use pairs::{FAMILY_ERROR, SMALLEST_PERCENT};
 
-/// Maximum number of runs: one per letter that names them.
+/// Maximum number of runs: each run is named by one letter.
 pub const MOST_RUNS: usize = 26;
 
-/// Compares each run with the first. `None` for fewer than two runs, or more than [`MOST_RUNS`].
+/// Compares each run with the first. `None` if there are fewer than two runs, or more than [`MOST_RUNS`].
 pub fn compare(runs: &[Run<'_>]) -> Option<Comparison> {
     let (base, others) = runs.split_first()?;
     if others.is_empty() || runs.len() > MOST_RUNS {

@@ -1,4 +1,4 @@
-//! A comparison as Markdown that fits into a pull request comment: differences first, all figures folded away.
+//! Writes a comparison as Markdown for a pull request comment: the differences first, and all figures in folded sections.
 
 use report::markup::{cell, cut_at_line};
 
@@ -8,10 +8,11 @@ use crate::{
     rows,
 };
 
-/// Maximum number of stages, over all pairs, with figures in full: a GitHub comment has 65,536 characters, and a stage takes up to 5,000.
+/// Maximum number of stages, over all pairs, whose figures are listed in full. A GitHub comment may have 65,536 characters, and a stage needs up to
+/// 5,000.
 const MOST_STAGES: usize = 10;
 
-/// Maximum size of the page in bytes, so that it fits into a comment.
+/// Maximum size of the Markdown in bytes, so that it fits into a GitHub comment.
 const MOST_BYTES: usize = 60_000;
 const REST: &str = "\nThe rest stands in the JSON, and in the table on stdout.\n";
 

@@ -18,18 +18,18 @@ use crate::{
     stages,
 };
 
-/// The probability that one or more intervals of a pair, one per family of figures, miss the true difference. With it, twenty comparisons of equal
-/// runs report no difference in four of five cases or more.
+/// The probability that at least one interval of a pair misses the true difference. There is one interval per family of figures. With this value,
+/// twenty comparisons of equal runs report no difference at all in at least four of five cases.
 pub(crate) const FAMILY_ERROR: f64 = 0.01;
 
-/// The smallest difference that counts, in percent of the larger of both values. Runs of the same setting differ by more than their requests can
-/// show: the machine is warmer, or a process has another memory layout.
+/// The smallest difference that counts, in percent of the larger of both values. Runs with the same setting differ by more than their intervals show,
+/// for example because the machine is warmer, or because a process has another memory layout.
 pub(crate) const SMALLEST_PERCENT: f64 = 1.0;
 
-/// The largest interval end, in percent of the larger value, that still supports "no difference found".
+/// "No difference found" is reported only if no end of the interval is further from 0 than this, in percent of the larger value.
 const WIDE_PERCENT: f64 = 25.0;
 
-/// Which servers of a pair did not keep up with their load.
+/// Which servers of a pair of runs fell behind their load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Overload {
     Neither,
@@ -39,7 +39,7 @@ enum Overload {
 }
 
 impl Overload {
-    /// Considers each run of a series. If the state of one side is unknown, the interval decides.
+    /// Considers all runs of a series. If the state of one side is unknown, the result is the same as if both kept up, so that the interval decides.
     fn compare([base, other]: [&Reader<'_>; 2]) -> Overload {
         match (base.overloaded(), other.overloaded()) {
             (Some(true), Some(false)) => Overload::Base,
@@ -49,8 +49,8 @@ impl Overload {
         }
     }
 
-    /// The verdict on a latency that grows with the length of the stage. An interval assumes a steady state, so it cannot decide here.
-    /// `None`: the interval decides.
+    /// The verdict on a latency that grows with the length of the stage while a server falls behind. An interval assumes a steady state, so it cannot
+    /// decide here. `None` if the interval decides.
     fn verdict(self, [base, other]: [f64; 2], name: &str) -> Option<(Verdict, String)> {
         let grows = "so that this latency grows with the length of the stage";
         let is_small = (other - base).abs() < SMALLEST_PERCENT / 100.0 * base.abs().max(other.abs());
@@ -70,7 +70,7 @@ impl Overload {
     }
 }
 
-/// A figure of both runs, before the verdict.
+/// A figure of both runs that has no verdict yet.
 struct Beside {
     figure: Value,
     base: Option<Reading>,
@@ -79,7 +79,7 @@ struct Beside {
     estimates: Result<[Estimated; 2], String>,
 }
 
-/// `name`: the name of the other run.
+/// Compares a run with the base. `name`: the name of the compared run, such as `B`.
 pub(crate) fn compare(one: &Run<'_>, two: &Run<'_>, name: &str) -> PairDocument {
     let (base, other) = (one.report, two.report);
     let matched = stages::matched(base, other, name);
@@ -99,7 +99,7 @@ pub(crate) fn compare(one: &Run<'_>, two: &Run<'_>, name: &str) -> PairDocument 
     let families = besides.iter().flat_map(|it| Family::ALL.into_iter().filter(|family| has_interval(it, *family)));
     let families = families.count();
     let runs = [one, two].into_iter().filter_map(Run::runs).min();
-    // Bonferroni over families. The figures of one family depend on each other, so each of them adds little error.
+    // Bonferroni correction over families of figures. The figures within one family depend on each other, so each of them adds little error.
     let error = FAMILY_ERROR / families.max(1) as f64;
     let stages = matched.pairs.iter().zip(besides).map(|((of_one, of_two), figures)| {
         let overload = Overload::compare([&Reader::new(one, of_one), &Reader::new(two, of_two)]);
@@ -115,7 +115,7 @@ pub(crate) fn compare(one: &Run<'_>, two: &Run<'_>, name: &str) -> PairDocument 
     PairDocument { run, answer, sentence, remarks, stages, unmatched: matched.unmatched, families }
 }
 
-/// The sources of a stage's figures: one run, or each run of a series.
+/// Where the figures of a stage are read from: one run, or each run of a series.
 struct Reader<'a>(Vec<Source<'a>>);
 
 impl<'a> Reader<'a> {
@@ -128,7 +128,7 @@ impl<'a> Reader<'a> {
         Reader(std::iter::once(own).chain(run.more.iter().filter_map(source)).collect())
     }
 
-    /// Whether the server fell behind in at least one run; `None`: a report does not contain the state.
+    /// Whether the server fell behind in at least one run. `None` if a report does not contain this.
     fn overloaded(&self) -> Option<bool> {
         let all: Vec<Option<bool>> = self.0.iter().map(|it| it.stage.overloaded).collect();
         if all.contains(&Some(true)) { Some(true) } else { (!all.contains(&None)).then_some(false) }
@@ -145,13 +145,13 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Why a figure of a stage is not comparable, according to the remarks; `None`: it is comparable.
+/// Why the remarks make a figure of a stage incomparable. `None` if it is comparable.
 fn blocking(figure: Value, stage: &StageDocument, remarks: &[Remark]) -> Option<String> {
     let found = remarks.iter().find(|it| it.blocks(figure, &stage.name))?;
     Some(format!("{NOT_COMPARABLE}{}", found.label))
 }
 
-/// `None` if neither run has the figure.
+/// Reads a figure from both runs. `None` if neither run has it.
 fn beside(figure: Value, [one, two]: &[Reader<'_>; 2], blocked: Option<String>, name: &str) -> Option<Beside> {
     let (base, other) = (one.read(figure), two.read(figure));
     if base.is_none() && other.is_none() {
@@ -215,12 +215,12 @@ fn value(reading: &Reading) -> ValueDocument {
     ValueDocument { value: reading.value, low: interval.map(|it| it.low), high: interval.map(|it| it.high) }
 }
 
-/// A difference counts if its interval excludes 0 and it is at least [`SMALLEST_PERCENT`].
+/// Decides whether a difference counts: its interval must exclude 0, and it must be at least [`SMALLEST_PERCENT`].
 fn verdict(way: Way, [base, other]: [f64; 2], interval: Interval) -> (Verdict, String) {
     let between = other - base;
-    // For values without any spread, the interval is the difference itself.
+    // For values without spread, the interval is a single point, which rounding may move off 0.
     if interval.contains(0.0) || between == 0.0 {
-        // The same test in both directions.
+        // Both values are treated alike, so that a swap of the runs does not change the verdict.
         let (reach, larger) = (interval.low.abs().max(interval.high.abs()), base.abs().max(other.abs()));
         if reach > WIDE_PERCENT / 100.0 * larger && larger > 0.0 {
             return (

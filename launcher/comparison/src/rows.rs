@@ -1,4 +1,4 @@
-//! A comparison as words and cells, shared by its text, its Markdown and its page. Texts are on one line, and not escaped.
+//! Texts and table cells of a comparison, shared by its text, Markdown and page. Each text is one line, and is not escaped.
 
 use analysis::{Accuracy, AccuracyLimit};
 use crds::{
@@ -15,23 +15,23 @@ use crate::{
 };
 
 const NOTHING: &str = "-";
-/// Maximum number of reasons of a gate: enough for a stage that became slower in every figure.
+/// Maximum number of reasons of a gate that are listed. It suffices for a stage that became slower in every figure.
 const MOST_REASONS: usize = 30;
-/// The name of the figure that is shown in percent.
+/// The figure that is shown in percent.
 const ERRORS: &str = "errorRatio";
 
-/// The head of a table.
+/// The header of a table of figures.
 pub fn columns(pair: &PairDocument) -> [String; 5] {
     ["figure".into(), "A".into(), pair.run.clone(), format!("{} - A", pair.run), "verdict".into()]
 }
 
-/// The cells of a row.
+/// The cells of a row for a figure.
 pub fn cells(it: &FigureDocument) -> [String; 5] {
     let name = if it.unit.is_empty() { it.title.clone() } else { format!("{}, {}", it.title, it.unit) };
     [name, value(it, it.base), value(it, it.other), difference(it), it.verdict.name().to_owned()]
 }
 
-/// `81.23 (80.1 to 82.4)`.
+/// The cell of a value, such as `81.23 (80.1 to 82.4)`.
 fn value(figure: &FigureDocument, value: Option<ValueDocument>) -> String {
     let Some(ValueDocument { value, low, high }) = value else { return NOTHING.to_owned() };
     let text = |it: f64| if figure.figure == ERRORS { percent(it) } else { signed(it, "") };
@@ -41,7 +41,7 @@ fn value(figure: &FigureDocument, value: Option<ValueDocument>) -> String {
     }
 }
 
-/// `+1.234, +1.5 % (-0.4 to +3.3 %)`; in percentage points for a share, and without percent for a base of 0.
+/// The cell of a difference, such as `+1.234, +1.5 % (-0.4 to +3.3 %)`. A share is in percentage points. If the base is 0, there is no percentage.
 fn difference(it: &FigureDocument) -> String {
     let Some(between) = it.difference else { return NOTHING.to_owned() };
     if it.figure == ERRORS {
@@ -58,7 +58,7 @@ fn difference(it: &FigureDocument) -> String {
     }
 }
 
-/// Four significant digits. `plus` is the prefix of values above zero.
+/// A number with four significant digits. `plus` is put before a number above zero.
 fn signed(number: f64, plus: &str) -> String {
     match number {
         it if it > 0.0 => format!("{plus}{}", rate_text(it)),
@@ -67,12 +67,12 @@ fn signed(number: f64, plus: &str) -> String {
     }
 }
 
-/// The result of a comparison as a sentence without the full stop.
+/// The result of a comparison as a sentence, without a full stop.
 pub fn answer(pair: &PairDocument) -> String {
     one_line(&pair.sentence)
 }
 
-/// `2 better, 1 worse, 18 no difference found, 4 cannot be decided`.
+/// The number of figures with each verdict, such as `2 better, 1 worse, 18 no difference found, 4 cannot be decided`.
 pub fn counts(pair: &PairDocument) -> String {
     let count = |wanted: Verdict| {
         let figures = pair.stages.iter().flat_map(|it| &it.figures);
@@ -82,12 +82,12 @@ pub fn counts(pair: &PairDocument) -> String {
     all.map(|it| format!("{} {}", count(it), it.name())).join(", ")
 }
 
-/// Whether a difference was found.
+/// Whether a figure is better or worse.
 pub fn differs(it: &FigureDocument) -> bool {
     matches!(it.verdict, Verdict::Better | Verdict::Worse)
 }
 
-/// Notes on figures. Each reason appears once, with its figures: `TTFT p99, latency p99: too few for p99`.
+/// Returns the notes on the figures of a stage. Each reason appears once, after its figures, such as `TTFT p99, latency p99: too few for p99`.
 pub fn reasons(stage: &StagePairDocument) -> Vec<String> {
     let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
     for it in stage.figures.iter().filter(|it| !it.why.is_empty()) {
@@ -103,13 +103,13 @@ pub fn reasons(stage: &StagePairDocument) -> Vec<String> {
     found.into_iter().map(text).collect()
 }
 
-/// `stage r10`, or both names if they differ.
+/// The name of a stage, such as `stage r10`. If the runs name it differently, both names.
 pub fn stage_name(stage: &StagePairDocument, pair: &PairDocument) -> String {
     let [base, other] = [&stage.base, &stage.other].map(|it| one_line(it));
     if base == other { format!("stage {base}") } else { format!("stage {base} of A, {other} of {}", pair.run) }
 }
 
-/// `not comparable: clock: A scheduled, B sent. TTFT and latency count ...`.
+/// The line of a remark, such as `not comparable: clock: A scheduled, B sent. TTFT and latency count ...`.
 pub fn remark(it: &Remark, pair: &PairDocument) -> String {
     let values = match (it.base.is_empty(), it.other.is_empty()) {
         (true, true) => String::new(),
@@ -132,11 +132,11 @@ fn or_nothing(text: &str) -> &str {
 
 fn sentence(text: &str) -> String {
     let mut letters = text.chars();
-    // A term such as TTFT is already in capitals.
+    // A term such as TTFT already starts with a capital letter.
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// `ttft.mean`, `ttft.p50` and so on as `ttft`.
+/// Shortens names of figures to their families: `ttft.mean`, `ttft.p50` and so on become `ttft`.
 fn families(figures: &[String]) -> String {
     let mut found: Vec<&str> = Vec::new();
     for name in figures.iter().filter_map(|it| it.split('.').next()) {
@@ -147,7 +147,7 @@ fn families(figures: &[String]) -> String {
     found.join(", ")
 }
 
-/// Stages without a partner.
+/// One line per stage that only one run has.
 pub fn unmatched(pair: &PairDocument) -> Vec<String> {
     pair.unmatched
         .iter()
@@ -155,7 +155,7 @@ pub fn unmatched(pair: &PairDocument) -> Vec<String> {
         .collect()
 }
 
-/// One run, in a line.
+/// One line about a run.
 pub fn run(it: &RunDocument) -> String {
     let runs = it.runs.map(|it| format!(", mean of {it} runs")).unwrap_or_default();
     let server = it.server.as_ref().map(|it| format!(", {it}")).unwrap_or_default();
@@ -163,7 +163,7 @@ pub fn run(it: &RunDocument) -> String {
     one_line(&text)
 }
 
-/// The accuracy of the runs side by side: the header of a table, and its rows, with one column per run. `None` if no run was scored.
+/// The table of the accuracy of all runs: its header and its rows, with one column per run. `None` if no run was scored.
 pub fn accuracy(comparison: &Comparison) -> Option<(Vec<String>, Vec<Vec<String>>)> {
     let scored: Vec<&Accuracy> = comparison.runs.iter().filter_map(|it| it.accuracy.as_ref()).collect();
     let mut names: Vec<&str> = Vec::new();
@@ -184,7 +184,7 @@ pub fn accuracy(comparison: &Comparison) -> Option<(Vec<String>, Vec<Vec<String>
     (!scored.is_empty()).then(|| (head.collect(), [verdict].into_iter().chain(figures).collect()))
 }
 
-/// `39.38 (at least 38: met)`.
+/// The cell of a score, such as `39.38 (at least 38: met)`.
 fn score(accuracy: &Accuracy, name: &str) -> String {
     let value = accuracy.figures.iter().find(|it| it.name == name).map(|it| it.text.as_str());
     let is_missing = || accuracy.not_computed.iter().any(|it| it.figure == name);
@@ -212,7 +212,7 @@ pub fn gate(it: &Gate) -> (String, Vec<String>) {
     (head, shown.chain(more).collect())
 }
 
-/// What the intervals and verdicts mean.
+/// Explains the intervals and verdicts.
 pub fn legend(comparison: &Comparison) -> String {
     let together = 100.0 * (1.0 - comparison.family_error);
     let counts: Vec<String> = comparison.pairs.iter().map(|it| it.families.to_string()).collect();

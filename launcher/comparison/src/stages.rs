@@ -6,14 +6,14 @@ use workload_profiles::workload::Load;
 
 use crate::document::UnmatchedDocument;
 
-/// Stages of both runs in pairs, and the stages without a partner.
+/// The stages that both runs have, in pairs, and the stages that only one run has.
 pub(crate) struct Matched<'a> {
     pub(crate) pairs: Vec<(&'a StageDocument, &'a StageDocument)>,
     pub(crate) unmatched: Vec<UnmatchedDocument>,
 }
 
-/// Matches the stages of two runs. A stage that a profiler affects has no partner. Other stages match if they have the same name and the same load,
-/// whatever their length. If each run has only one stage, the two always match.
+/// Matches the stages of two runs. Stages match if they have the same name and the same load; their length may differ. A stage that a profiler
+/// affects matches none. If each run has only one stage, these two always match.
 pub(crate) fn matched<'a>(base: &'a ReportDocument, other: &'a ReportDocument, name: &str) -> Matched<'a> {
     if let ([one], [two]) = (&base.stages[..], &other.stages[..])
         && !one.profiled
@@ -26,7 +26,7 @@ pub(crate) fn matched<'a>(base: &'a ReportDocument, other: &'a ReportDocument, n
     found.unmatched.extend(profiled(name, other));
     for stage in base.stages.iter().filter(|it| !it.profiled) {
         match partner(stage, other) {
-            // A remark already explains why there is no comparison.
+            // Do not report this stage as unmatched: a remark already explains why it is not compared.
             Some(two) if two.profiled => {}
             Some(two) if shape(&stage.load) == shape(&two.load) => found.pairs.push((stage, two)),
             other_load => found.unmatched.push(alone("A", stage, other_load.is_some(), name)),
@@ -59,7 +59,7 @@ fn alone(run: &str, stage: &StageDocument, has_namesake: bool, missing_in: &str)
     UnmatchedDocument { run: run.to_owned(), stage: stage.name.clone(), why }
 }
 
-/// The length of a stage; empty for a burst.
+/// The length of a stage as text; empty for a burst.
 pub(crate) fn length(load: &Load) -> String {
     let value = serde_json::to_value(load).unwrap_or_default();
     let fields = value.as_object().into_iter().flatten().flat_map(|(kind, load)| {
@@ -73,7 +73,7 @@ fn is_length(kind: &str, field: &str) -> bool {
     kind != "burst" && matches!(field, "duration" | "count")
 }
 
-/// A load without its length: a longer stage has the same load. For a burst, the number of requests is part of the load.
+/// A load without its length, so that a longer stage has the same load. For a burst, the number of requests is part of the load.
 pub(crate) fn shape(load: &Load) -> Value {
     let mut shape = serde_json::to_value(load).unwrap_or_default();
     for (kind, load) in shape.as_object_mut().into_iter().flatten() {

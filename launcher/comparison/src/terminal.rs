@@ -1,11 +1,11 @@
-//! A comparison for the terminal.
+//! Writes a comparison as text for the terminal.
 
 use crate::{
     document::{Comparison, PairDocument},
     rows,
 };
 
-/// The text, with a line break at its end.
+/// Returns the text. It ends with a line break.
 pub fn text(comparison: &Comparison) -> String {
     let runs = comparison.runs.iter().map(|it| format!("{}  {}\n", it.name, rows::run(it)));
     let mut text: String = runs.collect();
@@ -37,7 +37,7 @@ fn pair(pair: &PairDocument) -> String {
     text
 }
 
-/// Columns of equal width, with a line below the first row.
+/// Aligns the columns of a table, and underlines its first row.
 fn table<R: AsRef<[String]>>(rows: Vec<R>) -> String {
     let mut widths: Vec<usize> = Vec::new();
     for row in &rows {

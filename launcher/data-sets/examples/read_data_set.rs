@@ -1,8 +1,8 @@
-//! Measures the memory and the time that reading a large data set takes: `make bench-data`.
+//! Measures the memory and the time needed for reading a large data set: `make bench-data`.
 //!
-//! Writes a file like ShareGPT's, with the size in MB from the argument. Reads its first turns and whole conversations, each in a separate
-//! process, and prints the peak resident memory, the file size and the size of the kept data. Repeats this with a file like MLPerf's for
-//! Llama 3.1 8B: 13,368 rows with a text and its token ids; the ids are sent.
+//! Writes a file like ShareGPT's, with the size in MB from the argument. Reads its first turns and its whole conversations, each in a separate
+//! process. Prints the peak resident memory, the file size and the size of the kept data. Repeats this with a file like MLPerf's for Llama 3.1 8B:
+//! 13,368 rows with a text and its token ids, of which the ids are sent.
 
 use std::{
     env,
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Writes the file and reads it in child processes.
+/// Writes the file, and reads it in child processes.
 fn measure(megabytes: u64) -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("sharegpt.json");
@@ -45,7 +45,7 @@ fn measure(megabytes: u64) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Writes 13,368 rows with 100 to 1,700 token ids each, 900 in the mean.
+/// Writes 13,368 rows with 100 to 1,700 token ids each, on average 900.
 fn write_ids(path: &Path) -> Result<(), Box<dyn Error>> {
     let mut file = BufWriter::new(File::create(path)?);
     for row in 0_u32..13_368 {
@@ -59,7 +59,7 @@ fn write_ids(path: &Path) -> Result<(), Box<dyn Error>> {
     Ok(file.flush()?)
 }
 
-/// Writes conversations of four turns with varying lengths, up to this many bytes.
+/// Writes conversations with four turns of varying length, until the file has this many bytes.
 fn write(path: &Path, bytes: u64) -> Result<(), Box<dyn Error>> {
     let mut file = BufWriter::new(File::create(path)?);
     let mut written = 1;
@@ -88,7 +88,7 @@ fn write(path: &Path, bytes: u64) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Reads the file and prints one line.
+/// Reads the file, and prints one line.
 fn read(path: &Path, send: &str) -> Result<(), Box<dyn Error>> {
     let conversation = |send| RowContent::Conversation { column: "conversations".into(), send };
     let ids = PromptColumn::from_form(PromptForm::TokenIds);

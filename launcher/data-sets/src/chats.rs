@@ -1,4 +1,4 @@
-//! [I/O] Converts rows to token ids with the model's own chat template.
+//! [I/O] Renders rows with the model's own chat template, and converts them to token ids.
 
 use std::path::Path;
 
@@ -16,17 +16,17 @@ use prompts::model_folder::{self, ModelFolderError};
 pub(super) struct Chats {
     template: ChatTemplate,
     tokenizer: Tokenizer,
-    /// The special tokens by their names, and the variables of the profile.
+    /// Variables for the template: the special tokens by name, and the variables from the profile.
     variables: Map<String, Value>,
     now: DateTime,
 }
 
 impl Chats {
-    /// Reads the template from a tokenizer's folder, and returns the digest of its file. `now`: the local time, for templates that write the
-    /// date. The folder's BOS setting has no effect: the template writes BOS.
+    /// Reads the template from the tokenizer's folder. Also returns the digest of its file. `now`: the local time, for templates that print the date.
+    /// The BOS setting of the folder is ignored, because the template itself adds BOS.
     ///
     /// # Errors
-    /// The tokenizer or the template is not there, or cannot be used.
+    /// The tokenizer or the template does not exist, or cannot be used.
     pub(super) fn read(
         rendering: &ChatRendering,
         tokenizer: &Path,
@@ -41,27 +41,27 @@ impl Chats {
         Ok((chats, file))
     }
 
-    /// The token ids of a text, sent as one user message.
+    /// Returns the token ids of a text that is sent as one user message.
     ///
     /// # Errors
-    /// As [`Chats::ids_of`].
+    /// See [`Chats::ids_of`].
     pub(super) fn ids_of_text(&self, text: &str) -> Result<Vec<u32>, String> {
         self.ids_of(&json!([{"role": "user", "content": text}]))
     }
 
-    /// The token ids of a JSON list of messages.
+    /// Returns the token ids of messages, given as a JSON list.
     ///
     /// # Errors
-    /// As [`Chats::ids_of`].
+    /// See [`Chats::ids_of`].
     pub(super) fn ids_of_messages(&self, messages: &str) -> Result<Vec<u32>, String> {
         let messages = serde_json::from_str(messages).map_err(|_| "holds no list of messages".to_owned())?;
         self.ids_of(&messages)
     }
 
-    /// The token ids of messages, with the beginning of the model's answer. Only the template adds special tokens.
+    /// Returns the token ids of messages, including the start of the model's answer. Only the template adds special tokens.
     ///
     /// # Errors
-    /// The problem of the row and its remedy.
+    /// The problem with the row, and the remedy.
     fn ids_of(&self, messages: &Value) -> Result<Vec<u32>, String> {
         let chat = Chat {
             messages,

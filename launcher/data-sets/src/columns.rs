@@ -1,7 +1,7 @@
-//! [I/O] Reads named columns of a data set, row by row, in any format.
+//! [I/O] Reads columns of a data set by name, row by row, from a file in any format.
 //!
-//! Only the wanted columns of one row are in memory, besides what the format needs: a pickle and an `npy` are read as a whole, like JSON
-//! that is not an array of objects.
+//! Only the wanted columns of one row are in memory, plus what the format needs. Pickles and `npy` files are read as a whole, and so is JSON that is
+//! not an array of objects.
 
 use files::{file_digest::FileDigest, user_file};
 use std::{
@@ -27,26 +27,26 @@ use super::{
 
 pub use super::label::Label;
 
-/// A row, after its wanted columns were read.
+/// A row with the values of its wanted columns.
 #[derive(Debug)]
 pub struct FoundRow<'a> {
-    /// The position of the row, from 0.
+    /// The index of the row, from 0.
     pub number: u64,
     pub label: Label,
-    /// For each wanted column: the position of the first name that the row has, and the value. `None`: the row has none of the names.
+    /// For each wanted column: the index of the first name that the row has, and its value. `None` if the row has none of the names.
     pub values: &'a mut [Option<(usize, Value)>],
-    /// The columns that the row has.
+    /// The names of the row's columns, for messages.
     columns: &'a str,
 }
 
 impl FoundRow<'_> {
-    /// The message for a wanted column that the row lacks: its names, and the columns that there are.
+    /// The message that the row lacks a wanted column. It contains the names that were tried, and the existing columns.
     pub fn lacks(&self, names: &[&str]) -> String {
         lacks(names, self.columns)
     }
 }
 
-/// The problem of the first row beyond the bound.
+/// The problem with the first row beyond the limit.
 pub(super) fn too_many() -> String {
     format!("is one row too many; at most {MAX_ROWS} are read: give a part of the file")
 }
@@ -56,21 +56,22 @@ fn lacks(names: &[&str], columns: &str) -> String {
     format!("has no column {}{has}", names.join(" or "))
 }
 
-/// A file, after its columns were read.
+/// Information about a file whose columns were read.
 #[derive(Clone, Debug)]
 pub struct ReadFile {
     pub rows: u64,
     pub format: DataSetFormat,
     pub file: FileDigest,
-    /// Differences between the name's format and the content.
+    /// Notices that the content has another format than the file name suggests.
     pub notices: Vec<String>,
 }
 
-/// Reads columns of a data set in any format that a workload supports. Each wanted column is a list of names; the first name that a row has
-/// is used. `each` receives the rows in order. An error from `each` is a problem of its row.
+/// Reads columns of a data set in any format that a workload supports. Each wanted column is a list of names, of which the first that a row has is
+/// used. `each` is called for each row in order. An error from `each` is reported as a problem with its row.
 ///
 /// # Errors
-/// The file cannot be read; it is damaged or longer than is read; a row is no row; `each` refuses one. The message names the row.
+/// The file cannot be read, is damaged or is too long; a row is not an object; or `each` returns an error. The message contains the position of the
+/// row.
 pub fn read_columns(
     path: &Path,
     wanted: &[&[&str]],
@@ -81,7 +82,7 @@ pub fn read_columns(
     Ok(ReadFile { rows: picker.rows, format, file, notices })
 }
 
-/// The names of the columns in the first row of a file. Faults of the file are ignored; empty if the names cannot be read.
+/// Returns the column names in the first row of a file. Errors are ignored; the result is empty if the names cannot be read.
 pub(super) fn first_names(path: &Path, format: DataSetFormat) -> Vec<String> {
     let mut sink = Names { path: path.to_owned(), names: Vec::new(), rows: 0 };
     let is_marked = |it: &File| source::is_parquet(it, Some(format));
@@ -93,12 +94,12 @@ pub(super) fn first_names(path: &Path, format: DataSetFormat) -> Vec<String> {
         }
         Err(_) => source::folder(&mut sink, path, Limits::default()).map(drop),
     };
-    // Reading ends with an error as soon as the names are known.
+    // The error is expected: it ends reading as soon as the names are known.
     drop(read);
     sink.names
 }
 
-/// Takes the names of the first row.
+/// Collects the names of the first row.
 struct Names {
     path: PathBuf,
     names: Vec<String>,
@@ -149,9 +150,9 @@ struct Picker<'a, F> {
     each: F,
     label: Label,
     values: Vec<Option<(usize, Value)>>,
-    /// The names of the columns of the row, for a message.
+    /// The names of the row's columns, for messages.
     names: String,
-    /// Whether the file names its columns once.
+    /// Whether the file lists its column names once, before all rows.
     is_named: bool,
     rows: u64,
     problem: Option<String>,
@@ -183,7 +184,7 @@ impl<F: FnMut(FoundRow<'_>) -> Result<(), String>> RowSink for Picker<'_, F> {
     }
 
     fn choose(&mut self, names: &[&str], shown: bool) -> Result<Vec<usize>, String> {
-        // A row of the file does not name the columns that are not read.
+        // The rows contain only the columns that are read, so all names must be kept here.
         self.names = if shown { Row::names(names.iter().copied()) } else { String::new() };
         self.is_named = true;
         let is_wanted = |name: &str| self.wanted.iter().any(|it| it.contains(&name));
@@ -273,7 +274,7 @@ impl<'de> Visitor<'de> for PickVisitor<'_, '_> {
     }
 }
 
-/// A list of token ids that is written as text, as CSV writes it.
+/// A list of token ids may be written as text, as in CSV.
 fn parsed(name: &str, value: Value) -> Value {
     let is_list = |text: &str| TOKENS.contains(&name) && text.trim_start().starts_with('[');
     match &value {

@@ -10,7 +10,7 @@ use ruzstd::decoding::{
     errors::{FrameDecoderError, ReadFrameHeaderError},
 };
 
-/// How a file is compressed.
+/// The compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Compression {
     Gzip,
@@ -19,11 +19,11 @@ pub(super) enum Compression {
     Xz,
 }
 
-/// Maximum memory for the window of xz, in KiB: as much as its greatest preset takes.
+/// Maximum memory for the window of xz, in KiB. The highest preset of xz needs this much.
 const XZ_MEMORY: u32 = 96 << 10;
 
 impl Compression {
-    /// By the extension of the file name; `None`: it is not compressed.
+    /// By the file extension; `None` if the file is not compressed.
     pub(super) fn from_name(name: &str) -> Option<Compression> {
         let name = name.to_ascii_lowercase();
         if name.ends_with(".gz") {
@@ -39,7 +39,7 @@ impl Compression {
         }
     }
 
-    /// By the first bytes of the file.
+    /// By the first bytes of the file; `None` if it is not compressed.
     pub(super) fn from_content(start: &[u8]) -> Option<Compression> {
         match start {
             [0x1f, 0x8b, ..] => Some(Compression::Gzip),
@@ -60,7 +60,7 @@ impl Compression {
     }
 }
 
-/// The content of a file. A compressed file that cannot be decompressed gives an error of the kind `InvalidData`.
+/// Decompresses a file while it is read. If that fails, reading returns an error of the kind `InvalidData`.
 pub(super) fn decompressed<'a>(bytes: impl Read + 'a, compression: Option<Compression>) -> Box<dyn Read + 'a> {
     let buffered = |bytes| BufReader::with_capacity(256 << 10, bytes);
     match compression {
@@ -74,7 +74,7 @@ pub(super) fn decompressed<'a>(bytes: impl Read + 'a, compression: Option<Compre
     }
 }
 
-/// A decoder that reports its errors as damage of the file.
+/// A decoder whose errors are reported as damage to the file.
 struct Damaged<R>(&'static str, R);
 
 impl<R: Read> Read for Damaged<R> {
@@ -101,7 +101,7 @@ impl<R: BufRead> Read for Gzip<R> {
     }
 }
 
-/// All frames of a file, in sequence.
+/// Reads all frames of a file in sequence.
 struct Zstd<R> {
     source: R,
     decoder: FrameDecoder,

@@ -1,4 +1,4 @@
-//! Reads a recorded conversation: a list of texts, or of objects with a speaker and a text. Pure.
+//! Reads a recorded conversation: a list of texts, or a list of objects with a speaker and a text. Pure.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub(super) enum Speaker {
 }
 
 impl Speaker {
-    /// By the names in OpenAI's messages and in ShareGPT. An unknown speaker, such as a tool, is treated like a user.
+    /// Recognizes the names in OpenAI's messages and in ShareGPT. An unknown speaker, such as a tool, is treated like a user.
     fn from_name(name: &str) -> Speaker {
         match name {
             "system" | "developer" => Speaker::System,
@@ -45,8 +45,8 @@ pub(super) struct Message {
     pub(super) text: String,
 }
 
-/// Reads a conversation. A text in its place is parsed as JSON, because CSV has no lists. After an error, `problem` contains the cause,
-/// unless the value is not a list.
+/// Reads a conversation. A string is parsed as JSON, because CSV has no lists. After an error, `problem` contains the cause, unless the value is not
+/// a list at all.
 pub(super) struct ConversationSeed<'a> {
     /// The name of the column.
     pub(super) name: &'a str,
@@ -96,7 +96,7 @@ impl<'de> Visitor<'de> for ConversationSeed<'_> {
     }
 }
 
-/// Reads a turn at this place of its conversation.
+/// Reads one turn. `place` is its index in the conversation.
 struct MessageSeed {
     place: usize,
 }
@@ -116,7 +116,7 @@ impl<'de> Visitor<'de> for MessageSeed {
         f.write_str("a turn")
     }
 
-    /// The turns in a list of texts alternate between user and assistant.
+    /// In a list of texts, the turns alternate between user and assistant.
     fn visit_str<E>(self, text: &str) -> Result<Message, E> {
         let speaker = if self.place.is_multiple_of(2) { Speaker::User } else { Speaker::Assistant };
         Ok(Message { speaker, text: text.to_owned() })
@@ -136,7 +136,7 @@ impl<'de> Visitor<'de> for MessageSeed {
     }
 }
 
-/// Appends the content of a message: a text, the texts in a list of parts, or nothing.
+/// Appends the content of a message: a text, or the texts in a list of parts. Null appends nothing.
 struct ContentSeed<'a>(&'a mut String);
 
 impl<'de> DeserializeSeed<'de> for ContentSeed<'_> {
@@ -179,7 +179,7 @@ impl<'de> Visitor<'de> for ContentSeed<'_> {
     }
 }
 
-/// A JSON list of messages.
+/// Writes messages as a JSON list.
 pub(super) fn json(messages: &[Message]) -> String {
     let mut text = String::from("[");
     for Message { speaker, text: content } in messages {

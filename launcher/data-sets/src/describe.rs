@@ -1,6 +1,6 @@
-//! [I/O] Describes a data set: its columns, their content, and the lengths of the content. `benchwright dataset` prints it.
+//! [I/O] Describes a data set: its columns, their content, and its lengths. `benchwright dataset` prints the description.
 //!
-//! The file is read once, in the same way as in a run. Four bytes per row are kept for each column: the length.
+//! The file is read once, in the same way as in a run. Each column needs four bytes of memory per row, for the length.
 
 use std::{
     fmt,
@@ -25,21 +25,21 @@ use super::{
 use files::file_digest::FileDigest;
 use prompts::token_count::TokenCount;
 
-/// Maximum number of described columns; columns with a role come first.
+/// Maximum number of columns that are described. Columns with a role are preferred.
 const MAX_COLUMNS: usize = 48;
 
-/// The content of a file.
+/// The description of a file.
 #[derive(Clone, Debug, Serialize)]
 pub struct Description {
     #[serde(flatten)]
     pub file: FileDigest,
     pub format: DataSetFormat,
     pub rows: u64,
-    /// The type of the row labels, if they are not 0, 1, 2 and so on.
+    /// The type of the row labels; `None` if they are 0, 1, 2 and so on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub labels: Option<&'static str>,
     pub columns: Vec<Column>,
-    /// Columns that are not described.
+    /// Number of columns that are not described.
     pub other_columns: usize,
     pub notices: Vec<String>,
 }
@@ -51,13 +51,13 @@ pub struct Column {
     pub name: String,
     /// The purpose of the column, derived from its name and its content.
     pub role: Option<Role>,
-    /// The number of rows per kind of value; kinds without rows are left out.
+    /// Number of rows per kind of value. Kinds that do not occur are left out.
     pub kinds: Vec<(Kind, u64)>,
-    /// Rows without the column.
+    /// Number of rows without this column.
     pub missing: u64,
     /// The lengths of texts, lists of token ids and conversations.
     pub lengths: Option<Lengths>,
-    /// The turns of conversations.
+    /// The number of turns per conversation.
     pub turns: Option<Lengths>,
     /// Minimum and maximum of a column of numbers.
     pub numbers: Option<[f64; 2]>,
@@ -105,8 +105,7 @@ impl Kind {
     }
 }
 
-/// The distribution of the lengths in a column. The percentile p is the smallest length that at least p percent of the lengths do not
-/// exceed.
+/// The distribution of the lengths in a column. Percentile p is the smallest length that at least p percent of the lengths do not exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Lengths {
     pub min: u32,
@@ -118,7 +117,7 @@ pub struct Lengths {
 }
 
 impl Lengths {
-    /// `None`: there are no lengths.
+    /// `None` if there are no lengths.
     fn new(mut all: Vec<u32>) -> Option<Lengths> {
         all.sort_unstable();
         let (min, max) = (*all.first()?, *all.last()?);
@@ -128,7 +127,7 @@ impl Lengths {
     }
 }
 
-/// Describes a file in any format that a workload supports. `tokens` counts the lengths of texts.
+/// Describes a file in any format that a workload supports. `tokens` counts the tokens of texts.
 ///
 /// # Errors
 /// The file cannot be read, is damaged, or exceeds the size limit; or it contains an invalid row.
@@ -141,7 +140,7 @@ pub fn describe(path: &Path, tokens: &TokenCount) -> Result<Description, DataSet
     Ok(Description { file, format, rows, labels: labels.name(), columns, other_columns: others.len(), notices })
 }
 
-/// Assigns each role to the first column of its list with suitable content.
+/// Gives each role to one column: the first name in the role's list for which a column with suitable content exists.
 fn assign_roles(columns: &mut [Column]) {
     let text = [Kind::Text];
     for (role, names, kinds) in [
@@ -159,7 +158,7 @@ fn assign_roles(columns: &mut [Column]) {
     }
 }
 
-/// The labels seen so far.
+/// The type of the labels that were seen so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Labels {
     #[default]
@@ -182,7 +181,7 @@ struct Describer<'a> {
     path: PathBuf,
     tokens: &'a TokenCount,
     columns: Vec<Tally>,
-    /// The names of columns that are not described, and how many of them are known.
+    /// The names of the columns that are not described.
     others: Vec<String>,
     rows: u64,
     labels: Labels,
@@ -288,7 +287,7 @@ impl RowSink for Describer<'_> {
         }
         places.sort_unstable();
         for name in places.iter().map(|it| names[*it]) {
-            // Another file in the same folder may already have named it.
+            // In a folder of files, an earlier file may already have this column.
             if self.columns.iter().all(|it| it.name != name) {
                 self.columns.push(Tally { name: name.to_owned(), ..Tally::default() });
             }
@@ -384,10 +383,10 @@ impl<'de> Visitor<'de> for RowVisitor<'_, '_> {
     }
 }
 
-/// Reads a value without keeping it.
+/// Determines the properties of a value without storing it.
 struct ShapeSeed<'a> {
     tokens: &'a TokenCount,
-    /// Whether the column's name marks it as token ids: CSV contains them as text.
+    /// Whether the column name means token ids, which CSV stores as text.
     is_ids: bool,
 }
 
@@ -465,10 +464,10 @@ impl<'de> Visitor<'de> for ShapeSeed<'_> {
     }
 }
 
-/// The kind of an element in a list.
+/// An element of a list.
 enum Element {
     Id,
-    /// The tokens of its text.
+    /// A message; the field is the number of tokens in its text.
     Message(u32),
     Other,
 }

@@ -1,4 +1,4 @@
-//! Why a data set cannot be sent.
+//! Errors that prevent a data set from being sent.
 
 use std::{
     io,
@@ -8,14 +8,14 @@ use std::{
 use prompts::{model_folder::ModelFolderError, tokenizer_file::TokenizerFileError};
 use workload_profiles::workload::Published;
 
-/// Where to get a file that is not there, with a semicolon after it; empty where that is not known.
+/// Where to get a missing file, with a semicolon at the end. Empty if unknown.
 fn where_to_get(path: &Path, cause: &io::Error) -> String {
     let name = path.file_name().and_then(|it| it.to_str()).unwrap_or_default();
     let published = Published::by_file(name).filter(|_| cause.kind() == io::ErrorKind::NotFound);
     published.map(|it| format!("{}; ", it.get)).unwrap_or_default()
 }
 
-/// Why a data set cannot be sent. The message contains the cause, which is therefore no `source`.
+/// Why a data set cannot be sent. The message already contains the cause, so there is no `source`.
 #[derive(Debug, thiserror::Error)]
 pub enum DataSetError {
     /// The file cannot be read.
@@ -30,16 +30,16 @@ pub enum DataSetError {
     /// The file cannot be decompressed.
     #[error("cannot decompress the data set {path}: {cause}; download or write the file again", path = path.display())]
     Damaged { path: PathBuf, cause: io::Error },
-    /// The file does not have the form of its format.
+    /// The content does not match the format of the file.
     #[error("the data set {path}, {at}: {what}", path = path.display())]
     Wrong {
         path: PathBuf,
-        /// A row or a line.
+        /// The position: a row or a line.
         at: String,
         /// The problem and the remedy, without the content of the row.
         what: String,
     },
-    /// The sent part has no recorded answer, so its length cannot be requested.
+    /// The length of the answer is to be taken from the recorded answer, but the part that is sent has none.
     #[error("the data set {path} is to request answers of the recorded length, and {what} has no recorded answer; request a fixed length, or that of a column", path = path.display())]
     NoAnswer {
         path: PathBuf,
@@ -50,24 +50,24 @@ pub enum DataSetError {
     #[error("the data set {path} has more than {most} bytes, the most that is read, after decompression; leave out the columns that are not sent", path = path.display())]
     TooLong {
         path: PathBuf,
-        /// Maximum bytes that are read.
+        /// Maximum number of bytes that are read.
         most: u64,
     },
-    /// The file contains fewer samples than the load sends.
+    /// The file contains fewer rows than the load needs.
     #[error("the data set {path} has {found} rows{filtered}, and {wanted} are to be used; lower the count, or give the whole file", path = path.display())]
     TooFew {
         path: PathBuf,
-        /// Rows in the file that pass the filter.
+        /// Number of rows in the file that pass the filter.
         found: u64,
-        /// ` that pass the filter`, if there is a filter.
+        /// ` that pass the filter` if there is a filter; empty otherwise.
         filtered: &'static str,
-        /// Rows that the profile needs.
+        /// Number of rows that the profile needs.
         wanted: u64,
     },
 }
 
 impl DataSetError {
-    /// The error without text from the file. `None`: the message contains none.
+    /// The message without text from the file. `None` if the normal message contains no such text.
     pub fn without_words(&self) -> Option<String> {
         match self {
             DataSetError::Wrong { path, at, what: _ } => {

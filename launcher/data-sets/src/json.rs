@@ -1,4 +1,4 @@
-//! Reads a data set that is a JSON array of objects, or has a JSON object on each line.
+//! Reads a data set in JSON: an array of objects, or one object per line.
 
 use std::{cell::Cell, fmt, io::BufRead};
 
@@ -20,7 +20,7 @@ pub(super) fn array(sink: &mut impl RowSink, bytes: &mut impl BufRead) -> Result
         let at = sink.at(is_read.get());
         match error.classify() {
             Category::Io if left.get() == 0 => sink.too_long(at),
-            // When enough rows were read, the result is taken from the rows before this error.
+            // If enough rows were read before this error, they are used and the error is ignored.
             Category::Io => sink.read_error(error.into()),
             Category::Syntax | Category::Eof => {
                 let (line, column) = (error.line(), error.column());
@@ -34,7 +34,8 @@ pub(super) fn array(sink: &mut impl RowSink, bytes: &mut impl BufRead) -> Result
     })
 }
 
-/// Reads the array row by row. The second field counts the bytes left for the row; the third records whether the offered row was read.
+/// Reads an array row by row. The second field counts the bytes that remain for the current row. The third field is set if reading ends after a row
+/// was read completely.
 struct Array<'a, S>(&'a mut S, &'a Cell<usize>, &'a Cell<bool>);
 
 impl<'de, S: RowSink> Visitor<'de> for Array<'_, S> {
@@ -47,7 +48,7 @@ impl<'de, S: RowSink> Visitor<'de> for Array<'_, S> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         let Array(sink, left, is_read) = self;
         while list.next_element_seed(Seed(&mut *sink))?.is_some() {
-            // An error is the only way to leave the rest unread.
+            // An error is the only way to skip the rest of the array.
             if !sink.take() || sink.is_complete() {
                 is_read.set(true);
                 return Err(A::Error::custom("enough"));
@@ -58,7 +59,7 @@ impl<'de, S: RowSink> Visitor<'de> for Array<'_, S> {
     }
 }
 
-/// Reads objects on lines.
+/// Reads one object per line.
 pub(super) fn lines(sink: &mut impl RowSink, bytes: &mut impl BufRead) -> Result<(), DataSetError> {
     let mut text = Vec::new();
     for line in 1_u64.. {

@@ -1,4 +1,4 @@
-//! Writes any value as JSON without holding it in memory as a tree. Pure.
+//! Converts any value to JSON text without building a tree in memory. Pure.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::{
 };
 use serde_json::Value;
 
-/// Appends a value as JSON.
+/// Appends a value as JSON text.
 pub(super) struct JsonText<'a>(pub(super) &'a mut String);
 
 impl<'de> DeserializeSeed<'de> for JsonText<'_> {

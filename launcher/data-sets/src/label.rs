@@ -3,15 +3,15 @@
 use python_data::{Cell, cell::List};
 use serde_json::Value;
 
-/// The label of a row: what pandas calls its index.
+/// The label of a row, which pandas calls its index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Label {
-    /// The file has no labels; rows are identified by position.
+    /// The file has no labels. Rows are identified by their position.
     #[default]
     None,
     Number(i64),
     Text(String),
-    /// Several values, or a value of another kind.
+    /// Several values, or a value that is not a number.
     Other,
 }
 

@@ -1,11 +1,11 @@
-//! [I/O] Reads the rows of a data set from a file: JSON, JSON Lines, CSV, Parquet, lines of text, pickles and numpy arrays, also
-//! compressed.
+//! [I/O] Reads the rows of a data set from a file: JSON, JSON Lines, CSV, Parquet, lines of text, pickles and numpy arrays, with or without
+//! compression.
 //!
-//! JSON arrays, JSON Lines, CSV, text and Parquet are read as a stream, and only the sent part of each row is kept: a file of hundreds of
-//! MB takes no more memory than its prompts. As with a trace, a message names the row and the problem, and never repeats the content.
-//! `source` detects the format; `json`, `tree`, `plain`, `parquet` and `python` read the formats; `row` and `conversation` read a row;
-//! `chats` renders it with the model's chat template. `selection` decides which rows are sent, and in which order. `columns` returns named
-//! columns of any of these files to other parts, by the names in `workload::roles`; `describe` reports the content of a file.
+//! JSON arrays, JSON Lines, CSV, text and Parquet are streamed, and only the part of each row that is sent is kept. So a file of hundreds of MB needs
+//! no more memory than its prompts. Messages contain the position of a row and the problem, but never the content of the row. `source` detects the
+//! format; `json`, `tree`, `plain`, `parquet` and `python` read the formats; `row` and `conversation` read a row; `chats` renders a row with the
+//! model's chat template. `selection` decides which rows are sent, and in which order. `columns` lets other crates read columns of such files by the
+//! names in `workload::roles`, and `describe` reports the content of a file.
 
 mod chats;
 pub mod columns;
@@ -50,10 +50,10 @@ use prompts::{Rows, source::ReadRows, token_count::TokenCount, tokenizer_file};
 use selection::{Reading, Rules};
 use sink::{RowSink as _, Sink};
 
-/// Reads the rows of a workload's data set; none if its requests have another source. `seed`: the seed of the run.
+/// Reads the rows of a workload's data set. Returns no rows if its requests have another source. `seed`: the seed of the run.
 ///
 /// # Errors
-/// The file cannot be read, a row lacks what is sent, or there are too few rows.
+/// The file cannot be read, a row lacks content that is to be sent, or there are too few rows.
 pub fn read(workload: &Workload, seed: Seed) -> Result<Rows, DataSetError> {
     let RequestSource::DataSet(set) = &workload.requests else { return Ok(Rows::default()) };
     let read = |set: &DataSet| read_set(set, workload, seed);
@@ -73,7 +73,7 @@ fn read_set(set: &DataSet, workload: &Workload, seed: Seed) -> Result<Rows, Data
     Ok(found.rows)
 }
 
-/// Reads a data set. If it lacks the prompt column, and the profile does not name one, another usual name is tried. Also returns that name.
+/// Reads a data set. If the profile names no prompt column and the default column is missing, another common name is tried. Returns that name too.
 fn with_any_column<T>(
     set: &DataSet,
     read: impl Fn(&DataSet) -> Result<T, DataSetError>,
@@ -83,7 +83,7 @@ fn with_any_column<T>(
         Err(error) => error,
     };
     let RowContent::Prompt(prompt) = &set.row else { return Err(error) };
-    // A pipe can be read once.
+    // A pipe can be read only once.
     let is_wrong = matches!(error, DataSetError::Wrong { .. });
     if !set.any_column || !is_wrong || set.file.as_path().metadata().is_ok_and(|it| !it.is_file() && !it.is_dir()) {
         return Err(error);
@@ -98,11 +98,11 @@ fn with_any_column<T>(
     Ok((found, Some((*name).to_owned())))
 }
 
-/// Reads the rows like [`read`], and then the rest of the file for its digest. Faults in the rest do not affect the load: the file then has
+/// Reads the rows like [`read`], and then the rest of the file, to compute its digest. Errors in the rest do not affect the load: the file then has
 /// no digest, and a notice explains why.
 ///
 /// # Errors
-/// As [`read`].
+/// See [`read`].
 pub fn read_with_digest(workload: &Workload, seed: Seed) -> Result<ReadRows, DataSetError> {
     let RequestSource::DataSet(set) = &workload.requests else { return Ok(ReadRows::default()) };
     let read = |set: &DataSet| read_set_with_digest(set, workload, seed);
@@ -130,7 +130,7 @@ fn read_set_with_digest(set: &DataSet, workload: &Workload, seed: Seed) -> Resul
             (found, digest(DigestReader::new(open_file(set)?), path, MAX_BYTES))
         }
         Opened::Stream(file) => {
-            // The writer of a pipe may keep it open for ever.
+            // The writer of a pipe may never close it.
             let has_end = file.metadata().is_ok_and(|it| it.is_file());
             let mut file = DigestReader::new(file);
             let found = read_within(rules, &mut file, Limits::default())?;
@@ -153,14 +153,14 @@ fn read_set_with_digest(set: &DataSet, workload: &Workload, seed: Seed) -> Resul
     Ok(ReadRows { rows: found.rows, files: [digest].into_iter().chain(template).collect(), notices })
 }
 
-/// The chat template for rendering the rows, if they are rendered.
+/// The chat template; `None` if rows are not rendered.
 fn chats(set: &DataSet, workload: &Workload) -> Result<Option<(Chats, FileDigest)>, DataSetError> {
     let (Some(rendering), Some(tokenizer)) = (&set.chat_template, &workload.tokenizer) else { return Ok(None) };
     let now = clock::now().to_zoned(TimeZone::system()).datetime();
     Ok(Some(Chats::read(rendering, tokenizer.as_path(), now)?))
 }
 
-/// The counter for lengths of texts, if any setting depends on them.
+/// The token counter for texts. If no setting depends on lengths of texts, no tokenizer is read.
 fn token_count(set: &DataSet, workload: &Workload) -> Result<TokenCount, DataSetError> {
     match &workload.tokenizer {
         Some(file) if counts_texts(set) => Ok(TokenCount::Tokenizer(Arc::new(tokenizer_file::read(file.as_path())?.0))),
@@ -168,14 +168,14 @@ fn token_count(set: &DataSet, workload: &Workload) -> Result<TokenCount, DataSet
     }
 }
 
-/// Whether the lengths of texts decide on anything.
+/// Whether any setting depends on the lengths of texts.
 fn counts_texts(set: &DataSet) -> bool {
     let LengthFilter { min_input, max_input, min_output: _, max_output: _, max_total, min_turns: _ } = set.filter;
     matches!(set.output, OutputLength::TextOf(_) | OutputLength::Answer)
         || min_input.or(max_input).or(max_total).is_some()
 }
 
-/// The digest of a file after its rows were read, or the reason why it has none.
+/// The digest of a file after its rows were read, or the reason why it has no digest.
 fn digest(file: DigestReader<impl Read>, path: &Path, most: u64) -> (FileDigest, Option<String>) {
     match file.finish(path, most) {
         Ok(FileDigest { sha256: None, .. }) => without(path, format!("it has more than {most} bytes")),
@@ -188,9 +188,9 @@ fn without(path: &Path, reason: impl Into<String>) -> (FileDigest, Option<String
     (FileDigest::unknown(path), Some(reason.into()))
 }
 
-/// A data set that is there.
+/// A data set that exists.
 enum Opened {
-    /// A folder of arrays, or of data sets.
+    /// A folder of arrays, or of files of a data set.
     Folder,
     Parquet(File),
     Stream(File),
@@ -233,11 +233,11 @@ fn rules<'a>(
     Ok(Rules { set, seed, most, reading, most_bytes: MAX_KEPT })
 }
 
-/// The maximum number of rows that a load can send; `None` if this is not known in advance.
+/// Maximum number of rows that a load can send; `None` if this is not known in advance.
 fn most_sent(set: &DataSet, workload: &Workload) -> Option<u64> {
     let counts = workload.stages.iter().map(|it| match &it.load {
         Load::Open { .. } | Load::Burst { .. } | Load::Closed { .. } | Load::Trace { .. } => it.load.count(),
-        // Users that follow each other begin further conversations.
+        // When a user has finished, the next user starts another conversation, so the number is unknown.
         Load::Users { .. } | Load::LoadGen { .. } => None,
     });
     let counts = counts.collect::<Option<Vec<u64>>>()?;
@@ -247,11 +247,11 @@ fn most_sent(set: &DataSet, workload: &Workload) -> Option<u64> {
     }
 }
 
-/// Rows, and which rows were left out.
+/// The rows, and a sentence about rows that were left out.
 struct Found {
     rows: Rows,
     left_out: Option<String>,
-    /// Differences between the content and the profile or the name.
+    /// Notices that the content differs from what the profile or the file name suggests.
     notices: Vec<String>,
 }
 
@@ -277,7 +277,7 @@ fn read_folder(rules: Rules<'_>, limits: Limits) -> Result<(Found, FileDigest), 
     Ok((finish(rules, sink, Ok(source.notices))?, source.file))
 }
 
-/// Reads a file of any other format.
+/// Reads a file in any format except Parquet.
 fn read_within(rules: Rules<'_>, bytes: impl Read, limits: Limits) -> Result<Found, DataSetError> {
     let mut sink = Sink::new(Rules { most_bytes: limits.kept, ..rules }, limits.row);
     let read = source::stream(&mut sink, Some(rules.set.format), &rules.set.file.file_name(), bytes, limits);
@@ -287,11 +287,11 @@ fn read_within(rules: Rules<'_>, bytes: impl Read, limits: Limits) -> Result<Fou
     finish(rules, sink, read.map(|it| it.notices))
 }
 
-/// The rows that were chosen, if they are enough.
+/// Returns the chosen rows, or an error if they are too few.
 fn finish(rules: Rules<'_>, sink: Sink<'_>, read: Result<Vec<String>, DataSetError>) -> Result<Found, DataSetError> {
     let set = rules.set;
     let mut notices = Vec::new();
-    // An error behind the last row that is used does not matter.
+    // An error after the last row that is needed does not matter.
     if sink.is_complete() {
         notices.extend(read.unwrap_or_default());
     } else {

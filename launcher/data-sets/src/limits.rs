@@ -1,22 +1,22 @@
-//! The bounds on reading.
+//! Limits on reading.
 
-/// Maximum bytes to read, after decompression: five times MLPerf's largest data set with one token per line.
+/// Maximum number of bytes that are read, after decompression. Five times the size of MLPerf's largest data set with one token per line.
 pub(super) const MAX_BYTES: u64 = 4 << 30;
-/// Maximum bytes of a line, or of a row in an array: a prompt of two million tokens and the other columns.
+/// Maximum bytes of a line, or of a row in an array. Enough for a prompt of two million tokens and the other columns.
 pub(super) const MAX_ROW: usize = 64 << 20;
-/// Maximum rows if all are read: a thousand times the rows of MLPerf's largest data set.
+/// Maximum number of rows if all are read. A thousand times the number of rows in MLPerf's largest data set.
 pub(super) const MAX_ROWS: u64 = 20_000_000;
-/// Maximum bytes of memory for all prompts: 250 million token ids.
+/// Maximum bytes of memory for all prompts. Enough for 250 million token ids.
 pub(super) const MAX_KEPT: usize = 1 << 30;
 
-/// The bounds on reading. Tests lower them.
+/// Limits on reading. Tests use lower ones.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// Bytes of the file after decompression.
+    /// Maximum bytes of the file, after decompression.
     pub(super) file: u64,
-    /// Bytes of a row.
+    /// Maximum bytes of a row.
     pub(super) row: usize,
-    /// Bytes of memory for all rows.
+    /// Maximum bytes of memory for all rows.
     pub(super) kept: usize,
 }
 

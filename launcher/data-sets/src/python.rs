@@ -1,6 +1,7 @@
-//! Reads data sets that Python wrote: pickles, `npy`, `npz`, the folders of arrays that vendors publish, and zip archives.
+//! Reads data sets that Python wrote: pickles, `npy`, `npz`, folders of arrays as vendors publish them, and zip archives.
 //!
-//! During reading the whole file is in memory; for a compressed file only its unpacked content. `python_data` documents its further memory.
+//! While a file is read, it is completely in memory. For a compressed file, only its decompressed content is. `python_data` documents additional
+//! memory.
 
 use std::path::Path;
 
@@ -13,7 +14,7 @@ use python_data::{
 
 use super::{DataSetError, label::Label, sink::RowSink, tree::take};
 
-/// The files of a folder of arrays.
+/// The names of the files in a folder of arrays.
 pub(super) const PADDED: [&str; 3] = ["input_ids_padded.npy", "input_lens.npy", "masked_tokens.npy"];
 
 fn wrong(sink: &impl RowSink, kind: &str, problem: &Problem) -> DataSetError {
@@ -42,7 +43,7 @@ pub(super) fn npy(sink: &mut impl RowSink, bytes: &[u8]) -> Result<(), DataSetEr
     rows(sink, &table)
 }
 
-/// Reads an archive of arrays, each a column.
+/// Reads an archive of arrays. Each array is a column.
 pub(super) fn npz(sink: &mut impl RowSink, files: &[(String, Vec<u8>)]) -> Result<(), DataSetError> {
     fn array((name, bytes): &(String, Vec<u8>)) -> Result<(String, Npy<'_>), Problem> {
         Ok((name.strip_suffix(".npy").unwrap_or(name).to_owned(), Npy::read(bytes)?))
@@ -53,7 +54,7 @@ pub(super) fn npz(sink: &mut impl RowSink, files: &[(String, Vec<u8>)]) -> Resul
     rows(sink, &table)
 }
 
-/// Reads a folder of arrays: ids, lengths and a mask.
+/// Reads a folder of arrays that contain ids, lengths and a mask.
 pub(super) fn padded(sink: &mut impl RowSink, files: [Option<Vec<u8>>; 3]) -> Result<(), DataSetError> {
     let mut arrays = Vec::new();
     for (bytes, name) in files.iter().zip(PADDED) {
@@ -69,7 +70,7 @@ pub(super) fn padded(sink: &mut impl RowSink, files: [Option<Vec<u8>>; 3]) -> Re
     rows(sink, &table)
 }
 
-/// The files of a zip archive.
+/// Returns the names and the contents of the files in a zip archive.
 pub(super) fn unpack(sink: &impl RowSink, bytes: &[u8], most: u64) -> Result<Vec<(String, Vec<u8>)>, DataSetError> {
     zip::unpack(bytes, most).map_err(|it| wrong(sink, "a zip archive", &it))
 }

@@ -1,4 +1,4 @@
-//! Reads one row of a data set: an object from which only the wanted columns are kept. Pure.
+//! Reads one row of a data set: an object of which only the wanted columns are kept. Pure.
 
 use std::fmt;
 
@@ -13,30 +13,30 @@ use super::{
     json_text::JsonText,
 };
 
-/// The longest prompt, in tokens.
+/// Maximum length of a prompt, in tokens.
 const MAX_TOKENS: usize = 2_000_000;
-/// The longest text, in bytes: eight bytes per token.
+/// Maximum length of a text, in bytes (eight bytes per token).
 const MAX_TEXT: usize = 8 * MAX_TOKENS;
-/// Maximum bytes of other columns' names that a message repeats, and of one name.
+/// Maximum bytes of other columns' names in a message, and of a single name.
 const MAX_NAMES: usize = 200;
 const MAX_NAME: usize = 24;
 
-/// The columns that are read.
+/// The columns that are read: the content, and the length of the answer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Columns<'a> {
     wanted: [Option<(&'a str, Kind)>; 2],
 }
 
-/// The content of a column.
+/// The kind of content in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Text,
     Ids,
     Messages,
     Conversation,
-    /// The length of the answer.
+    /// The length of the answer as a number.
     Length,
-    /// A text with the length of the answer.
+    /// A text whose length is the length of the answer.
     Answer,
 }
 
@@ -61,12 +61,12 @@ impl<'a> Columns<'a> {
         Columns { wanted: [Some(content), output] }
     }
 
-    /// The names of the columns. A dot separates the keys of an object within an object.
+    /// The names of the columns. A dot in a name separates the keys of nested objects.
     pub(super) fn names(&self) -> impl Iterator<Item = &'a str> {
         self.wanted.iter().flatten().map(|it| it.0)
     }
 
-    /// The columns inside the object at this key, with the rest of their names.
+    /// The columns inside the object under this key, with the rest of their names. `None` if there are none.
     fn within(&self, key: &str) -> Option<Columns<'a>> {
         let rest = |name: &'a str| name.strip_prefix(key)?.strip_prefix('.');
         let wanted = self.wanted.map(|it| it.and_then(|(name, kind)| Some((rest(name)?, kind))));
@@ -80,20 +80,20 @@ pub(super) struct Row {
     pub(super) text: String,
     pub(super) ids: Vec<u32>,
     pub(super) messages: Vec<Message>,
-    /// The length of the answer.
+    /// The length of the answer, in tokens.
     pub(super) output: Option<u32>,
-    /// The text with the length of the answer.
+    /// The text whose length is the length of the answer.
     pub(super) answer: String,
-    /// Which of the wanted columns were found.
+    /// Whether each of the wanted columns was found.
     found: [bool; 2],
-    /// Names of other columns, for a message.
+    /// The names of other columns, for messages.
     names: String,
-    /// The problem of the row, and the remedy.
+    /// The problem with the row, and the remedy.
     problem: Option<String>,
 }
 
 impl Row {
-    /// The problem of the row; `None` if the row is no object.
+    /// The problem with the row; `None` if the row is not an object.
     pub(super) fn problem(&self) -> Option<String> {
         self.problem.clone()
     }
@@ -141,7 +141,7 @@ impl Row {
         if is_empty { Err(self.fail(format!("{name} is empty; leave the row out"))) } else { Ok(()) }
     }
 
-    /// Reads messages unchanged, with fields that only the server knows, and also their texts.
+    /// Reads messages unchanged, including fields that only the server knows. Also reads their texts.
     fn read_messages<'de, A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
         let Row { text, messages, problem, .. } = self;
         map.next_value_seed(JsonText(text))?;
@@ -154,26 +154,26 @@ impl Row {
         E::custom("the row cannot be sent")
     }
 
-    /// Adds a column name to the names that a message repeats.
+    /// Adds a column name for messages.
     pub(super) fn add_name(names: &mut String, name: &str) {
         add_name(names, name);
     }
 
-    /// The names of columns, for [`Row::missing`].
+    /// The names of columns in the form that [`Row::missing`] needs.
     pub(super) fn names<'a>(all: impl IntoIterator<Item = &'a str>) -> String {
         let mut names = String::new();
         all.into_iter().for_each(|it| add_name(&mut names, it));
         names
     }
 
-    /// The problem of a row or a file without a wanted column.
+    /// The problem that a row or a file lacks a wanted column.
     pub(super) fn missing(name: &str, names: &str) -> String {
         let has = if names.is_empty() { String::new() } else { format!("; it has {names}") };
         format!("has no {name}{has}; name the column that holds what is to be sent")
     }
 }
 
-/// Adds a column name to the names that a message repeats. A long or strange name may be content mistaken for a name.
+/// Adds a column name for messages. Long or unusual names are left out, because they may be content.
 fn add_name(names: &mut String, name: &str) {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '-' | '.' | ' ');
     if (1..=MAX_NAME).contains(&name.len()) && names.len() < MAX_NAMES && name.chars().all(is_plain) {
@@ -182,7 +182,7 @@ fn add_name(names: &mut String, name: &str) {
     }
 }
 
-/// Reads a row. After an error the row has a problem, or is no object.
+/// Reads a row. After an error, [`Row::problem`] has the cause, or the row is not an object.
 pub(super) struct RowSeed<'a, 'b> {
     pub(super) columns: Columns<'b>,
     pub(super) row: &'a mut Row,
@@ -202,7 +202,7 @@ impl<'de> DeserializeSeed<'de> for RowSeed<'_, '_> {
     }
 }
 
-/// Reads an object, which may be nested in the row.
+/// Reads an object: the row itself, or an object in it.
 struct ColumnsVisitor<'a, 'b> {
     columns: Columns<'b>,
     row: &'a mut Row,
@@ -228,7 +228,7 @@ impl<'de> Visitor<'de> for ColumnsVisitor<'_, '_> {
                 Key::Within(columns) => {
                     let mut text = String::new();
                     map.next_value_seed(JsonText(&mut text))?;
-                    // A value that is no object has no columns.
+                    // A value that is not an object has no columns inside.
                     if text.starts_with('{') {
                         let mut json = serde_json::Deserializer::from_str(&text);
                         json.deserialize_map(ColumnsVisitor { columns, row: &mut *row }).map_err(A::Error::custom)?;
@@ -244,7 +244,7 @@ impl<'de> Visitor<'de> for ColumnsVisitor<'_, '_> {
 /// The meaning of a key.
 enum Key<'b> {
     Wanted(usize, &'b str, Kind),
-    /// It contains an object with wanted columns.
+    /// A key whose value is an object with wanted columns.
     Within(Columns<'b>),
     Other,
 }
@@ -283,7 +283,7 @@ impl<'b> Visitor<'_> for KeySeed<'_, 'b> {
     }
 }
 
-/// Reads a number of tokens. CSV stores it as text, and pandas as a float if a cell of the column is empty.
+/// Reads a number of tokens. In CSV it is text, and pandas stores it as a float if the column has empty cells.
 struct LengthSeed;
 
 impl<'de> DeserializeSeed<'de> for LengthSeed {
@@ -323,7 +323,7 @@ impl Visitor<'_> for LengthSeed {
     }
 }
 
-/// Appends a list of token ids to the row. A text in its place is read as JSON: CSV has no lists.
+/// Appends a list of token ids to the row. A string is parsed as JSON, because CSV has no lists.
 struct IdsSeed<'a> {
     name: &'a str,
     row: &'a mut Row,

@@ -1,4 +1,4 @@
-//! Decides which rows are sent, which part of them, and in which order. Pure.
+//! Decides which rows are sent, which part of each row, and in which order. Pure.
 
 use std::collections::BinaryHeap;
 
@@ -16,51 +16,51 @@ use super::{
 };
 use prompts::{Rows, Turn, token_count::TokenCount};
 
-/// The settings that select rows of a data set.
+/// The settings that decide which rows are selected.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules<'a> {
     pub(super) set: &'a DataSet,
     /// The seed of the order.
     pub(super) seed: Seed,
-    /// Maximum rows that the load can send; `None`: all.
+    /// Maximum number of rows that the load can send; `None` if there is no maximum.
     pub(super) most: Option<u64>,
     pub(super) reading: Reading<'a>,
     /// Maximum bytes of memory for all rows.
     pub(super) most_bytes: usize,
 }
 
-/// The tools for reading texts.
+/// The tools for processing texts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reading<'a> {
     /// Counts the tokens of texts.
     pub(super) tokens: &'a TokenCount,
-    /// Renders the rows; `None`: they are sent unchanged.
+    /// Renders the rows; `None` if they are sent unchanged.
     pub(super) chats: Option<&'a Chats>,
 }
 
-/// The rows that were chosen so far.
+/// The rows that were selected so far.
 pub(super) struct Selection<'a> {
     rules: Rules<'a>,
     rows: Rows,
-    /// For a shuffled order: the chosen rows with their keys, the largest first.
+    /// Used for a shuffled order: pairs (sort key, index of a selected row), the largest key first.
     chosen: BinaryHeap<(u64, u32)>,
-    /// Rows that were offered.
+    /// Number of rows that were offered.
     offered: u64,
-    /// Conversations without a turn to send, or without the answer that determines the requested length.
+    /// Number of conversations that have no turn to send, or no answer to take the requested length from.
     without_turns: u64,
 }
 
-/// The content that a row sends.
+/// The part of a row that is sent.
 enum Content {
     Ids,
     Text,
-    /// A text made of the messages.
+    /// A text composed of messages.
     Made(String),
     /// The messages.
     Messages(Vec<Message>),
     /// The token ids of the rendered row.
     Rendered(Vec<u32>),
-    /// The text of the system, and each turn with its recorded answer.
+    /// The system text, and each user turn with its recorded answer.
     Turns(String, Vec<(String, Option<String>)>),
 }
 
@@ -69,7 +69,7 @@ impl<'a> Selection<'a> {
         Selection { rules, rows: Rows::default(), chosen: BinaryHeap::new(), offered: 0, without_turns: 0 }
     }
 
-    /// The rows that were offered.
+    /// Number of rows that were offered.
     pub(super) fn offered(&self) -> u64 {
         self.offered
     }
@@ -78,7 +78,7 @@ impl<'a> Selection<'a> {
         self.without_turns
     }
 
-    /// The number of rows that are chosen.
+    /// Number of rows that are selected.
     pub(super) fn len(&self) -> u64 {
         match self.rules.set.order {
             RowOrder::File => self.rows.stored() as u64,
@@ -95,7 +95,7 @@ impl<'a> Selection<'a> {
         self.rules.most.is_some_and(|it| self.len() >= it)
     }
 
-    /// The rows in their order.
+    /// Returns the selected rows in their final order.
     pub(super) fn into_rows(mut self) -> Rows {
         if self.rules.set.order == RowOrder::Shuffled {
             let order = std::mem::take(&mut self.chosen).into_sorted_vec();
@@ -104,14 +104,14 @@ impl<'a> Selection<'a> {
         self.rows
     }
 
-    /// Takes the next row of the file, or skips it.
+    /// Processes the next row of the file. Selects it unless a filter or the maximum excludes it.
     ///
     /// # Errors
-    /// The problem and its remedy: there is no room for the row.
+    /// The row does not fit into memory. Contains the problem and the remedy.
     pub(super) fn offer(&mut self, row: &mut Row) -> Result<(), String> {
         let key = self.key();
         self.offered += 1;
-        // Tokens are counted only for rows that would be chosen.
+        // Skips rows that cannot be selected before their tokens are counted.
         if self.is_full() && self.chosen.peek().is_some_and(|last| key >= last.0) {
             return Ok(());
         }
@@ -140,14 +140,14 @@ impl<'a> Selection<'a> {
         Ok(())
     }
 
-    /// The place of the next row in a shuffled order: rows are sorted by it.
+    /// The sort key of the next row in a shuffled order.
     fn key(&self) -> u64 {
         let mut rng = ChaCha8Rng::seed_from_u64(self.rules.seed.0);
         rng.set_stream(self.offered);
         rng.next_u64()
     }
 
-    /// The content that a row sends, and its recorded answer. `None`: there is nothing to send.
+    /// The part of a row that is sent, and its recorded answer. `None` if there is nothing to send.
     fn content(&self, row: &mut Row) -> Option<(Content, Option<String>)> {
         match &self.rules.set.row {
             RowContent::Prompt(column) => {
@@ -158,7 +158,7 @@ impl<'a> Selection<'a> {
         }
     }
 
-    /// The row, rendered with the chat template if there is one.
+    /// Renders the content with the chat template, if there is one.
     fn rendered(&self, row: &Row, content: Content) -> Result<Content, String> {
         let Some(chats) = self.rules.reading.chats else { return Ok(content) };
         let ids = match &content {
@@ -166,7 +166,7 @@ impl<'a> Selection<'a> {
             Content::Text => chats.ids_of_messages(&row.text),
             Content::Made(text) => chats.ids_of_text(text),
             Content::Messages(all) => chats.ids_of_messages(&conversation::json(all)),
-            // A profile with these has no template.
+            // Profiles with such content have no chat template.
             Content::Ids | Content::Rendered(_) | Content::Turns(..) => return Ok(content),
         };
         ids.map(Content::Rendered)
@@ -194,7 +194,7 @@ impl<'a> Selection<'a> {
         says_something.then_some((content, answer))
     }
 
-    /// The requested length of the answer. A request cannot have length 0.
+    /// The requested length of the answer, at least 1.
     fn output(&self, row: &Row, answer: Option<&str>) -> Option<u32> {
         let tokens = match &self.rules.set.output {
             OutputLength::Fixed(tokens) => Some(*tokens),
@@ -246,7 +246,7 @@ impl<'a> Selection<'a> {
             Content::Rendered(ids) => size_of_val(ids.as_slice()),
             Content::Text => row.text.len(),
             Content::Made(text) => text.len(),
-            // The text is a little longer, by the names of its roles.
+            // The stored text is slightly longer, because it includes the names of the roles.
             Content::Messages(all) => all.iter().map(|it| it.text.len()).sum(),
             Content::Turns(system, turns) => system.len() + turns.iter().map(|it| it.0.len()).sum::<usize>(),
         };
@@ -270,8 +270,8 @@ impl<'a> Selection<'a> {
     }
 }
 
-/// The system text, and each user turn with its answer. Consecutive messages from one speaker are joined. If the answer's length is
-/// requested, turns are dropped from the first one without an answer.
+/// Returns the system text, and each user turn with its answer. Consecutive messages from one speaker are joined. If the answer's length is needed,
+/// all turns from the first one without an answer are dropped.
 fn turns(messages: Vec<Message>, needs_answer: bool) -> (String, Vec<(String, Option<String>)>) {
     let (mut system, mut turns) = (String::new(), Vec::<(String, Option<String>)>::new());
     let append = |to: &mut String, text: &str| {
@@ -286,7 +286,7 @@ fn turns(messages: Vec<Message>, needs_answer: bool) -> (String, Vec<(String, Op
             (Speaker::User, Some((question, None))) => append(question, &text),
             (Speaker::User, _) => turns.push((text, None)),
             (Speaker::Assistant, Some((_, answer))) => append(answer.get_or_insert_default(), &text),
-            // An assistant message before the first user message is not an answer.
+            // An assistant message before the first user message is no answer.
             (Speaker::Assistant, None) => {}
         }
     }

@@ -1,4 +1,4 @@
-//! The interface that the readers of all formats share: the current row, its destination, and the errors.
+//! The interface between the readers of all formats and the consumers of rows.
 
 use std::{
     io::{self, ErrorKind},
@@ -15,42 +15,42 @@ use super::{
 };
 use prompts::Rows;
 
-/// Receives the rows of a file in any format.
+/// Consumes the rows of a file in any format.
 pub(super) trait RowSink {
     fn path(&self) -> &Path;
 
     /// Maximum bytes of a row.
     fn longest(&self) -> usize;
 
-    /// The places of the columns that are read, of a file that names its columns before its rows.
+    /// Returns the indices of the columns to read. Called for files that list their column names before the rows.
     ///
     /// # Errors
-    /// The problem and the remedy: a column is missing. The message repeats the names only where they are `shown`: in some files they may be
+    /// A column is missing. Contains the problem and the remedy. The message contains the names only if `shown`, because in some files they may be
     /// content.
     fn choose(&mut self, names: &[&str], shown: bool) -> Result<Vec<usize>, String>;
 
-    /// A column that is required, if the file has only one column and it is a different one.
+    /// For a file whose only column is named `_only`: a required column with another name; `None` if there is none.
     fn other_than(&self, _only: &str) -> Option<String> {
         None
     }
 
-    /// Maximum rows that are taken; a file that states more before its rows is refused.
+    /// Maximum number of rows. A file that declares more rows before its content is refused.
     fn most_rows(&self) -> u64 {
         u64::MAX
     }
 
-    /// Whether labels are read where they are columns of the file.
+    /// Whether row labels that are stored as columns should be read.
     fn wants_labels(&self) -> bool {
         false
     }
 
-    /// The label of the row that follows, in a file that has labels.
+    /// Receives the label of the next row. Called only for files with labels.
     fn label(&mut self, _label: Label) {}
 
-    /// Reads a row. After an error it has a problem, or is no row at all.
+    /// Reads a row. After an error, [`RowSink::found_problem`] returns the cause, or `None` if this is not a row.
     fn read<'de, D: Deserializer<'de>>(&mut self, row: D) -> Result<(), D::Error>;
 
-    /// Takes the row that was read; `false` if there is no room for it.
+    /// Accepts the row that was read. Returns `false` if there is no room for it.
     fn take(&mut self) -> bool;
 
     /// Whether further rows have no effect.
@@ -58,18 +58,18 @@ pub(super) trait RowSink {
         false
     }
 
-    /// The rows that were taken.
+    /// Number of rows that were accepted.
     fn offered(&self) -> u64;
 
-    /// The problem of the current row; `None` if it is not a row.
+    /// The problem with the current row; `None` if it is not a row.
     fn found_problem(&self) -> Option<String>;
 
-    /// The problem of a row that was read.
+    /// The problem with the current row, as text for a message.
     fn problem(&self) -> String {
         self.found_problem().unwrap_or_else(|| "cannot be read".to_owned())
     }
 
-    /// The place of the current row in a file without lines: before it is taken, or after.
+    /// The position of the current row in a file without lines. `is_taken`: whether the row was already accepted.
     fn at(&self, is_taken: bool) -> String {
         format!("row {}, counted from 0", self.offered().saturating_sub(u64::from(is_taken)))
     }
@@ -92,7 +92,7 @@ pub(super) trait RowSink {
     }
 }
 
-/// Reads a row within a larger value.
+/// Reads a row that is part of a larger value.
 pub(super) struct Seed<'a, S>(pub(super) &'a mut S);
 
 impl<'de, S: RowSink> DeserializeSeed<'de> for Seed<'_, S> {
@@ -103,14 +103,14 @@ impl<'de, S: RowSink> DeserializeSeed<'de> for Seed<'_, S> {
     }
 }
 
-/// Chooses the rows of a workload.
+/// Selects the rows for a workload.
 pub(super) struct Sink<'a> {
     rules: Rules<'a>,
     columns: Columns<'a>,
     /// The current row.
     row: Row,
     selection: Selection<'a>,
-    /// Why there is no room for the current row.
+    /// The problem if there was no room for the current row.
     no_room: Option<String>,
     /// Maximum bytes of a row.
     longest: usize,
@@ -122,12 +122,12 @@ impl<'a> Sink<'a> {
         Sink { rules, columns, row: Row::default(), selection, no_room: None, longest }
     }
 
-    /// The rows that were chosen.
+    /// Number of rows that were selected.
     pub(super) fn chosen(&self) -> u64 {
         self.selection.len()
     }
 
-    /// Conversations without anything to send.
+    /// Number of conversations that have nothing to send.
     pub(super) fn without_turns(&self) -> u64 {
         self.selection.without_turns()
     }
@@ -147,7 +147,7 @@ impl RowSink for Sink<'_> {
     }
 
     fn choose(&mut self, names: &[&str], shown: bool) -> Result<Vec<usize>, String> {
-        // The whole column is read if a name contains a dot and continues inside the column.
+        // If a wanted name contains a dot and continues inside a column, the whole column is read.
         let place = |name: &str| {
             names.iter().position(|it| *it == name || name.strip_prefix(it).is_some_and(|it| it.starts_with('.')))
         };
@@ -187,7 +187,7 @@ impl RowSink for Sink<'_> {
     }
 }
 
-/// The problem of bytes that are not UTF-8; `None` if they are.
+/// The problem if bytes are not UTF-8; `None` if they are.
 pub(super) fn no_utf8(bytes: &[u8]) -> Option<String> {
     let at = std::str::from_utf8(bytes).err()?.valid_up_to();
     Some(format!("is no UTF-8 from its byte {at} on, counted from 0; save the file as UTF-8 text"))

@@ -1,4 +1,4 @@
-//! [I/O] Detects the format of a file by its first bytes and its name, and selects the reader of its rows.
+//! [I/O] Detects the format of a file by its first bytes and its name, and selects the reader for its rows.
 
 use files::{
     file_digest::{DigestReader, FileDigest},
@@ -25,21 +25,21 @@ use super::{
     tree,
 };
 
-/// How a Parquet file begins.
+/// The first bytes of a Parquet file.
 const PARQUET: &[u8] = b"PAR1";
-/// Maximum files of a folder.
+/// Maximum number of files in a folder.
 const MAX_FILES: usize = 10_000;
-/// Number of bytes at the start of a file that identify its format.
+/// Number of bytes at the start of a file that are used to detect its format.
 const START: usize = 16;
 
-/// A file, after its rows were read.
+/// Information about a file whose rows were read.
 pub(super) struct Source {
     pub(super) file: FileDigest,
     pub(super) format: DataSetFormat,
     pub(super) notices: Vec<String>,
 }
 
-/// The format with these first bytes; `None`: no format has such a mark.
+/// The format that is marked by these first bytes; `None` if they are not a known mark.
 fn marked(start: &[u8]) -> Option<DataSetFormat> {
     if start.starts_with(PARQUET) {
         Some(DataSetFormat::Parquet)
@@ -52,7 +52,7 @@ fn marked(start: &[u8]) -> Option<DataSetFormat> {
     }
 }
 
-/// Reads the rows of a file, in the format of its content.
+/// Reads the rows of a file. The content of the file decides about the format.
 pub(super) fn feed(sink: &mut impl RowSink, path: &Path, limits: Limits) -> Result<Source, DataSetError> {
     if path.is_dir() {
         return folder(sink, path, limits);
@@ -79,7 +79,8 @@ fn feed_file(sink: &mut impl RowSink, path: &Path, limits: Limits) -> Result<Sou
     Ok(Source { file, format, notices })
 }
 
-/// Whether a file, which must not be a pipe, is read as Parquet: by its content, or by its name if the content matches no other format.
+/// Whether a file is read as Parquet: its content is Parquet, or its name says so and the content matches no other format. The file must not be a
+/// pipe.
 pub(super) fn is_parquet(file: &File, named: Option<DataSetFormat>) -> bool {
     let mut start = [0; START];
     let length = file.read_at(&mut start, 0).unwrap_or_default();
@@ -100,19 +101,19 @@ pub(super) fn format_name(format: DataSetFormat) -> &'static str {
     }
 }
 
-/// A notice that the content does not match the name or the profile.
+/// A notice that the content has another format than the name or the profile suggests; `None` if they agree.
 pub(super) fn disagreement(named: Option<DataSetFormat>, found: DataSetFormat) -> Option<String> {
     let named = named.filter(|it| *it != found)?;
     Some(format!("it is given as {}, and is read as {}, which its content is", format_name(named), format_name(found)))
 }
 
-/// A stream, after its rows were read.
+/// Information about a stream whose rows were read.
 pub(super) struct Streamed {
     pub(super) format: DataSetFormat,
     pub(super) notices: Vec<String>,
 }
 
-/// Reads the rows of a byte stream, which may be compressed. `named`: the format from the profile or the name.
+/// Reads the rows of a byte stream, which may be compressed. `named`: the format according to the profile or the name.
 pub(super) fn stream(
     sink: &mut impl RowSink,
     named: Option<DataSetFormat>,
@@ -135,7 +136,7 @@ pub(super) fn stream(
         (None, None) => by_first_sign(start),
     };
     let read = read_rows(sink, format, &mut bytes, limits);
-    // Checked first: a truncated row may lack the column to send.
+    // This is checked first, because a truncated row may also lack the column to send.
     if bytes.get_ref().limit() == 0 && !sink.is_complete() {
         return Err(DataSetError::TooLong { path: sink.path().to_owned(), most: limits.file });
     }
@@ -144,14 +145,14 @@ pub(super) fn stream(
     Ok(Streamed { format, notices })
 }
 
-/// The first bytes. A pipe may return a few at a time.
+/// Reads the first bytes. A pipe may return only a few bytes at a time.
 fn start_of(bytes: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut start = Vec::with_capacity(START);
     bytes.by_ref().take(START as u64).read_to_end(&mut start)?;
     Ok(start)
 }
 
-/// The first character after white space and a UTF-8 byte order mark; `None`: the bytes contain none.
+/// The first character after white space and a UTF-8 byte order mark; `None` if there is none.
 fn first_sign(start: &[u8]) -> Option<u8> {
     let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
     start.iter().copied().find(|it| !it.is_ascii_whitespace())
@@ -161,7 +162,7 @@ fn by_first_sign(start: &[u8]) -> DataSetFormat {
     if matches!(first_sign(start), Some(b'[' | b'{')) { DataSetFormat::Json } else { DataSetFormat::Csv }
 }
 
-/// Reads the rows. `format` is the format of the file, or of the file within an archive.
+/// Reads the rows of a file with this format. For an archive, `format` is the format of the file within it.
 fn read_rows(
     sink: &mut impl RowSink,
     format: DataSetFormat,
@@ -191,7 +192,7 @@ fn read_rows(
         DataSetFormat::Jsonl => json::lines(sink, bytes),
         DataSetFormat::Csv => plain::csv(sink, bytes),
         DataSetFormat::Text => plain::text(sink, bytes),
-        // The end of a Parquet file contains the positions of its rows.
+        // The positions of the rows are at the end of a Parquet file, so it cannot be read as a stream.
         DataSetFormat::Parquet => {
             let what = "is compressed as a whole, or comes through a pipe; give the file itself: its columns are compressed already";
             Err(sink.wrong("as a Parquet file".to_owned(), what.to_owned()))
@@ -230,8 +231,8 @@ fn python_rows(
     }
 }
 
-/// Reads a folder: related arrays, or data sets in one format. The rows of the data sets follow each other in the order of file names. The
-/// digest covers the lines that `sha256sum` prints for the files, in that order.
+/// Reads a folder: arrays that belong together, or data sets in the same format. Data sets are read one after another, sorted by file name. The
+/// digest is that of the lines which `sha256sum` prints for the files, in that order.
 pub(super) fn folder(sink: &mut impl RowSink, path: &Path, limits: Limits) -> Result<Source, DataSetError> {
     let failed = |cause| DataSetError::Read { path: path.to_owned(), cause };
     let mut sums = String::new();
@@ -262,7 +263,7 @@ pub(super) fn folder(sink: &mut impl RowSink, path: &Path, limits: Limits) -> Re
                 add(&name, &read.file);
                 notices.extend(read.notices.into_iter().map(|it| format!("{name}: {it}")));
             }
-            // After the last row in use, the rest of the files does not matter.
+            // No more rows are needed, so errors in the remaining files do not matter.
             Err(_) if sink.is_complete() => {
                 let rest = user_file::open(file).and_then(|it| DigestReader::new(it).finish(file, u64::MAX));
                 add(&name, &rest.map_err(failed)?);
@@ -277,7 +278,7 @@ pub(super) fn folder(sink: &mut impl RowSink, path: &Path, limits: Limits) -> Re
     Ok(Source { file: FileDigest::from_bytes(path, sums.as_bytes()), format, notices })
 }
 
-/// The data sets of a folder, recognised by file extension, in order.
+/// The data sets in a folder, sorted by name, and their format. They are recognised by their file extensions.
 fn files_of(path: &Path) -> io::Result<(Vec<PathBuf>, DataSetFormat)> {
     let mut files: Vec<PathBuf> = Vec::new();
     for entry in fs::read_dir(path)? {

@@ -1,8 +1,8 @@
-//! Reads JSON that is not an array of objects: an object of lists, pandas' JSON orients, `{"data": [...]}`, a single object, or JSON Lines
-//! in a file without that extension.
+//! Reads JSON that is not an array of objects: an object of lists, the JSON orients of pandas, `{"data": [...]}`, a single object, or JSON Lines in a
+//! file without that extension.
 //!
-//! The rows of such a file are spread over its whole length, so it is held in memory: lists of token ids as four bytes each, texts
-//! unchanged, and 32 bytes for each other value, at most [`MAX_TREE`] bytes.
+//! The values of a row may be anywhere in such a file, so the whole file is kept in memory, in at most [`MAX_TREE`] bytes. Lists of token ids take
+//! four bytes per id, texts are stored unchanged, and every other value takes 32 bytes.
 
 use std::{cell::Cell as Count, fmt, io::BufRead};
 
@@ -17,10 +17,10 @@ use workload_profiles::workload::roles::{CHAT, TOKENS};
 use super::{DataSetError, label::Label, sink::RowSink};
 use files::lines::Bounded;
 
-/// Maximum bytes of memory for the values of a file.
+/// Maximum bytes of memory for all values of a file.
 const MAX_TREE: usize = 2 << 30;
 
-/// A value.
+/// A JSON value.
 #[derive(Debug)]
 enum Tree {
     Null,
@@ -59,7 +59,7 @@ impl Tree {
         matches!(self, Tree::Map(_))
     }
 
-    /// The length of a list.
+    /// The length of a list; 0 for any other value.
     fn len(&self) -> usize {
         match self {
             Tree::Tokens(tokens) => tokens.len(),
@@ -68,7 +68,7 @@ impl Tree {
         }
     }
 
-    /// A value of a list.
+    /// An element of a list.
     fn get(&self, place: usize) -> Cell<'_> {
         match self {
             Tree::Tokens(tokens) => tokens.get(place).map_or(Cell::Null, |it| Cell::Int((*it).into())),
@@ -86,7 +86,7 @@ impl Tree {
     }
 }
 
-/// Reads a value. The field counts the remaining bytes of memory.
+/// Reads a value. The field counts the bytes of memory that remain.
 struct TreeSeed<'a>(&'a Count<usize>);
 
 impl TreeSeed<'_> {
@@ -180,11 +180,11 @@ impl<'de> Visitor<'de> for TreeSeed<'_> {
     }
 }
 
-/// The reason to stop reading.
+/// Why reading stopped.
 enum Stop {
     Json(serde_json::Error),
     Rows(DataSetError),
-    /// The shape of the file.
+    /// The shape of the file is not supported.
     Shape(String),
 }
 
@@ -196,7 +196,7 @@ impl From<serde_json::Error> for Stop {
 
 /// Reads a file that begins with an object.
 pub(super) fn read(sink: &mut impl RowSink, bytes: &mut impl BufRead) -> Result<(), DataSetError> {
-    // A file with a single value has no row limit; the limits on memory and on the file apply.
+    // The limit on the length of a row does not apply, because the file may be a single value. The limits on memory and on the file still apply.
     let unbounded = Count::new(usize::MAX);
     let memory = Count::new(MAX_TREE);
     let mut json = serde_json::Deserializer::from_reader(Bounded { bytes, left: &unbounded });
@@ -225,7 +225,7 @@ fn read_values<'de, R: serde_json::de::Read<'de>>(
 ) -> Result<(), Stop> {
     let first = TreeSeed(memory).deserialize(&mut *json)?;
     let Err(end) = json.end() else { return rows(sink, &first) };
-    // The rest is another value, or not JSON.
+    // After the first value, the file continues with another value or with something that is not JSON.
     if !end.is_syntax() {
         return Err(end.into());
     }
@@ -254,7 +254,7 @@ pub(super) fn take(sink: &mut impl RowSink, label: Label, row: Vec<(&str, Cell<'
     if is_read && sink.take() { Ok(()) } else { Err(sink.wrong(sink.at(is_read), sink.problem())) }
 }
 
-/// Passes rows until the sink has enough.
+/// Passes rows until the sink needs no more.
 fn take_all<'t>(
     sink: &mut impl RowSink,
     rows: impl Iterator<Item = (Label, Vec<(&'t str, Cell<'t>)>)>,
@@ -268,7 +268,7 @@ fn take_all<'t>(
     Ok(())
 }
 
-/// The rows of the only object of a file, by its shape.
+/// Reads the rows of a file that is a single object, according to its shape.
 fn rows(sink: &mut impl RowSink, file: &Tree) -> Result<(), Stop> {
     let pairs = file.pairs();
     let lists = |tree: &Tree| matches!(tree, Tree::List(all) if all.iter().all(Tree::is_list));
@@ -279,7 +279,7 @@ fn rows(sink: &mut impl RowSink, file: &Tree) -> Result<(), Stop> {
         return split(sink, columns, data, file.field("index"));
     }
     if let Some(data) = file.field("data").filter(|it| maps(it)) {
-        // With a schema, it names the columns that are labels.
+        // If there is a schema, it contains the name of the column with the labels.
         let key = file.field("schema").and_then(|it| it.field("primaryKey"));
         let key = key.filter(|it| it.len() == 1).map(|it| it.get(0).to_name());
         let Tree::List(data) = data else { return Ok(()) };
@@ -306,7 +306,7 @@ fn rows(sink: &mut impl RowSink, file: &Tree) -> Result<(), Stop> {
     take(sink, Label::None, fields(file)).map_err(Stop::Rows)
 }
 
-/// `{"columns": [...], "index": [...], "data": [[...], ...]}`
+/// Reads the orient `split`: `{"columns": [...], "index": [...], "data": [[...], ...]}`.
 fn split(sink: &mut impl RowSink, columns: &Tree, data: &Tree, index: Option<&Tree>) -> Result<(), Stop> {
     let names: Vec<String> = (0..columns.len()).map(|it| columns.get(it).to_name()).collect();
     let places = choose(sink, &names)?;
@@ -333,7 +333,8 @@ fn choose(sink: &mut impl RowSink, names: &[String]) -> Result<Vec<usize>, Stop>
     sink.choose(&names, true).map_err(Stop::Shape)
 }
 
-/// `{"input": {"0": ..., "1": ...}, ...}`, or `{"0": {"input": ..., ...}, ...}`: in the order of the file, as pandas reads them.
+/// Reads the orients `columns`, `{"input": {"0": ..., "1": ...}, ...}`, and `index`, `{"0": {"input": ..., ...}, ...}`. Rows are in the order of the
+/// file, as in pandas.
 fn oriented(sink: &mut impl RowSink, pairs: &[(String, Tree)]) -> Result<(), Stop> {
     let is_number = |it: &(String, Tree)| it.0.parse::<i64>().is_ok();
     let first = pairs.first().map_or(&[][..], |it| it.1.pairs());
@@ -345,7 +346,7 @@ fn oriented(sink: &mut impl RowSink, pairs: &[(String, Tree)]) -> Result<(), Sto
     for (place, (label, _)) in first.iter().enumerate() {
         let mut row = Vec::new();
         for column in places.iter().map(|it| &pairs[*it]) {
-            // They are in the same order, unless somebody sorted them.
+            // All columns usually have their values in the same order. If not, the value is searched by its label.
             let values = column.1.pairs();
             let value =
                 values.get(place).filter(|it| it.0 == *label).or_else(|| values.iter().find(|it| it.0 == *label));
@@ -360,7 +361,7 @@ fn oriented(sink: &mut impl RowSink, pairs: &[(String, Tree)]) -> Result<(), Sto
     Ok(())
 }
 
-/// `{"input": [...], "tok_input": [...], ...}`
+/// Reads an object of lists: `{"input": [...], "tok_input": [...], ...}`.
 fn of_lists(sink: &mut impl RowSink, pairs: &[(String, Tree)]) -> Result<(), Stop> {
     let rows = pairs.first().map_or(0, |it| it.1.len());
     if let Some((name, list)) = pairs.iter().find(|it| it.1.len() != rows) {
@@ -379,7 +380,7 @@ fn of_lists(sink: &mut impl RowSink, pairs: &[(String, Tree)]) -> Result<(), Sto
     )
 }
 
-/// A column name in a message; a long name may be content.
+/// Prints a column name in a message. A long name is replaced by `a column`, because it may be content.
 struct Shown<'a>(&'a str);
 
 impl fmt::Display for Shown<'_> {

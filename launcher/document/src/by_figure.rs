@@ -1,4 +1,4 @@
-//! The figures of the catalogue, as far as a document contains them.
+//! Reads the figures of the catalogue from a document.
 
 use ::figures::Figure;
 use crds::benchmark_run::Stat;
@@ -6,7 +6,7 @@ use crds::benchmark_run::Stat;
 use crate::{EstimateDocument, FiguresDocument, LatenciesDocument, Statistics, UncertaintyDocument, WindowDocument};
 
 impl FiguresDocument {
-    /// The distribution of a figure with many values; `None` for any other figure, and if it was not measured.
+    /// The distribution of a figure; `None` if the figure has only one value, or was not measured.
     pub fn statistics(&self, figure: Figure) -> Option<&Statistics> {
         match figure {
             Figure::Ttft => self.ttft_ms.as_ref(),
@@ -37,7 +37,7 @@ impl FiguresDocument {
         }
     }
 
-    /// The value of a figure with one value; `None`: the figure has many values, or was not measured. The cost is in `hardware`.
+    /// The value of a figure with only one value; `None` if the figure is a distribution, or was not measured. Costs are in `hardware`.
     pub fn number(&self, figure: Figure) -> Option<f64> {
         let (throughput, goodput) = (self.throughput.as_ref(), self.goodput.as_ref());
         match figure {
@@ -71,7 +71,7 @@ impl FiguresDocument {
 }
 
 impl UncertaintyDocument {
-    /// The estimates of a figure with many values; `None` for a figure without intervals.
+    /// The estimates for a figure that is a distribution; `None` if it has no intervals.
     pub fn latencies(&self, figure: Figure) -> Option<&LatenciesDocument> {
         match figure {
             Figure::Ttft => self.ttft_ms.as_ref(),
@@ -83,7 +83,7 @@ impl UncertaintyDocument {
         }
     }
 
-    /// The estimate of a figure with one value; `None` for a figure without an interval.
+    /// The estimate for a figure with only one value; `None` if it has no interval.
     pub fn estimate(&self, figure: Figure) -> Option<&EstimateDocument> {
         match figure {
             Figure::GoodputRequestsPerSecond => self.goodput_requests_per_second.as_ref(),
@@ -97,7 +97,7 @@ impl UncertaintyDocument {
 }
 
 impl WindowDocument {
-    /// As [`UncertaintyDocument::latencies`].
+    /// See [`UncertaintyDocument::latencies`].
     pub fn latencies(&self, figure: Figure) -> Option<&LatenciesDocument> {
         match figure {
             Figure::Ttft => self.ttft_ms.as_ref(),
@@ -107,7 +107,7 @@ impl WindowDocument {
         }
     }
 
-    /// As [`UncertaintyDocument::estimate`].
+    /// See [`UncertaintyDocument::estimate`].
     pub fn estimate(&self, figure: Figure) -> Option<&EstimateDocument> {
         match figure {
             Figure::RequestsPerSecond => self.requests_per_second.as_ref(),
@@ -118,7 +118,7 @@ impl WindowDocument {
 }
 
 impl LatenciesDocument {
-    /// The estimate of a statistic; `None` for a statistic without an interval.
+    /// The estimate for a statistic; `None` if it has no interval.
     pub fn get(&self, stat: Stat) -> Option<&EstimateDocument> {
         match stat {
             Stat::Mean => self.mean.as_ref(),

@@ -1,4 +1,4 @@
-//! Whether the server could have had the prompts in its cache, in `report.json`: `contamination`.
+//! `contamination` in `report.json`: whether the server could have had the prompts in its cache.
 
 use analysis::{Contamination, WarmUp};
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ pub struct ContaminationDocument {
     pub server_cached_share: Option<f64>,
 }
 
-/// Requests before the windows.
+/// The requests before the measurement windows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WarmUpDocument {

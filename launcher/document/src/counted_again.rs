@@ -1,16 +1,17 @@
-//! The document of a run that was counted again with other windows.
+//! The document of a run whose figures were computed again with other measurement windows.
 
 use crate::{ReportDocument, ServerMetricsDocument};
 
 impl ReportDocument {
-    /// Prompt tokens found in the servers' prefix caches, and prompt tokens looked up there, over the whole run; `None` if unknown.
+    /// Number of prompt tokens found in the servers' prefix caches, and number looked up there, for the whole run. `None` if unknown.
     pub fn cache_counts(&self) -> Option<(f64, f64)> {
         let run = &self.server_metrics.as_ref()?.run;
         let looked_up = run.prefix_cache_queried_tokens.or(run.prompt_tokens);
         run.prefix_cache_hit_tokens.zip(looked_up).filter(|_| run.whole)
     }
 
-    /// The figures of `counted`, and everything that does not depend on windows from this document. `moved`: the stages with other windows.
+    /// Combines the new figures in `counted` with everything from this document that does not depend on windows. `moved`: the stages whose windows
+    /// differ.
     pub fn counted_again(&self, counted: ReportDocument, moved: &[&str]) -> ReportDocument {
         ReportDocument {
             run: self.run.clone(),
@@ -27,7 +28,7 @@ impl ReportDocument {
 }
 
 impl ServerMetricsDocument {
-    /// Without the figures of some stages, because these figures cover the windows of the run.
+    /// Removes the figures of some stages, because they cover the original windows.
     fn without_stages(mut self, moved: &[&str]) -> ServerMetricsDocument {
         let stages = self.stages.iter_mut().filter(|it| moved.contains(&it.name.as_str()));
         let left_out: Vec<&str> = stages.filter_map(|it| it.figures.take().map(|_| it.name.as_str())).collect();

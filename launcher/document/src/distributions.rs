@@ -1,4 +1,4 @@
-//! The distribution of each latency, as points that a chart can draw: `distributions` of `report.json`.
+//! `distributions` in `report.json`: the distribution of each latency, as points that a chart can draw.
 
 use analysis::{DistributionFunction, DistributionFunctions};
 use serde::{Deserialize, Serialize};
@@ -8,14 +8,14 @@ use super::{
     values::{millis, round, significant},
 };
 
-/// Significant digits of a time: finer than its bins, so that two bins keep different values.
+/// Significant digits of a time. Enough to keep the times of two bins different.
 const TIME_DIGITS: i32 = 5;
-/// Digits after the point of a share.
+/// Number of decimal places of a share.
 const SHARE_DIGITS: i32 = 6;
-/// Digits after the point of an effective sample size.
+/// Decimals of an effective sample size.
 const EFFECTIVE_DIGITS: i32 = 1;
 
-/// The distributions of a stage, or of a run. `None`: no value was measured.
+/// The distributions of a stage or a run. A distribution is `None` if no value was measured.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -27,7 +27,7 @@ pub struct DistributionsDocument {
 }
 
 impl DistributionsDocument {
-    /// `None` if there is no value of any kind.
+    /// `None` if there are no values.
     pub(super) fn new(it: &DistributionFunctions) -> Option<DistributionsDocument> {
         let document = |it: &Option<DistributionFunction>| it.as_ref().map(DistributionDocument::new);
         let found = DistributionsDocument {
@@ -46,12 +46,12 @@ impl DistributionsDocument {
 pub struct DistributionDocument {
     /// Number of values.
     pub count: u64,
-    /// Number of independent values with the same information; `None` if unknown.
+    /// Number of independent values that would carry the same information; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective_values: Option<f64>,
-    /// The share of values at or below the entry of `ms`, increasing.
+    /// The share of values that are at or below the same entry of `ms`. Increasing.
     pub share: Column<f64>,
-    /// Strictly increasing.
+    /// Times in milliseconds, strictly increasing.
     pub ms: Column<f64>,
 }
 

@@ -59,7 +59,7 @@ pub struct FiguresDocument {
     pub input_tokens: Option<u64>,
     pub output_tokens: u64,
     pub throughput: Option<ThroughputDocument>,
-    /// The time window of the measurement; absent for a rate over the whole duration.
+    /// The time window of the rates; absent if the rates cover the whole duration.
     pub rate_window: Option<RateWindowDocument>,
     /// Absent in reports of earlier releases.
     pub whole_throughput: Option<ThroughputDocument>,
@@ -152,7 +152,7 @@ impl FiguresDocument {
     }
 }
 
-/// Time of requests, step by step.
+/// The time that requests spent in each step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StepsDocument {
@@ -160,7 +160,7 @@ pub struct StepsDocument {
     pub build_ms: Statistics,
     pub send_ms: Statistics,
     pub first_byte_ms: Statistics,
-    /// Absent in reports of earlier releases, where `tokensMs` contains it.
+    /// Absent in reports of earlier releases, in which `tokensMs` includes this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_token_ms: Option<Statistics>,
     pub tokens_ms: Statistics,
@@ -181,7 +181,7 @@ impl StepsDocument {
         })
     }
 
-    /// The steps with their names, in order, and whether each is a part of the latency.
+    /// The steps in order, each with its name and whether it is a part of the latency.
     pub fn named(&self) -> impl Iterator<Item = (&'static str, &Statistics, bool)> {
         [
             ("queue", Some(&self.queue_ms), true),
@@ -197,7 +197,7 @@ impl StepsDocument {
     }
 }
 
-/// Failures of one cause.
+/// Failures with one cause.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CauseDocument {
     pub count: u64,
@@ -232,7 +232,7 @@ impl ThroughputDocument {
     }
 }
 
-/// The time between the fill and the drain of a stage, from the start of the run.
+/// The time between fill and drain of a stage, from the start of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RateWindowDocument {

@@ -1,18 +1,18 @@
-//! Rates per accelerator and costs in `report.json`: `hardware`, if the user describes the hardware.
+//! `hardware` in `report.json`: rates per accelerator and costs, if the user described the hardware.
 
 use analysis::{Analysis, CostFigures};
 use crds::resolve::Hardware;
 use serde::{Deserialize, Serialize};
 
-/// What the user described, and what follows from it.
+/// What the user described, and the figures derived from it.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HardwareDocument {
-    /// The source of the number of accelerators and of the price.
+    /// Where the number of accelerators and the price come from.
     pub source: String,
     pub accelerator: Option<String>,
-    /// The denominator of every rate per accelerator.
+    /// The number by which every rate per accelerator is divided.
     pub accelerators: u32,
     pub price_per_accelerator_hour: Option<f64>,
     pub currency: Option<String>,
@@ -21,7 +21,7 @@ pub struct HardwareDocument {
     pub stages: Vec<StageCostDocument>,
 }
 
-/// Figures per accelerator.
+/// Rates per accelerator, and costs.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -32,7 +32,7 @@ pub struct CostDocument {
     pub cost_per_million_total_tokens: Option<f64>,
 }
 
-/// Figures of one stage.
+/// Rates per accelerator and costs of one stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StageCostDocument {

@@ -1,9 +1,9 @@
-//! How fast tokens reach one user, in `report.json`.
+//! The interactivity in `report.json`: how fast tokens reach one user.
 
 use analysis::Interactivity;
 use serde::{Deserialize, Serialize};
 
-/// Output tokens per second and user, in three definitions.
+/// Output tokens per second per user, by three definitions.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -1,4 +1,4 @@
-//! A document judged by other objectives than the objectives of its run.
+//! Evaluates a document with other objectives than those of its run.
 
 use analysis::objectives::{OTHER_MODEL, Objectives, Source, other_model, why_undecided};
 use crds::{LauncherReason, Outcome, Word as _, resolve::ResolvedSlo};
@@ -7,8 +7,9 @@ use workload_profiles::workload::Margin;
 use crate::{ReasonDocument, ReportDocument, objectives};
 
 impl ReportDocument {
-    /// The same measurement, judged by these objectives. With the objectives of the run itself, the document does not change. An invalid measurement
-    /// decides no objective, and its outcome stays. `baseline`: the earlier run to compare figures with.
+    /// Returns the same measurement with the results for these objectives. With the objectives of the run itself, the document does not change. If
+    /// the measurement is invalid, all objectives stay undecided and the outcome does not change. `baseline`: the earlier run to compare figures
+    /// with.
     pub fn judged(&self, slo: &ResolvedSlo, baseline: Option<&dyn Source>) -> ReportDocument {
         let reason = self.reasons.first().map_or("", |it| it.reason.as_str());
         let measured = self.stages.iter().filter(|it| it.warm_up != Some(Margin::All));

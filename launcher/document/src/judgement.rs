@@ -1,11 +1,11 @@
-//! The launcher's measurements of itself, in `report.json`: `selfJudgement`.
+//! `selfJudgement` in `report.json`: the launcher's measurements of itself.
 
 use analysis::{SelfJudgement, StallEffect};
 use serde::{Deserialize, Serialize};
 
 use super::values::{Statistics, millis, times};
 
-/// What the launcher measured of itself.
+/// What the launcher measured about itself.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -1,18 +1,18 @@
-//! Reads a document from a writer that may know more keys than this release.
+//! Reads a document that may contain keys which this release does not know.
 //!
-//! Most types of a document ignore unknown keys. Some types refuse them, such as the parts of a load: there, a misspelt key in an input is an
-//! error. The reader removes a key that such a type refuses, and reads the document again.
+//! Most types of a document ignore unknown keys. Some types refuse them, such as the parts of a load, where a misspelt key in an input must be an
+//! error. If such a type refuses a key, the reader removes the key and reads the document again.
 
 use crds::json::{FieldError, read as read_strictly};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Maximum number of keys that the reader removes before it fails.
+/// Maximum number of attempts, each of which removes a key.
 const MOST_UNKNOWN: usize = 100;
-/// Maximum number of bytes that the reader reads again because of removed keys.
+/// Maximum number of bytes that are read again after removing keys.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Reads a document from its JSON, without the keys that its types do not know.
+/// Reads a document from JSON and ignores keys that its types do not know.
 ///
 /// # Errors
 /// The text is not JSON, a field is missing or has a wrong type, or too many keys are unknown.
@@ -31,7 +31,7 @@ pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, FieldError> {
                 Err(_) => break,
             },
         };
-        // A key may contain the separator of path steps.
+        // The path may end with the key, which may itself contain a dot.
         let parent = error.path.strip_suffix(key).filter(|it| it.is_empty() || it.ends_with('.'));
         let leads_there = parent.is_some();
         let mut path = steps(parent.unwrap_or(&error.path));
@@ -47,7 +47,7 @@ pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, FieldError> {
     Err(error)
 }
 
-/// The key that a type refused; `None`: the error has another cause.
+/// Returns the key that a type refused; `None` if the error has another cause.
 fn unknown_key(error: &FieldError) -> Option<&str> {
     error.problem.strip_prefix("unknown field `")?.split_once('`').map(|(key, _)| key)
 }
@@ -69,8 +69,8 @@ fn steps(path: &str) -> Vec<Step<'_>> {
     .collect()
 }
 
-/// Removes a key at the end of a path. `leads_there`: the key is the last step of the path. It is then also removed from the neighbours in lists.
-/// Otherwise the path ends early, as in an untagged type, and the key is removed anywhere below its end. Returns whether anything was removed.
+/// Removes a key. If `leads_there`, the path ends with the key, and the key is removed from all items of the lists on the path. Otherwise the path
+/// ends early, for example at an untagged type, and the key is removed anywhere below its end. Returns whether anything was removed.
 fn remove(value: &mut Value, path: &[Step<'_>], key: &str, leads_there: bool) -> bool {
     match (path, value) {
         ([Step::Key(_)], Value::Object(entries)) if leads_there => entries.remove(key).is_some(),
@@ -91,7 +91,7 @@ fn remove(value: &mut Value, path: &[Step<'_>], key: &str, leads_there: bool) ->
     }
 }
 
-/// Visits every item, without a short circuit.
+/// Returns whether any item is true. Always visits all items.
 fn any(found: impl Iterator<Item = bool>) -> bool {
     found.fold(false, |any, it| any | it)
 }

@@ -1,8 +1,8 @@
-//! `report.json`: the results of a run, and all inputs to repeat it. `format` contains its version.
+//! `report.json`: the results of a run, and all inputs needed to repeat it. Its key `format` contains its version.
 //!
-//! A figure that was not measured is absent. Times are milliseconds with their fraction (`...Ms`). Times of a server's start are seconds
+//! A figure is absent if it was not measured. Times are in milliseconds with fractions (`...Ms`), but times of a server's start are in seconds
 //! (`...Seconds`). `docs/metrics.md` explains every key. The document contains no prompts, outputs, bodies, credentials or token files. The same
-//! types write and read it, so that a report of this release keeps its bytes.
+//! types are used for writing and reading, so a report of this release is written back unchanged.
 
 pub mod answer;
 mod by_figure;
@@ -85,7 +85,7 @@ impl ReportDocument {
     /// # Errors
     /// The text is not a report, the report has another format version, or a field has a value that this release cannot read.
     pub fn read(text: &str) -> Result<ReportDocument, ReadError> {
-        // A parser repeats the value that it refuses, however long the value is.
+        // The parser's error repeats the refused value, which may be very long.
         let header: Header =
             serde_json::from_str(text).map_err(|error| ReadError::NoReport(shortened(&error.to_string())))?;
         let by = shortened(&header.written_by());
@@ -100,7 +100,7 @@ impl ReportDocument {
     }
 }
 
-/// Maximum length of a part of a message, in characters: enough for the names of all fields.
+/// Maximum length of a part of a message, in characters. Enough for the names of all fields.
 const MOST_LETTERS: usize = 1_000;
 
 fn shortened(text: &str) -> String {
@@ -110,7 +110,7 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// The keys of every version of the format.
+/// The keys that every version of the format has.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Header {
@@ -121,14 +121,14 @@ struct Header {
 }
 
 impl Header {
-    /// The program that wrote the report.
+    /// Describes the program that wrote the report.
     fn written_by(&self) -> String {
         let commit = if self.tool_commit.is_empty() { "unknown" } else { &self.tool_commit };
         format!("{} (commit {commit})", self.tool_version)
     }
 }
 
-/// Why a text cannot be read as a `report.json`. The message contains the cause, which is therefore no `source`.
+/// Why a text cannot be read as `report.json`. The message already contains the cause, so there is no `source`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     #[error("not a report.json: {0}; give the original file")]

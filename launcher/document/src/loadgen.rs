@@ -1,4 +1,4 @@
-//! The results of the LoadGen tests of a run: `loadgen` of `report.json`.
+//! `loadgen` in `report.json`: the results of the LoadGen tests of a run.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -9,7 +9,7 @@ use workload_profiles::loadgen::{Mode, Scenario};
 
 use crate::Parts;
 
-/// LoadGen's rules in its detail log, and our names for them.
+/// Pairs of the key of a rule in LoadGen's detail log and its name in the report.
 const RULES: [(&str, &str); 4] = [
     ("result_perf_constraints_met", "perfConstraintsMet"),
     ("result_min_duration_met", "minDurationMet"),
@@ -24,7 +24,7 @@ pub struct LoadGenDocument {
     pub benchmark: String,
     pub round: String,
     pub tests: Vec<LoadGenTestDocument>,
-    /// The trials before the tests.
+    /// The trials that were run before the tests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trials: Vec<TrialDocument>,
 }
@@ -41,7 +41,7 @@ pub struct LoadGenTestDocument {
     pub audited: bool,
     /// `VALID` or `INVALID`; `complete` or `incomplete` if LoadGen reports neither.
     pub result: String,
-    /// Whether each rule was met; rules that the scenario does not have are left out.
+    /// Whether each rule was met. Rules that do not apply to the scenario are left out.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub rules: BTreeMap<String, bool>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -55,17 +55,17 @@ pub struct LoadGenTestDocument {
     pub tokens_per_second: Option<f64>,
     pub ttft_p99_ms: Option<f64>,
     pub tpot_p99_ms: Option<f64>,
-    /// What the logs lack, or have under another name. Absent in reports of earlier releases.
+    /// Values that the logs lack, or that they have under another name. Absent in reports of earlier releases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
-/// A trial before the tests, to find their rate.
+/// A trial that was run before the tests, to find their rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TrialDocument {
     pub queries_per_second: f64,
-    /// It had the full length of the test.
+    /// Whether the trial was as long as the test.
     pub full: bool,
     pub met: bool,
 }
@@ -121,7 +121,7 @@ impl TrialDocument {
     }
 }
 
-/// What the logs of a test lack, or have under another name.
+/// Notes on values that the logs of a test lack, or that they have under another name.
 fn notes(test: &TestVerdict, trials: &[TrialVerdict]) -> Vec<String> {
     let mut notes = Vec::new();
     let mut note = |text: String| notes.push(text);
@@ -142,7 +142,7 @@ fn notes(test: &TestVerdict, trials: &[TrialVerdict]) -> Vec<String> {
     if test.scenario == Scenario::Server
         && let (Some(logged), Some(rate)) =
             (test.headline.as_ref().and_then(|it| it.samples_per_second), quirks.samples_per_second)
-        // In the opposite case, the log is lower by one sample, because a schedule has one more sample than gaps.
+        // A log may also be lower than the rate by one sample, because a schedule has one more sample than gaps. That is no difference.
         && logged / rate > 1.01
     {
         let (logged, rate) = (rate_text(logged), rate_text(rate));
@@ -192,7 +192,7 @@ mod tests {
         results::PhaseResult,
     };
 
-    /// A test of 50 samples. The last query completed after `last_query` seconds, and the latest completion came after `latest` seconds.
+    /// A test of 50 samples. The last query completes after `last_query` seconds, and the latest completion is after `latest` seconds.
     fn outcome(test: &LoadGenTest, last_query: f64, latest: u64) -> TestOutcome {
         let qsl = Qsl { name: "q".into(), total_sample_count: 9, performance_sample_count: 9 };
         let loadgen = LoadGen {

@@ -11,26 +11,26 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ManagedServerDocument {
-    /// The program of the server.
+    /// The engine of the server.
     pub engine: ServerEngine,
-    /// How long it lives.
+    /// When the server is started and ended.
     pub lifecycle: Lifecycle,
     /// Whether it was running before this run.
     pub reused: bool,
     /// How requests are distributed over the replicas.
     pub distribution: Distribution,
-    /// Options that this release does not know, and passed on.
+    /// Options that were passed on although this release does not know them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown_options: Vec<String>,
     /// The replicas in their order.
     pub replicas: Vec<ReplicaDocument>,
-    /// What was left after the end, and what was done about it; absent: this run did not end the server.
+    /// What the processes left behind, and what was done about it; absent if this run did not end the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<Leftovers>,
-    /// Whether it ran in pods, which the operator started before the launcher.
+    /// Whether the operator started the server in pods, before it started the launcher.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_pods: bool,
-    /// What is unknown about the server, and why, as sentences.
+    /// Sentences on what is unknown about the server, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -44,32 +44,32 @@ pub struct ReplicaDocument {
     pub url: String,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// The process, and its process group.
+    /// The process id, which is also the id of its process group.
     pub pid: i32,
     /// When it was started.
     pub started: Timestamp,
-    /// From the start until the server was ready to be measured, in milliseconds; absent: it was ready before this run.
+    /// Milliseconds from the start until the server was ready to be measured; absent if it was ready before this run.
     pub ready_ms: Option<u64>,
-    /// The requests of the load that it received, including requests that were sent again; absent: there is only one replica.
+    /// Number of requests that it received, including requests that were sent again; absent if there is only one replica.
     pub requests: Option<u64>,
-    /// How it ended; absent: it is still running.
+    /// How it ended; absent if it is still running.
     pub exit: Option<String>,
     /// Whether it ended unexpectedly.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub died: bool,
-    /// The kernel's count of processes that it killed for lack of memory.
+    /// How many processes the kernel killed because memory was short, as text.
     pub out_of_memory: Option<String>,
     /// The last lines of output, if the replica died.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub last_words: Vec<String>,
-    /// The log of the replica in the results folder; absent: no log is kept.
+    /// The path of its log within the results folder; absent if no log was kept.
     pub log: Option<String>,
-    /// What the log lacks or hides, as text; absent: nothing, or not known yet.
+    /// What is missing in the log, and what was redacted. Absent if nothing is, or if this is not known yet.
     pub log_note: Option<String>,
 }
 
 impl ManagedServerDocument {
-    /// Sets the number of requests of each replica; an empty list: there is only one replica.
+    /// Sets the number of requests of each replica. An empty list changes nothing, because there is only one replica.
     pub fn count_requests(&mut self, requests: &[u64]) {
         for (replica, count) in self.replicas.iter_mut().zip(requests) {
             replica.requests = Some(*count);

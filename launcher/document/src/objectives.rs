@@ -1,4 +1,4 @@
-//! Objectives in `report.json`: `objectives`.
+//! `objectives` in `report.json`.
 
 use analysis::{ObjectiveResult, Objectives, objectives::StageResult};
 use crds::{
@@ -7,7 +7,7 @@ use crds::{
 };
 use serde::{Deserialize, Serialize};
 
-/// The result of one objective of `spec.slo`. `unit` is the unit of its numbers.
+/// The result of one objective of `spec.slo`. Its numbers are in `unit`.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -27,20 +27,20 @@ pub struct ObjectiveDocument {
     pub values: Option<u64>,
     pub baseline: Option<f64>,
     pub baseline_limit: Option<f64>,
-    /// How each stage does against the limit.
+    /// The result of each stage.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageObjectiveDocument>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
 }
 
-/// One stage against the limit of an objective. Numbers have the unit of the objective.
+/// The result of one stage. Its numbers are in the unit of the objective.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StageObjectiveDocument {
     pub stage: String,
-    /// `Inconclusive`: the interval holds the limit, or there are too few values.
+    /// `Inconclusive` if the interval contains the limit, or if there are too few values.
     pub met: Met,
     pub observed: Option<f64>,
     pub low: Option<f64>,
@@ -55,7 +55,7 @@ pub(super) fn documents(objectives: Option<&Objectives>) -> Vec<ObjectiveDocumen
     objectives.iter().flat_map(|it| &it.results).map(ObjectiveDocument::new).collect()
 }
 
-/// JSON has only finite numbers.
+/// Returns the number if it is finite, because JSON has no other numbers.
 fn number(it: FigureValue) -> Option<f64> {
     Some(it.as_f64()).filter(|it| it.is_finite())
 }

@@ -17,25 +17,25 @@ pub struct Parts<'a> {
     pub commit: &'a str,
     /// The figures and the verdict.
     pub analysis: &'a Analysis,
-    /// What the server reported about itself; `None`: it was not probed.
+    /// What the server reported about itself; `None` if it was not probed.
     pub server: Option<&'a TargetIdentity>,
-    /// The run as it was resolved.
+    /// The resolved run.
     pub run: &'a ResolvedRun,
     /// The load, as issued.
     pub workload: &'a Workload,
-    /// The profile, as rendered.
+    /// The rendered profile.
     pub profile_text: &'a str,
-    /// The files that the workload reads.
+    /// The digests of the files that the workload reads.
     pub files: &'a [FileDigest],
     /// Keys of the profile that were ignored or changed.
     pub notices: &'a [Notice],
-    /// The LoadGen tests of the run; `None`: the run has no LoadGen tests.
+    /// The LoadGen tests of the run; `None` if it has none.
     pub loadgen: Option<&'a LoadGenTests>,
-    /// How the servers that the run itself started came up; empty: it started none.
+    /// How the servers started that the run itself started; empty if it started none.
     pub startups: &'a [ServerStart],
-    /// The server that was started for the run; `None`: the run has another target.
+    /// The server that was started for the run; `None` if the run has another target.
     pub managed_server: Option<&'a ManagedServerDocument>,
-    /// How requests were distributed over the replicas that the operator started; `None`: there are none.
+    /// How requests were distributed over the replicas that the operator started; `None` if there are none.
     pub server_replicas: Option<&'a ServerReplicasDocument>,
 }
 

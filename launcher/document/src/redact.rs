@@ -1,4 +1,4 @@
-//! Blacks out credentials in a profile before it is written to a file: header fields and keys with names of secrets.
+//! Blacks out credentials in a profile before it is written to a file: header fields, and values of keys with names of secrets.
 
 use std::borrow::Cow;
 
@@ -6,8 +6,8 @@ use crds::resolve::{REDACTED, is_secret_name, without_credentials};
 use serde_json::Value;
 use serde_saphyr::NonFiniteFloatPolicy;
 
-/// The text unchanged if it contains no credential, otherwise written anew without credentials. A text that is not YAML becomes empty, because no
-/// credential can be found in it.
+/// Returns the text unchanged if it contains no credentials; otherwise rewrites it without them. A text that is not YAML becomes empty, because
+/// credentials cannot be found in it.
 pub fn profile(text: &str) -> Cow<'_, str> {
     match read(text) {
         Some((_, false)) => Cow::Borrowed(text),
@@ -16,13 +16,13 @@ pub fn profile(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The profile as a tree of values without credentials; `None` for a text that is not YAML.
+/// The profile as a tree of values without credentials; `None` if the text is not YAML.
 pub fn profile_value(text: &str) -> Option<Value> {
     read(text).map(|(value, _)| value)
 }
 
 fn read(text: &str) -> Option<(Value, bool)> {
-    // A profile may contain `.inf`, for which JSON has no number.
+    // JSON has no number for `.inf`, which a profile may contain.
     let options = serde_saphyr::options! { non_finite_float_policy: NonFiniteFloatPolicy::AsString };
     let mut value = serde_saphyr::from_str_with_options(text, options).ok()?;
     let found = redact(&mut value);
@@ -50,7 +50,7 @@ pub fn redact(value: &mut Value) -> bool {
     }
 }
 
-/// Covers the value under the name of a secret. A switch is no secret, and an empty value has nothing to hide.
+/// Replaces a value whose key is the name of a secret. Booleans are no secrets, and empty values have nothing to hide.
 fn cover(value: &mut Value) -> bool {
     let hides = match &*value {
         Value::String(text) => !text.is_empty() && text != REDACTED,
@@ -64,7 +64,7 @@ fn cover(value: &mut Value) -> bool {
     hides
 }
 
-/// Whether any of them is true; visits all of them, without a short circuit.
+/// Returns whether any item is true. Always visits all items.
 fn any(found: impl Iterator<Item = bool>) -> bool {
     found.fold(false, |before, it| before | it)
 }

@@ -1,4 +1,4 @@
-//! `report.json` as a whole, and its parts except the figures.
+//! `report.json` as a whole, and all its parts except the figures.
 
 use std::{
     fmt::{self, Display, Formatter},
@@ -41,17 +41,17 @@ use super::{
 };
 use crate::{Parts, ServerStart, redact::redact};
 
-/// The version of this format. The first release fixes v1; until then it changes without a new version. Afterwards, every change that a reader must
-/// know of increases the version.
+/// The version of this format. Until the first release, v1 may change without a new version. Afterwards, every change that a reader must know about
+/// gets a new version.
 pub const FORMAT: &str = "benchwright.dev/report/v1";
 
-/// The name of this tool in other tools' formats.
+/// The name of this tool in the formats of other tools.
 pub const TOOL: &str = "benchwright";
 
 /// The release that writes the report.
 pub const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// `report.json`.
+/// The content of `report.json`.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -94,20 +94,21 @@ pub struct ReportDocument {
     pub seeds: SeedsDocument,
     pub inputs: InputsDocument,
     pub resolved_run: ResolvedRun,
-    /// The workload as issued, with its credentials blacked out. It stays a tree of JSON values: the replacement of a credential may have another
+    /// The workload as issued, with its credentials blacked out. Stored as a tree of JSON values, because the replacement of a credential may have a
+    /// type or length that the workload does not allow.
     /// type or length than the workload allows.
     pub workload: Value,
 }
 
 impl Parts<'_> {
-    /// Makes the content of `report.json`.
+    /// Creates the content of `report.json`.
     ///
     /// # Errors
     /// The workload cannot be written as JSON.
     pub fn document(&self) -> io::Result<ReportDocument> {
         let (report, analysis) = (self, self.analysis);
         let mut workload = serde_json::to_value(report.workload)?;
-        // A header of the workload may be a credential.
+        // Headers of the workload may contain credentials.
         redact(&mut workload);
         let reason =
             |it: &analysis::Reason| ReasonDocument { reason: it.name.to_string(), message: it.message.clone() };
@@ -172,7 +173,7 @@ impl Display for ReasonDocument {
     }
 }
 
-/// The seeds of random draws. Each kind of draw has its own seed, derived from the run's seed. The seeds of fresh texts also contain the salt.
+/// The seeds of random draws. Each kind of draw has its own seed, which is derived from the run's seed. Seeds of fresh texts also depend on the salt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SeedsDocument {
@@ -201,14 +202,14 @@ pub struct StageDocument {
     pub grace: Option<Span>,
     pub clock: String,
     pub not_run: Option<String>,
-    /// A profiler slowed the server down.
+    /// Whether a profiler affects the figures of this stage.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub profiled: bool,
-    /// Why this stage is invalid. Other stages of the run may be valid.
+    /// Why this stage is invalid; empty if it is valid. Other stages may be valid nevertheless.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub invalid: Vec<String>,
     pub ended_by: Option<EndedByDocument>,
-    /// Whether the server did not keep up with an open load. `None`: the load is not open, or an earlier release wrote the report.
+    /// Whether the server did not keep up with an open load. `None` if the load is not open, or if an earlier release wrote the report.
     pub overloaded: Option<bool>,
     pub asked_requests_per_second: Option<f64>,
     pub achieved_requests_per_second: Option<f64>,
@@ -268,7 +269,7 @@ impl ClassDocument {
     }
 }
 
-/// The stop rule that ended a stage, and when, from the start of the run.
+/// The stop rule that ended a stage, and the time of the stop from the start of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EndedByDocument {
@@ -307,7 +308,7 @@ impl LabelsDocument {
         self.named().map(|(name, value)| format!("{name}={value}")).collect()
     }
 
-    /// The names and values of the labels, without empty labels.
+    /// The names and values of all labels that are not empty.
     pub fn named(&self) -> impl Iterator<Item = (&'static str, &str)> {
         [
             ("arrivals", &self.arrivals),

@@ -1,4 +1,4 @@
-//! A bounded sample of the requests of a run, in `report.json`: `requestSample`.
+//! `requestSample` in `report.json`: a sample of limited size of the requests of a run.
 
 use std::time::Duration;
 
@@ -10,20 +10,20 @@ use super::{
     values::{millis, round},
 };
 
-/// Digits after the point of a time in milliseconds.
+/// Decimals of a time in milliseconds.
 const TIME_DIGITS: i32 = 3;
 
-/// Requests in the order of due times. Times count from the start of the run. A time that did not occur is null.
+/// The sampled requests, column by column, sorted by due time. Times count from the start of the run. A time is null if the event did not occur.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestSampleDocument {
-    /// The number of requests from which the sample was drawn.
+    /// Number of requests from which the sample was drawn.
     pub of: u64,
-    /// Index of the stage in `stages`.
+    /// Index of the request's stage in `stages`.
     pub stage: Column<u32>,
     /// Number of the request within its stage.
     pub number: Column<u64>,
-    /// A key of `outcomes`.
+    /// Outcome of the request, as a key of `outcomes`.
     pub outcome: Column<String>,
     pub due_ms: Column<f64>,
     pub sent_ms: Column<Option<f64>>,

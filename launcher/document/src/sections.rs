@@ -1,16 +1,16 @@
 //! The sections of a report: one list for the terminal, `report.md`, `comment.md` and `report.html`.
 //!
-//! A renderer shows the sections in the order of this list, and its `match` over [`Section`] has no default. A test of the pages compares the
-//! output of each renderer with the list.
+//! All renderers show the sections in the order of this list. A renderer's `match` over [`Section`] has no default case, so that no section is
+//! forgotten. A test of the page compares the output of each renderer with this list.
 
 use crate::ReportDocument;
 use Renderer::{Comment, Markdown, Page, Terminal};
 use Shown::{No, Own, Panel, Within};
 
-/// A part of a report with one subject. The order of the variants is the order in a report.
+/// A part of a report on one subject. Reports have the order of these variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
-    /// The outcome and its reasons, and what was measured.
+    /// The outcome, its reasons, and what was measured.
     Head,
     Objectives,
     /// The few figures that readers look for first.
@@ -27,16 +27,16 @@ pub enum Section {
     Steps,
     Interactivity,
     Cost,
-    /// Intervals, steady state and Little's law.
+    /// Confidence intervals, steady state and Little's law.
     Sureness,
     Sessions,
     ManagedServer,
     Replicas,
-    /// What the servers reported.
+    /// The servers' metrics.
     Server,
     Startups,
     Failures,
-    /// The prompts and the server's cache.
+    /// Whether the server could have had the prompts in its cache.
     Contamination,
     /// The launcher's measurements of itself, and caveats.
     Judgement,
@@ -46,7 +46,7 @@ pub enum Section {
     Repeat,
 }
 
-/// A renderer of documents as sections.
+/// A renderer that shows a document as sections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Renderer {
     /// The table that a run prints.
@@ -62,13 +62,13 @@ pub enum Renderer {
 /// Where a renderer shows a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// At its own place in the order of the list.
+    /// As a separate section.
     Own,
     /// As part of another section.
     Within(Section),
-    /// As panels with curves.
+    /// As charts in panels.
     Panel,
-    /// Not shown: `report.md` contains it.
+    /// Not at all, because `report.md` contains it.
     No,
 }
 
@@ -80,7 +80,7 @@ struct Row {
     shown: [Shown; Renderer::ALL.len()],
 }
 
-/// One row per section. The places are in the order of [`Renderer::ALL`].
+/// One row per section. Entries of `shown` are in the order of [`Renderer::ALL`].
 #[rustfmt::skip]
 const ROWS: [Row; 23] = [
     //                                                                           terminal                     report.md                  comment.md                 report.html
@@ -124,12 +124,12 @@ impl Section {
         ROWS.iter().map(|it| it.section)
     }
 
-    /// The sections of a document that a renderer shows at their own places.
+    /// The sections of a document that a renderer shows as sections of their own.
     pub fn of(document: &ReportDocument, renderer: Renderer) -> impl Iterator<Item = Section> {
         Section::all().filter(move |it| it.shown(renderer) == Own && it.is_in(document))
     }
 
-    /// Where a renderer shows it.
+    /// Where a renderer shows this section.
     pub fn shown(self, renderer: Renderer) -> Shown {
         self.row().shown[renderer as usize]
     }
@@ -144,7 +144,7 @@ impl Section {
         self.row().title
     }
 
-    /// Whether a document has it.
+    /// Whether a document has content for this section.
     pub fn is_in(self, document: &ReportDocument) -> bool {
         match self {
             Section::Objectives => !document.objectives.is_empty(),
@@ -174,7 +174,7 @@ impl Section {
     }
 
     fn row(self) -> &'static Row {
-        // The rows are in the order of the variants, which a test checks.
+        // A test checks that the rows are in the order of the variants.
         &ROWS[self as usize]
     }
 }

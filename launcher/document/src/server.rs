@@ -4,7 +4,7 @@ use analysis::TargetIdentity;
 use measurement::server_identity::ServerIdentity;
 use serde::{Deserialize, Serialize};
 
-/// What the server reported when it was ready, and after the load.
+/// What the server reported when it became ready, and after the load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerDocument {

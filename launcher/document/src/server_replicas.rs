@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerReplicasDocument {
-    /// The requested number of replicas.
+    /// Requested number of replicas.
     pub asked: u32,
     /// How requests are distributed over the replicas.
     pub distribution: Distribution,
-    /// The replicas, each with its own address; empty: requests went to the Service, which distributed the connections.
+    /// The replicas that were called by their own address. Empty if requests went to the Service, which distributed the connections.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub called: Vec<CalledReplicaDocument>,
-    /// Why requests went to the Service instead of the replicas; absent: they did not.
+    /// Why requests went to the Service instead of the replicas; absent if they did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<String>,
 }
@@ -25,6 +25,6 @@ pub struct ServerReplicasDocument {
 pub struct CalledReplicaDocument {
     /// The address that received the requests.
     pub url: String,
-    /// The requests of the load that it received, including requests that were sent again.
+    /// Number of requests that it received, including requests that were sent again.
     pub requests: u64,
 }

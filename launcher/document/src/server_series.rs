@@ -1,4 +1,4 @@
-//! What the servers reported about themselves over time, in `report.json`: `serverMetrics.timeSeries`.
+//! `serverMetrics.timeSeries` in `report.json`: the servers' metrics over time.
 
 use serde::{Deserialize, Serialize};
 use server_metrics::series::{OverTime, Values};
@@ -11,14 +11,14 @@ use super::{
 /// Significant digits of a value.
 const DIGITS: i32 = 4;
 
-/// All servers together, in bins of one width from `start_ms`. A column is absent if no server has the metric. An entry is null if no scrape has a
-/// value for its bin.
+/// All servers together, in bins of equal width that begin at `start_ms`. A column is absent if no server has the metric. An entry is null if no
+/// scrape has a value for the bin.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerSeriesDocument {
     pub bin_ms: f64,
-    /// From the start of the run.
+    /// The start of the first bin, in milliseconds from the start of the run.
     pub start_ms: f64,
     pub running_requests: Option<Column<Option<f64>>>,
     pub waiting_requests: Option<Column<Option<f64>>>,
@@ -30,7 +30,7 @@ pub struct ServerSeriesDocument {
     pub preemptions_per_second: Option<Column<Option<f64>>>,
     pub gpu_utilization: Option<Column<Option<f64>>>,
     pub gpu_power_watts: Option<Column<Option<f64>>>,
-    /// Failed scrapes that began in the bin, over all addresses.
+    /// Number of failed scrapes that began in the bin, over all addresses.
     pub failed_scrapes: Column<u64>,
 }
 

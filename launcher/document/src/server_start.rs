@@ -1,4 +1,4 @@
-//! How a server that the run itself started came up, in `report.json`: `startups`.
+//! `startups` in `report.json`: how a server started that the run itself started.
 
 use crds::resolve::PodTimes;
 use jiff::Timestamp;
@@ -12,19 +12,19 @@ use startup::{SleepWake, SleepWakeKind, Startup};
 pub struct ServerStart {
     /// The name of the server, such as `1`.
     pub server: String,
-    /// The log of the server, as a path within the results folder. Absent: it was not read, and the start is unknown.
+    /// The path of the server's log within the results folder. Absent if the log was not read; the start is then unknown.
     pub log: Option<String>,
-    /// From the launch of its process to its first answer, on the launcher's clock, in seconds. Absent: it never answered.
+    /// Seconds from the launch of its process to its first answer, on the launcher's clock. Absent if it never answered.
     pub observed_ready_seconds: Option<f64>,
     /// How its pod started, if the operator started it.
     pub pod: Option<PodStart>,
     pub startup: Startup,
-    /// Sleeps and wakes that the run requested after its request.
+    /// Sleeps and wakes that the run requested after its load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sleep_cycles: Vec<SleepCycle>,
 }
 
-/// A sleep of a server and the wake after it, on the launcher's clock. A time that was not measured is absent, and the remark gives the reason.
+/// A sleep of a server and the following wake, on the launcher's clock. Times that were not measured are absent, and the remark gives the reason.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -33,39 +33,38 @@ pub struct SleepCycle {
     pub level: u8,
     /// When the sleep was requested.
     pub asked: Option<Timestamp>,
-    /// From then until the server reported that it sleeps, in seconds.
+    /// Seconds from this request until the server reported that it sleeps.
     pub sleep_seconds: Option<f64>,
-    /// From the first wake request until the server reported that it is awake, in seconds; includes the load of the weights after a sleep of level
-    /// 2.
+    /// Seconds from the first wake request until the server reported that it is awake. After a sleep of level 2, this includes loading the weights.
     pub wake_seconds: Option<f64>,
-    /// The part of `wake_seconds` in which the weights were loaded, in seconds.
+    /// The part of `wake_seconds` in which the weights were loaded.
     pub reload_seconds: Option<f64>,
-    /// The first request of one token after the wake, from sending to its complete answer, in seconds.
+    /// Seconds from sending the first request after the wake, which has one output token, to its complete answer.
     pub first_request_seconds: Option<f64>,
-    /// Why it was not measured completely.
+    /// Why the cycle was not measured completely.
     pub remark: Option<String>,
 }
 
-/// How the pod of a server started, before the start of its process.
+/// How the pod of a server started, before the server's process.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PodStart {
-    /// The times that the operator saw.
+    /// The times that the operator observed.
     #[serde(default)]
     pub times: PodTimes,
-    /// From the creation of the pod until it had a node, in seconds. Absent: one of the two times is unknown.
+    /// Seconds from the creation of the pod until it was assigned to a node. Absent if one of the times is unknown.
     pub scheduling_seconds: Option<f64>,
-    /// From then until its container started, by the clock of the node, in seconds: volumes and images.
+    /// Seconds from the assignment to the node until the container started, by the clock of the node. This is the time for volumes and images.
     pub container_seconds: Option<f64>,
-    /// From the node until the server answered, in seconds.
+    /// Seconds from the assignment to the node until the server answered.
     pub ready_seconds: Option<f64>,
 }
 
 impl PodStart {
     /// `ready`: when the server answered, by the clock of its node.
     pub fn new(times: PodTimes, ready: Option<Timestamp>) -> PodStart {
-        // The clocks of several machines differ: a negative time is discarded.
+        // The times come from different machines, whose clocks may differ. A negative duration is discarded.
         let between = |from: Option<Timestamp>, to: Option<Timestamp>| {
             Some(to?.duration_since(from?).as_secs_f64()).filter(|it| *it >= 0.0)
         };
@@ -77,7 +76,7 @@ impl PodStart {
         }
     }
 
-    /// Why a time is absent although both of its ends are known; `None`: no such time.
+    /// Explains a duration that is absent although both of its times are known; `None` if there is none.
     pub fn remark(&self) -> Option<String> {
         let PodTimes { scheduled, container, .. } = self.times;
         let behind = scheduled?.duration_since(container?).as_secs_f64();
@@ -91,7 +90,7 @@ impl PodStart {
 }
 
 impl ServerStart {
-    /// The start from its log, with the sleeps and wakes that the run measured if the log has none.
+    /// The start according to the log. If the log has no sleeps and wakes, the ones that the run measured are added.
     pub fn with_sleeps(&self) -> Startup {
         let mut startup = self.startup.clone();
         if startup.sleep_wake.is_empty() {

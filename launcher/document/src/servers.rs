@@ -1,4 +1,4 @@
-//! What the servers reported about themselves, in `report.json`: `serverMetrics`.
+//! `serverMetrics` in `report.json`: the servers' metrics.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -26,7 +26,7 @@ pub struct ServerMetricsDocument {
     pub client_prompt_tokens: Option<u64>,
     pub client_generation_tokens: Option<u64>,
     pub other_requests: Option<f64>,
-    /// Compares the servers' token counts with the tokens in the usage of the answers. Absent in reports of earlier releases.
+    /// The result of comparing the servers' token counts with the usage of the answers. Absent in reports of earlier releases.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub token_comparison: String,
     pub remarks: Vec<String>,
@@ -99,12 +99,12 @@ impl EndpointDocument {
     }
 }
 
-/// What some servers reported about themselves.
+/// What several servers reported about themselves in the same way.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IdentityDocument {
-    /// Number of addresses with the same report.
+    /// Number of addresses with this report.
     pub endpoints: u64,
     pub engine: Option<String>,
     pub version: Option<String>,
@@ -155,7 +155,7 @@ impl ModelDocument {
     }
 }
 
-/// A stage; without figures if it had no requests.
+/// A stage. It has no figures if it had no requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ServerStageDocument {
     pub name: String,
@@ -163,7 +163,7 @@ pub struct ServerStageDocument {
     pub figures: Option<ServerWindowDocument>,
 }
 
-/// What all servers reported about a window.
+/// The metrics of all servers in a time window.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -203,7 +203,7 @@ impl ServerWindowDocument {
     fn new(figures: &WindowFigures, zero: Duration) -> ServerWindowDocument {
         let levels = |it: Option<Levels>| it.map(LevelsDocument::new);
         let latency = |it: Option<Latency>| it.map(LatencyDocument::new);
-        // A scrape before the run has a negative time.
+        // A scrape before the start of the run has a negative time.
         let time = |it: Duration| millis(it.saturating_sub(zero)) - millis(zero.saturating_sub(it));
         ServerWindowDocument {
             from_ms: figures.bracket.map(|it| time(it.0)),
@@ -253,7 +253,7 @@ impl LevelsDocument {
     }
 }
 
-/// A distribution from the buckets of a server.
+/// A latency distribution from the histogram buckets of the servers.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LatencyDocument {

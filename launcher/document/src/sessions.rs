@@ -26,12 +26,12 @@ pub struct SessionsDocument {
     pub by_turn: Vec<TurnDocument>,
 }
 
-/// The requests at one turn of their sessions.
+/// The requests at one turn of their session, over all sessions.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnDocument {
-    /// From 1.
+    /// The number of the turn, from 1.
     pub turn: u64,
     /// Whether the entry includes all later turns.
     pub and_later: bool,

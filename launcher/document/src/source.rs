@@ -1,4 +1,4 @@
-//! Lets an objective read its figures from a document: the report of an earlier run, or of a run that another attempt measured.
+//! Lets objectives read figures from a document: the report of an earlier run, or of a run that another attempt measured.
 
 use ::figures::Figure;
 use analysis::{
@@ -18,7 +18,7 @@ impl ReportDocument {
         self.stages.iter().map(|it| it.name.as_str()).collect()
     }
 
-    /// The names of the stages with a request that ended: a stage that is entirely warm-up has no figures.
+    /// The names of the stages with a finished request. A stage that is entirely warm-up has no figures.
     pub fn measured_stages(&self) -> Vec<&str> {
         let measured = self.stages.iter().filter(|it| it.figures.decided() > 0);
         measured.map(|it| it.name.as_str()).collect()
@@ -51,7 +51,7 @@ impl Source for ReportDocument {
         stages.filter_map(|it| Some((it.name.as_str(), reason(it.invalid.first()?)))).collect()
     }
 
-    /// For a stage, or for a run that has one stage: several stages together have no interval.
+    /// Available for a stage and for a run of one stage. Several stages together have no interval.
     fn certainty(&self, stage: Option<&str>, metric: Metric, stat: Option<Stat>) -> Certainty {
         let stage = match (stage, &self.stages[..]) {
             (None, [only]) => Some(only),
@@ -68,7 +68,7 @@ fn certainty(of: &UncertaintyDocument, metric: Metric, stat: Option<Stat>) -> Ce
         true => {
             let it = of.latencies(figure);
             let [low, high] = match stat {
-                // It lies between p90 and p99.
+                // p95 lies between p90 and p99, and so does its interval.
                 Some(Stat::P95) => [Stat::P90, Stat::P99].map(|stat| it?.get(stat)),
                 _ => [it.zip(stat).and_then(|(it, stat)| it.get(stat)); 2],
             };
@@ -108,7 +108,7 @@ fn reading(figures: &FiguresDocument, labels: &LabelsDocument, metric: Metric, s
     Some(Reading { value, count, basis })
 }
 
-/// Number of requests behind a rate or a share.
+/// Number of requests that a rate or a share is computed from.
 fn count(figures: &FiguresDocument, figure: Figure) -> u64 {
     match figure {
         Figure::GoodputShare => figures.requests,
@@ -117,7 +117,7 @@ fn count(figures: &FiguresDocument, figure: Figure) -> u64 {
     }
 }
 
-/// A time in milliseconds; `None` for a value outside the range of times.
+/// Converts milliseconds; `None` for a value outside the range of times.
 fn time(millis: f64) -> Option<FigureValue> {
     Span::from_millis_f64(millis).map(FigureValue::Time)
 }

@@ -9,12 +9,12 @@ use serde_json::value::to_raw_value;
 
 use super::values::{millis, round, significant};
 
-/// Significant digits of a time: more than its error.
+/// Significant digits of a time. More digits would be below the error of the values.
 const TIME_DIGITS: i32 = 4;
-/// Digits after the point of a number of requests in flight.
+/// Decimals of a number of requests in flight.
 const UNDER_WAY_DIGITS: i32 = 3;
 
-/// A time series. Each column has as many entries as there are bins.
+/// A time series. Each column has one entry per bin.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -25,7 +25,7 @@ pub struct TimeSeriesDocument {
     pub last_event_ms: f64,
     pub due: Column<u64>,
     pub sent: Column<u64>,
-    /// By outcome, without outcomes that no request had.
+    /// Requests that ended, by outcome. Outcomes that no request had are left out.
     pub ended: BTreeMap<String, Column<u64>>,
     pub under_way: Column<f64>,
     pub input_tokens: Option<Column<u64>>,
@@ -37,19 +37,19 @@ pub struct TimeSeriesDocument {
     pub itl_heat: Option<HeatDocument>,
 }
 
-/// How often each ITL occurred over time: rows of equal height on a logarithmic scale.
+/// How often each ITL occurred over time. Rows have equal height on a logarithmic scale.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HeatDocument {
-    /// Column i contains this number of bins, from bin i times this number on. The last column may have fewer.
+    /// Number of bins per column. Column i begins at bin i x `bins_per_column`. The last column may have fewer bins.
     pub bins_per_column: u64,
-    /// Row j contains the values from edge j up to edge j + 1; there is one more edge than rows.
+    /// The edges of the rows. Row j contains values from edge j up to edge j + 1, so there is one edge more than rows.
     pub edges_ms: Column<f64>,
-    /// The count of each row, per column.
+    /// The counts, as `counts[column][row]`.
     pub counts: Vec<Column<u64>>,
 }
 
-/// Times per bin. A bin without values has a count of 0, and null instead of a time.
+/// Percentiles per bin. A bin without values has count 0 and null for each time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TimesDocument {
     pub count: Column<u64>,
@@ -58,7 +58,7 @@ pub struct TimesDocument {
     pub p99: Column<Option<f64>>,
 }
 
-/// One entry per bin. It is written on one line even if the document is indented.
+/// A column with one entry per bin. It is written on one line even if the document is indented.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(transparent)]
 pub struct Column<T>(pub Vec<T>);

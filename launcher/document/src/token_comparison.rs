@@ -1,13 +1,13 @@
-//! Whether the servers and the client counted the same tokens, as text.
+//! Describes whether the servers and the client counted the same tokens.
 
 use analysis::{Analysis, servers::ServerAnalysis};
 
-/// Equal, different, or why the two were not compared.
+/// Describes the counts as equal or different, or why they were not compared.
 pub(crate) fn words(server: &ServerAnalysis, analysis: &Analysis) -> String {
     compared(server, analysis).unwrap_or_else(|why| format!("not compared, because {why}"))
 }
 
-/// Returns an error with the reason if the two cannot be compared.
+/// Compares the counts. Returns the reason as an error if they cannot be compared.
 fn compared(server: &ServerAnalysis, analysis: &Analysis) -> Result<String, String> {
     let run = &server.run;
     if run.resets > 0 {
@@ -38,7 +38,7 @@ fn compared(server: &ServerAnalysis, analysis: &Analysis) -> Result<String, Stri
     Ok(format!("differ: {}", differ.join(", ")))
 }
 
-/// Why the usage of some requests is unknown.
+/// Explains why the usage of some requests is unknown.
 fn unknown(analysis: &Analysis) -> String {
     let all = &analysis.all;
     let unsuccessful = all.requests.saturating_sub(all.succeeded);

@@ -6,13 +6,13 @@ use analysis::uncertainty::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Intervals, steady state and Little's law of a stage, or why there are none.
+/// Intervals, steady state and Little's law of a stage; or why there are none.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UncertaintyDocument {
     pub absent: Option<String>,
-    /// The nominal share of stages with an interval that contains the true value.
+    /// The confidence level of the intervals.
     pub level: Option<f64>,
     pub ttft_ms: Option<LatenciesDocument>,
     pub tpot_ms: Option<LatenciesDocument>,
@@ -84,12 +84,12 @@ impl LatenciesDocument {
         })
     }
 
-    /// Estimates from bins of time.
+    /// Estimates whose independent units are time bins.
     fn of_bins(it: &Latencies) -> LatenciesDocument {
         LatenciesDocument::with_reasons(it, |name, _| format!("the stage is too short for an interval of {name}"))
     }
 
-    /// `why`: the reason why a percentile has no interval, from its name and share.
+    /// `why` returns the reason why a percentile has no interval, given its name and share.
     fn with_reasons(it: &Latencies, why: impl Fn(&str, f64) -> String) -> LatenciesDocument {
         let quantile = |place: usize| {
             let (name, p) = PERCENTILES[place];
@@ -122,13 +122,13 @@ impl LatenciesDocument {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EstimateDocument {
-    /// The state of a figure without a plateau, instead of the figure.
+    /// The state of a figure that was not on a plateau. The figure is then left out.
     pub withheld: Option<String>,
     pub value: Option<f64>,
     pub low: Option<f64>,
     pub high: Option<f64>,
     pub effective_values: Option<f64>,
-    /// Why there is no interval.
+    /// Why there is no interval; absent if there is one.
     pub too_few: Option<String>,
 }
 
@@ -142,7 +142,7 @@ impl EstimateDocument {
         EstimateDocument::new(it, "too few for a share".to_owned())
     }
 
-    /// `too_few`: the reason to report if there is no interval.
+    /// `too_few`: the reason that is reported if there is no interval.
     fn new(it: &Estimate, too_few: String) -> EstimateDocument {
         EstimateDocument {
             withheld: None,
@@ -201,7 +201,7 @@ impl SteadyStateDocument {
 #[serde(rename_all = "camelCase")]
 pub struct JudgedDocument {
     pub figure: String,
-    /// Absent for a rate.
+    /// The percentile; absent for a rate.
     pub percentile: Option<String>,
     pub decides: bool,
     pub state: String,

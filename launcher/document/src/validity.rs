@@ -1,4 +1,4 @@
-//! Which stages count, and the verdict on each.
+//! Which stages are valid, and the verdict on each stage.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use crds::{Met, ObjectiveCounts, Outcome};
 use crate::{EstimateDocument, ReportDocument, StageDocument};
 
 impl ReportDocument {
-    /// Whether the figures of a stage count. If no stage is at fault, the outcome of the run decides.
+    /// Whether the figures of a stage are valid. If the run is invalid but no stage is, all stages are invalid.
     pub fn counts(&self, stage: &StageDocument) -> bool {
         let is_whole_run = || {
             matches!(self.outcome, Outcome::Invalid | Outcome::Error)
@@ -16,12 +16,12 @@ impl ReportDocument {
         stage.invalid.is_empty() && !is_whole_run()
     }
 
-    /// Whether the figures of any stage count.
+    /// Whether the figures of any stage are valid.
     pub fn any_counts(&self) -> bool {
         self.stages.iter().any(|it| self.counts(it))
     }
 
-    /// The verdict on all objectives that cover a stage, by the name of the stage. A stage that no objective covers is not in the map.
+    /// The combined verdict of all objectives that cover a stage, by stage name. Stages that no objective covers are not included.
     pub fn verdicts(&self) -> HashMap<&str, Met> {
         let mut results: HashMap<&str, Vec<Met>> = HashMap::new();
         for it in self.objectives.iter().flat_map(|it| &it.stages) {
@@ -32,7 +32,7 @@ impl ReportDocument {
 }
 
 impl EstimateDocument {
-    /// The 95 % interval, from 0 at least; `None` with too few values.
+    /// The 95 % interval, limited to values of at least 0. `None` if there were too few values.
     pub fn interval(&self) -> Option<(f64, f64)> {
         Some((self.low?.max(0.0), self.high?))
     }

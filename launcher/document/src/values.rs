@@ -1,4 +1,4 @@
-//! Values that several parts of `report.json` share.
+//! Types for values that several parts of `report.json` use.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -7,7 +7,7 @@ use crds::benchmark_run::Stat;
 use measurement::record::RequestOutcome;
 use serde::{Deserialize, Serialize};
 
-/// A distribution. The name of its field gives the unit.
+/// A distribution. The name of the field that contains it includes the unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Statistics {
     pub count: u64,
@@ -62,19 +62,19 @@ pub(super) fn counts(outcomes: &BTreeMap<RequestOutcome, u64>) -> BTreeMap<Strin
     outcomes.iter().map(|(outcome, count)| (outcome.name(), *count)).collect()
 }
 
-/// From whole nanoseconds, so that 81.234567 ms is written exactly.
+/// Converts from whole nanoseconds, so that 81.234567 ms is written exactly.
 pub(super) fn millis(time: Duration) -> f64 {
     time.as_nanos() as f64 / 1e6
 }
 
-/// Rounded to a number of significant digits. Negative numbers become zero.
+/// Rounds to a number of significant digits. Negative numbers become zero.
 pub(super) fn significant(value: f64, digits: i32) -> f64 {
     if value > 0.0 { round(value, digits - 1 - value.log10().floor() as i32) } else { 0.0 }
 }
 
-/// Rounded to a number of digits after the point.
+/// Rounds to a number of decimals.
 pub(super) fn round(value: f64, digits: i32) -> f64 {
-    // A power of ten of up to 10^22 is exact, so the quotient is the number nearest to the decimal one.
+    // Powers of ten up to 10^22 are exact, so the result is the floating-point number nearest to the decimal number.
     let power = 10_f64.powi(digits.abs());
     if digits < 0 { (value / power).round() * power } else { (value * power).round() / power }
 }

@@ -1,11 +1,11 @@
-//! Reports of earlier releases are read, and all their values are written back: one folder in `golden/` per release.
+//! Tests that reports of earlier releases can be read, and that all their values are written back. `golden/` has one folder per release.
 
 use std::{fs, path::Path};
 
 use document::ReportDocument;
 use serde_json::Value;
 
-/// Keys of earlier releases, and their names in this release.
+/// Pairs of a key in earlier releases and its name in this release.
 const RENAMED: [(&str, &str); 5] = [
     ("goodRequests", "goodputRequests"),
     ("goodRequestsPerSecond", "goodputRequestsPerSecond"),
@@ -14,13 +14,13 @@ const RENAMED: [(&str, &str); 5] = [
     ("wholeGoodRequestsPerSecond", "wholeGoodputRequestsPerSecond"),
 ];
 
-/// The value in a report under the key of an earlier release.
+/// Finds a value in a report by the key of an earlier release.
 fn value<'a>(written: &'a Value, key: &str) -> &'a Value {
     let renamed = RENAMED.iter().find(|it| it.0 == key).map(|it| &written[it.1]);
     renamed.filter(|it| !it.is_null()).unwrap_or(&written[key])
 }
 
-/// The paths of all values that are not written as stored. Later releases may add fields.
+/// The paths of all stored values that are written differently. Additional fields are allowed.
 fn changed(path: &str, stored: &Value, written: &Value) -> Vec<String> {
     match (stored, written) {
         (Value::Object(stored), Value::Object(_)) => {

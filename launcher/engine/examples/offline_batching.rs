@@ -33,12 +33,12 @@ const OUTPUT: u32 = 128;
 /// Mean length of answers that the model ends.
 const MEAN: u32 = 64;
 
-/// How the samples are sent.
+/// One way to send the samples.
 #[derive(Clone, Copy)]
 struct Way {
     /// Samples per request; `None`: dynamic batching.
     batch: Option<u32>,
-    /// Requests in flight.
+    /// Maximum number of requests in flight.
     at_once: u32,
 }
 
@@ -81,7 +81,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Returns the time that all samples take, and the number of tokens in their answers.
+/// Returns the time in which all samples are answered, and the total number of output tokens.
 fn measure(way: Way, ends: bool) -> Result<(Duration, u64), Box<dyn Error>> {
     // Each measurement has its own runtime, with a clock that begins at zero.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build()?;

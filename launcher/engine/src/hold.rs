@@ -1,10 +1,10 @@
-//! Keeps the next stage of a load from beginning.
+//! Delays the next stage of a load.
 
 use std::sync::Arc;
 
 use tokio::sync::watch;
 
-/// A handle that delays stages which have not begun. It does not affect the stage that runs.
+/// A handle that delays stages that have not begun. The current stage is not affected.
 #[derive(Clone, Debug)]
 pub struct Hold(Arc<watch::Sender<bool>>);
 
@@ -15,7 +15,7 @@ impl Default for Hold {
 }
 
 impl Hold {
-    /// Delays every stage that has not begun.
+    /// Delays every stage that has not begun, until [`Hold::release`].
     pub fn hold(&self) {
         self.0.send_replace(true);
     }
@@ -27,7 +27,7 @@ impl Hold {
 
     /// Waits until a stage may begin.
     pub(crate) async fn released(&self) {
-        // The sender lives as long as `self`.
+        // The wait cannot fail, because `self` owns the sender.
         let _ = self.0.subscribe().wait_for(|held| !held).await;
     }
 }

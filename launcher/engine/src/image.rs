@@ -1,10 +1,9 @@
-//! Images in the form in which a request holds them.
+//! An encoded image, ready for a request.
 
-/// An encoded image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     /// For example `image/png`.
     pub media_type: &'static str,
-    /// The file in base64 with padding.
+    /// The file's bytes in base64 with padding.
     pub base64: Box<str>,
 }

@@ -1,12 +1,12 @@
-//! The engine: turns a workload and a target into a record of every request.
+//! The engine: executes a workload against a target, and returns a record of every request.
 //!
 //! `schedule` (pure) -> `issue` (waits and sends) -> `client` (streams and takes timestamps) -> `measurement::recorder` (counts and
-//! histograms). `requests` and `trace` prepare what is sent. `vitals` watches how the machine affects this process during the load.
+//! histograms). `requests` and `trace` prepare what is sent. `vitals` observes how the machine affects this process during the load.
 //!
-//! The crate `data-sets` reads the rows of data sets and passes them in the types of `prompts`. Phases come from a
+//! The crate `data-sets` reads the rows of data sets and passes them in the types of `prompts`. LoadGen's phases come in through the trait
 //! `measurement::phase::Phase`.
 //!
-//! The modules form layers; each may use earlier ones: `schedule`, `hold`, `image`; `trace`, `recorded`, `vitals`; `client`;
+//! The modules form layers. Each module may use those before it: `schedule`, `hold`, `image`; `trace`, `recorded`, `vitals`; `client`;
 //! `requests`; `sessions`; `prompt_files`; `issue`.
 
 pub mod client;

@@ -1,4 +1,4 @@
-//! [I/O] Reads the files from which prompts are made: the tokenizer and the corpus.
+//! [I/O] Reads the files that prompts are made from: the tokenizer and the corpus.
 
 use files::{
     file_digest::{DigestReader, FileDigest},
@@ -14,15 +14,14 @@ use workload_profiles::{Notice, Workload};
 use crate::requests::{Texts, TextsError};
 use prompts::tokenizer_file::{self, TokenizerFileError};
 
-/// Maximum size of a corpus in bytes: more text than a load needs for its prompts, and few enough bytes that a tokenizer encodes them in
-/// seconds.
+/// Maximum size of a corpus, in bytes. This is more text than the prompts of a load need, and a tokenizer encodes it within seconds.
 const MAX_CORPUS: u64 = 16 << 20;
 
 const ENCODES_EVERY_TEXT: &str = "the tokens of a word depend on its neighbours with this tokenizer, so that each prompt is encoded until its length is right; \
      this takes some milliseconds of CPU time for a prompt of 1,000 tokens";
 const IMAGES_REPEAT: &str = "images are made before the load, at most 4,096 and 256 MiB of them; a load that needs more sends the same images again";
 
-/// Why texts cannot be made. The message contains the cause, so the error has no `source`.
+/// Why the material for texts cannot be prepared. The message contains the cause, so the error has no `source`.
 #[derive(Debug, thiserror::Error)]
 pub enum PromptFilesError {
     /// The tokenizer cannot be read.
@@ -31,17 +30,17 @@ pub enum PromptFilesError {
     /// The corpus cannot be read.
     #[error("cannot read the corpus {path}: {cause}; give a file of running text", path = path.display())]
     Corpus { path: PathBuf, cause: io::Error },
-    /// The texts cannot be made.
+    /// The tokenizer and the corpus cannot produce texts.
     #[error("{0}; see tokenizer and corpus of the profile")]
     Texts(#[from] TextsError),
 }
 
 impl PromptFilesError {
-    /// The error without content of the files. `None`: the message contains no such content.
+    /// Returns the message without content of the files. `None` if the message contains no such content.
     pub(crate) fn without_words(&self) -> Option<String> {
         match self {
             PromptFilesError::Tokenizer(error) => error.without_words(),
-            // The cause names a byte of the file.
+            // The cause could reveal content of the file.
             PromptFilesError::Corpus { path, cause } if cause.kind() == ErrorKind::InvalidData => {
                 Some(format!("the corpus {} is no UTF-8 text", path.display()))
             }
@@ -53,7 +52,7 @@ impl PromptFilesError {
     }
 }
 
-/// The texts of a workload, and the files from which they are made.
+/// The material for the texts of a workload, and digests of the files that it comes from.
 #[derive(Debug, Default)]
 pub struct PromptFiles {
     pub texts: Texts,
@@ -64,7 +63,7 @@ pub struct PromptFiles {
 /// Reads the tokenizer and the corpus of a workload, if it has them.
 ///
 /// # Errors
-/// A file cannot be read, is too large, or has the wrong content.
+/// A file cannot be read, is too large, or has invalid content.
 pub fn read(workload: &Workload) -> Result<PromptFiles, PromptFilesError> {
     let tokenizer = workload.tokenizer.as_ref().map(|it| tokenizer_file::read(it.as_path())).transpose()?;
     let (tokenizer, of_tokenizer) = tokenizer.unzip();

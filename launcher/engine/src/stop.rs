@@ -1,4 +1,4 @@
-//! Ends the load early, after a signal, at a deadline, or when the target is lost.
+//! Ends a load early: after a signal, at a deadline, or when the target is lost.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ pub enum StopState {
     /// The load continues.
     #[default]
     Run,
-    /// No more requests are issued; requests in flight may complete.
+    /// No more requests are issued. Requests in flight may complete.
     Drain(StopReason),
-    /// Requests in flight are aborted and count as cancelled.
+    /// Requests in flight are aborted, and count as cancelled.
     Abort(StopReason),
 }
 
-/// A handle to end the load. The first reason is kept.
+/// A handle that can end the load. Only the first reason is kept.
 #[derive(Clone, Debug)]
 pub struct Stop(Arc<watch::Sender<StopState>>);
 
@@ -28,7 +28,7 @@ impl Default for Stop {
 }
 
 impl Stop {
-    /// Issues no more requests.
+    /// Stops issuing requests. Requests in flight may complete.
     pub fn drain(&self, reason: StopReason) {
         self.0.send_if_modified(|state| {
             let first = *state == StopState::Run;
@@ -39,7 +39,7 @@ impl Stop {
         });
     }
 
-    /// Aborts the requests in flight too.
+    /// Stops issuing requests, and aborts the requests in flight.
     pub fn abort(&self, reason: StopReason) {
         self.0.send_if_modified(|state| {
             let next = match *state {
@@ -56,7 +56,7 @@ impl Stop {
         *self.0.borrow()
     }
 
-    /// A receiver that is notified of changes.
+    /// Returns a receiver that is notified of changes.
     pub fn watch(&self) -> watch::Receiver<StopState> {
         self.0.subscribe()
     }

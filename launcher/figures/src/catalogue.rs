@@ -1,4 +1,4 @@
-//! The rows, in the order of [`Figure`].
+//! The rows of the catalogue, in the order of the variants of [`Figure`].
 
 use crds::benchmark_run::Metric;
 
@@ -29,7 +29,7 @@ pub(super) const CATALOGUE: [Row; 25] = [
     row(Figure::Ttft, "ttft", "TTFT", (Milliseconds, Down), Family::Ttft)
         .by(Basis::Clock)
         .bounded_by(Metric::Ttft)
-        .is("Time to the first token, from the scheduled time for open-loop load, from sending for closed-loop load"),
+        .is("Time to the first token. For open-loop load it counts from the scheduled time, for closed-loop load from the time of sending"),
     row(Figure::TtftSent, "ttftSent", "TTFT from sent", (Milliseconds, Down), Family::Ttft)
         .is("time to the first token from sending, whatever the load is"),
     row(Figure::Tpot, "tpot", "TPOT", (Milliseconds, Down), Family::Decode)
@@ -39,7 +39,7 @@ pub(super) const CATALOGUE: [Row; 25] = [
     row(Figure::Itl, "itl", "ITL", (Milliseconds, Down), Family::Decode)
         .by(Basis::Itl)
         .bounded_by(Metric::Itl)
-        .is("Time between two tokens of a request, pooled: each gap between content events, divided by the tokens per gap if the server reports more than one"),
+        .is("Time between two tokens of a request, over all requests: each gap between content events, divided by the number of tokens in the gap if the server reports more than one"),
     row(Figure::EventGap, "eventGap", "gap between events", (Milliseconds, Down), Family::Decode)
         .is("gap between two content events of a request, pooled and undivided"),
     row(Figure::Ntpot, "ntpot", "NTPOT", (Milliseconds, Down), Family::Request)
@@ -52,7 +52,7 @@ pub(super) const CATALOGUE: [Row; 25] = [
     row(Figure::Latency, "latency", "latency", (Milliseconds, Down), Family::Request)
         .by(Basis::Clock)
         .bounded_by(Metric::Latency)
-        .is("Time to the last token, from the same start as TTFT"),
+        .is("Time to the last token, counted like TTFT"),
     row(Figure::LatencySent, "latencySent", "latency from sent", (Milliseconds, Down), Family::Request)
         .is("time to the last token from sending, whatever the load is"),
     row(Figure::SendLag, "sendLag", "send lag", (Milliseconds, Down), Family::Request)

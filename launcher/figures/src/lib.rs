@@ -1,6 +1,7 @@
-//! The catalogue of figures: one row per figure, with its name, title, unit and meaning; and how figures are formatted. Pure.
+//! The catalogue of figures: one row per figure with its name, title, unit and meaning. Also formats figures as text. Pure.
 //!
-//! Objectives, comparison, repeats, CSV columns and tables use this catalogue. `docs/metrics.md` contains it as a table, and a test compares both.
+//! Objectives, comparisons, repeats, CSV columns and tables use this catalogue. `docs/metrics.md` contains it as a table, and a test checks that they
+//! agree.
 
 mod catalogue;
 pub mod text;
@@ -40,20 +41,20 @@ pub enum Figure {
     CostPerMillionOutputTokens,
 }
 
-/// What the values of a figure are.
+/// What kind of values a figure has, and how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Many times, in milliseconds.
+    /// Many times in milliseconds, one per request or per token.
     Milliseconds,
-    /// Many lengths, in tokens.
+    /// Many lengths in tokens, one per request.
     Tokens,
-    /// One rate.
+    /// A single rate per second.
     PerSecond,
-    /// One part of a whole, from 0 to 1.
+    /// A single share, from 0 to 1.
     Share,
-    /// One rate per user: output tokens per second.
+    /// A single rate: output tokens per second for one user.
     TokensPerSecond,
-    /// One amount of money.
+    /// A single amount of money.
     Money,
 }
 
@@ -65,13 +66,13 @@ pub enum Way {
     Down,
 }
 
-/// A group of figures that depend on each other. A slower server changes all of them together.
+/// A group of figures that depend on each other: if a server becomes slower, all of them change together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     Ttft,
-    /// TPOT, ITL and interactivity.
+    /// TPOT, ITL and interactivity, which depend on the time between tokens.
     Decode,
-    /// The whole request: latency and NTPOT.
+    /// Latency and NTPOT, which depend on the time of the whole request.
     Request,
     /// Rates and costs.
     Rates,
@@ -82,27 +83,27 @@ impl Family {
     /// Every family.
     pub const ALL: [Family; 5] = [Family::Ttft, Family::Decode, Family::Request, Family::Rates, Family::Errors];
 
-    /// Whether its figures are times.
+    /// Whether the figures of this family are times.
     pub fn is_time(self) -> bool {
         matches!(self, Family::Ttft | Family::Decode | Family::Request)
     }
 }
 
-/// The comparability label that a figure depends on. Two values with different labels are not compared.
+/// The comparability label that a figure depends on. Values of a figure can be compared only if this label is equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
-    /// It depends on no label.
+    /// The figure depends on no label.
     None,
-    /// Where times start to count: `clock`.
+    /// The label `clock`: from which moment the time of a request counts.
     Clock,
-    /// How gaps between events become times between tokens: `itl`.
+    /// The label `itl`: how gaps between events are converted to times between tokens.
     Itl,
-    /// Who counted the tokens: `tokens`.
+    /// The label `tokens`: who counted the tokens.
     Tokens,
 }
 
 impl Basis {
-    /// The label for this basis: one of the three, or an empty text.
+    /// Returns the label of a measurement for this basis, or an empty text for [`Basis::None`].
     pub fn choose<'a>(self, clock: &'a str, itl: &'a str, tokens: &'a str) -> &'a str {
         match self {
             Basis::None => "",
@@ -113,27 +114,27 @@ impl Basis {
     }
 }
 
-/// The row of a figure.
+/// A row of the catalogue, which describes one figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Row {
-    /// The figure.
+    /// The described figure.
     pub figure: Figure,
-    /// The name of the figure in objectives, comparisons and files, such as `ttft`. In `report.json` and in CSV the unit of times and lengths follows
-    /// it.
+    /// The name of the figure in objectives, comparisons and files, such as `ttft`. In `report.json` and CSV, the unit is appended to the names of
+    /// times and lengths.
     pub name: &'static str,
-    /// What tables call it, such as `TTFT`.
+    /// The name of the figure in tables, such as `TTFT`.
     pub title: &'static str,
-    /// What its values are.
+    /// What kind of values the figure has.
     pub unit: Unit,
     /// Which direction is better.
     pub better: Way,
-    /// The figures that change together with it.
+    /// The family of the figure.
     pub family: Family,
-    /// The comparability label of the figure.
+    /// The comparability label that the figure depends on.
     pub basis: Basis,
-    /// The metric of an objective; `None`: no objective bounds it.
+    /// The metric of an objective; `None` if objectives cannot use this figure.
     pub metric: Option<Metric>,
-    /// What it is, in one sentence without its full stop. `docs/metrics.md` has the formula.
+    /// What the figure means, as one sentence without a full stop. `docs/metrics.md` has the formula.
     pub meaning: &'static str,
 }
 
@@ -143,36 +144,36 @@ impl Figure {
         CATALOGUE.iter().map(|it| it.figure)
     }
 
-    /// The figure's row of the catalogue.
+    /// The row of this figure.
     pub fn row(self) -> &'static Row {
-        // The rows are in the order of the variants, which a test checks.
+        // The rows are in the order of the variants. A test checks this.
         &CATALOGUE[self as usize]
     }
 
-    /// The figure of an objective's metric.
+    /// The figure that belongs to the metric of an objective.
     ///
     /// # Panics
-    /// Never: a test checks that each metric has a row.
+    /// Never: a test checks that each metric has a figure.
     pub fn from_metric(metric: Metric) -> Figure {
         Figure::all().find(|it| it.row().metric == Some(metric)).expect("each metric is in the catalogue")
     }
 
-    /// The figure with this key.
+    /// The figure with a key such as `ttftMs`. `None` if there is none.
     pub fn from_key(key: &str) -> Option<Figure> {
         Figure::all().find(|it| it.key() == key)
     }
 
-    /// The title with the unit of a rate: `TTFT`, `requests/s`.
+    /// The title, with the unit if it is a rate: `TTFT`, `requests/s`.
     pub fn label(self) -> String {
         Value::plain(self).label()
     }
 
-    /// One statistic of it as tables call it: `TTFT p99`.
+    /// The name of one statistic of this figure in tables, such as `TTFT p99`.
     pub fn titled(self, stat: Stat) -> String {
         Value::stat(self, stat).title()
     }
 
-    /// The key in `report.json` and in CSV: the name with its unit, such as `ttftMs`.
+    /// The key in `report.json` and CSV: the name with its unit, such as `ttftMs`.
     pub fn key(self) -> String {
         let suffix = match self.row().unit {
             Unit::Milliseconds => "Ms",
@@ -184,12 +185,12 @@ impl Figure {
 }
 
 impl Unit {
-    /// Whether a figure has many values, and therefore statistics.
+    /// Whether a figure with this unit has many values, and therefore statistics such as a mean.
     pub fn has_statistics(self) -> bool {
         matches!(self, Unit::Milliseconds | Unit::Tokens)
     }
 
-    /// The suffix of a number in this unit; empty for a share and for money.
+    /// The unit to append to a number; empty for a share and for money.
     pub fn symbol(self) -> &'static str {
         match self {
             Unit::Milliseconds => "ms",
@@ -231,12 +232,12 @@ impl Value {
         self.with_stat(&self.figure.key(), ".")
     }
 
-    /// The name in tables: `TTFT p99`, `requests`.
+    /// The name in tables, such as `TTFT p99` or `requests`.
     pub fn title(self) -> String {
         self.with_stat(self.figure.row().title, " ")
     }
 
-    /// The title with the unit of a rate: `TTFT p99`, `requests/s`.
+    /// The title, with the unit if it is a rate: `TTFT p99`, `requests/s`.
     pub fn label(self) -> String {
         let unit = self.figure.row().unit;
         if unit == Unit::PerSecond { self.title() + unit.symbol() } else { self.title() }
@@ -247,7 +248,7 @@ impl Value {
     }
 }
 
-/// The catalogue as a table of Markdown.
+/// The catalogue as a Markdown table.
 pub fn markdown() -> String {
     let mut text =
         "| name | title | unit | better | label | what it is |\n| --- | --- | --- | --- | --- | --- |\n".to_owned();
@@ -318,7 +319,7 @@ mod tests {
         assert_eq!([rate.name(), rate.title(), rate.label()], ["requestsPerSecond", "requests", "requests/s"]);
     }
 
-    /// `UPDATE_GOLDEN=1` writes the table anew.
+    /// With `UPDATE_GOLDEN=1`, the test writes the table instead.
     #[test]
     fn the_docs_have_the_catalogue() {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/metrics.md");
@@ -333,7 +334,7 @@ mod tests {
         assert_eq!(found, markdown(), "UPDATE_GOLDEN=1 cargo test -p figures writes the table anew");
     }
 
-    /// The status has the same figures in other units, and `kubectl explain` describes them with the same text.
+    /// The status of a run has the same figures in other units. Their field comments, which `kubectl explain` shows, must use the same text.
     #[test]
     fn kubectl_explains_the_figures_of_a_status_in_the_words_of_the_catalogue() {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crds/src/summary.rs");

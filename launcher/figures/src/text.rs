@@ -1,25 +1,26 @@
-//! How figures are formatted: one set of formats for every renderer. Numbers have four significant digits, in sentences and on a run's page three.
+//! Formats figures as text; all renderers use these functions. Numbers have four significant digits. In sentences and on the page of a run, they have
+//! three.
 
 use crds::{figure::rate_text, wording::percent};
 
-/// Suffix of a percentile that is the largest of too few values.
+/// The suffix of a percentile that is only the largest value, because there are too few values.
 pub const LARGEST: &str = "*";
 
-/// Plain text, for a terminal and Markdown: `81.23ms`, `12345`, `-`. No value is below zero.
+/// Plain text for a terminal and for Markdown, such as `81.23ms`, `12345` or `-`. Values are never below zero.
 pub mod plain {
     use crds::units::Span;
 
     pub use crds::figure::rate_text as number;
 
-    /// The sign for a figure that was not measured.
+    /// The text for a figure that was not measured.
     pub const NOTHING: &str = "-";
 
-    /// A value, or [`NOTHING`] without one.
+    /// A value as text; [`NOTHING`] if it is absent.
     pub fn optional<T>(value: Option<T>, show: impl Fn(T) -> String) -> String {
         value.map_or_else(|| NOTHING.to_owned(), show)
     }
 
-    /// A time in milliseconds, in the unit that fits. A time below zero, such as the lower end of an interval, is shown as 0.
+    /// A time in milliseconds, shown in a suitable unit. A time below zero, such as the lower end of an interval, is shown as 0.
     pub fn time(millis: f64) -> String {
         let not_negative = if millis < 0.0 { 0.0 } else { millis };
         optional(Span::from_millis_f64(not_negative), |it| it.rounded().to_string())
@@ -31,25 +32,25 @@ pub mod plain {
     }
 }
 
-/// HTML: `81.23 ms` without a line break before the unit, `12,345`, `–`.
+/// HTML text, such as `81.23 ms` (with a non-breaking space), `12,345` or `–`.
 pub mod page {
     use super::{separated, signed, time_unit};
 
-    /// The sign for a figure that was not measured.
+    /// The text for a figure that was not measured.
     pub const NOTHING: &str = "–";
 
-    /// A value, or [`NOTHING`] without one.
+    /// A value as text; [`NOTHING`] if it is absent.
     pub fn optional<T>(value: Option<T>, show: impl Fn(T) -> String) -> String {
         value.map_or_else(|| NOTHING.to_owned(), show)
     }
 
-    /// A time in milliseconds, in the unit that fits: `812 µs`, `81.23 ms`, `12.5 s`.
+    /// A time in milliseconds, shown in a suitable unit: `812 µs`, `81.23 ms`, `12.5 s`.
     pub fn time(millis: f64) -> String {
         let (per_milli, unit) = time_unit(millis);
         format!("{}\u{a0}{unit}", signed(millis * per_milli))
     }
 
-    /// A range of times in milliseconds. A common unit is written once: `79.9 to 83 ms`.
+    /// A range of times in milliseconds. Both ends use the same unit, which is shown once: `79.9 to 83 ms`.
     pub fn times(low: f64, high: f64) -> String {
         let (per_milli, unit) = time_unit(high);
         if low != 0.0 && time_unit(low).1 != unit {
@@ -79,34 +80,34 @@ pub mod page {
     }
 }
 
-/// HTML and sentences: three significant digits, as short as a reader compares them.
+/// Short text for HTML and sentences, with three significant digits.
 pub mod brief {
     use super::page;
 
-    /// Three significant digits, whole from 1,000: `9.24`, `46.0`, `1,649`.
+    /// A number with three significant digits, and without decimals from 1,000: `9.24`, `46.0`, `1,649`.
     pub fn number(value: f64) -> String {
         digits(value, 3)
     }
 
-    /// Three significant digits without zeros at the end: `8`, `9.24`, `1,649`.
+    /// Like [`number`], but without zeros at the end: `8`, `9.24`, `1,649`.
     pub fn short(value: f64) -> String {
         let text = number(value);
         if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
     }
 
-    /// A time in milliseconds in three significant digits: `812 µs`, `69.8 ms`, `2.53 s`.
+    /// A time in milliseconds with three significant digits: `812 µs`, `69.8 ms`, `2.53 s`.
     pub fn time(millis: f64) -> String {
         let (factor, unit) = time_unit(millis);
         format!("{}\u{a0}{unit}", number(millis * factor))
     }
 
-    /// A time in milliseconds without zeros at the end, as a user writes a bound: `10 ms`, `1 s`.
+    /// A time in milliseconds without zeros at the end, as a user writes a limit: `10 ms`, `1 s`.
     pub fn bound(millis: f64) -> String {
         let (factor, unit) = time_unit(millis);
         format!("{}\u{a0}{unit}", short(millis * factor))
     }
 
-    /// A range of times in milliseconds, in the unit of its upper end: `50.7 to 70.9 ms`.
+    /// A range of times in milliseconds, in the unit that suits the upper end: `50.7 to 70.9 ms`.
     pub fn times(low: f64, high: f64) -> String {
         let (factor, unit) = time_unit(high);
         format!("{}\u{a0}{unit}", range(low * factor, high * factor))
@@ -120,7 +121,7 @@ pub mod brief {
         }
     }
 
-    /// Both ends in three significant digits, and in more if they read alike: `50.7 to 70.9`, `10.98 to 11.03`.
+    /// A range of numbers with three significant digits, or more if both ends would look equal: `50.7 to 70.9`, `10.98 to 11.03`.
     pub fn range(low: f64, high: f64) -> String {
         let mut all = (3..=5).map(|most| (digits(low, most), digits(high, most)));
         let apart = all.clone().find(|(low, high)| low != high);
@@ -142,7 +143,7 @@ pub mod brief {
     }
 }
 
-/// `a`, `a and b`, or `a, b and c`.
+/// A list as text: `a`, `a and b`, or `a, b and c`.
 pub fn listed(parts: &[impl AsRef<str>]) -> String {
     let parts: Vec<&str> = parts.iter().map(AsRef::as_ref).collect();
     match parts.split_last() {
@@ -152,23 +153,24 @@ pub fn listed(parts: &[impl AsRef<str>]) -> String {
     }
 }
 
-/// A range of shares: `1 to 2.5 %`.
+/// A range of shares in percent, such as `1 to 2.5 %`.
 pub fn percents(low: f64, high: f64) -> String {
     format!("{} to {}", percent(low).trim_end_matches(" %"), percent(high))
 }
 
-/// A difference as a share of something, to a tenth of a percent: `+1.5 %`.
+/// A relative difference in percent with its sign and one decimal place, such as `+1.5 %`.
 pub fn signed_percent(share: f64) -> String {
     format!("{:+.1} %", share * 100.0)
 }
 
-/// A percentile, given in permille, of `count` values. With [`LARGEST`] if there are so few values that it is the largest.
+/// Returns `text`, which is the percentile `permille` of `count` values. Appends [`LARGEST`] if there are so few values that this percentile is the
+/// largest value.
 pub fn percentile(text: String, permille: u64, count: u64) -> String {
     let is_largest = (u128::from(count) * u128::from(permille)).div_ceil(1_000) >= u128::from(count);
     if is_largest { text + LARGEST } else { text }
 }
 
-/// The number of units per millisecond, and the name of the unit.
+/// The unit in which to show a time: how many of it are in a millisecond, and its name.
 fn time_unit(millis: f64) -> (f64, &'static str) {
     match millis.abs() {
         it if it >= 10_000.0 => (1e-3, "s"),
@@ -181,7 +183,7 @@ fn signed(value: f64) -> String {
     if value < 0.0 { format!("-{}", rate_text(-value)) } else { rate_text(value) }
 }
 
-/// Commas between groups of three digits of a decimal number.
+/// Puts commas between groups of three digits of a decimal number.
 fn separated(number: &str) -> String {
     let (sign, number) = number.strip_prefix('-').map_or(("", number), |it| ("-", it));
     let (whole, fraction) = number.split_once('.').map_or((number, None), |(whole, rest)| (whole, Some(rest)));

@@ -1,5 +1,5 @@
-//! SHA-256 of the files that a workload reads, computed while they are read. A report therefore identifies the bytes that were sent, even if the file
-//! changes later.
+//! Computes the SHA-256 of the files of a workload while they are read. So a report identifies the bytes that were sent, even if a file changes
+//! later.
 
 use std::{
     io::{self, Read},
@@ -10,34 +10,34 @@ use crds::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// A file that was read.
+/// A file, and the digest of its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileDigest {
     pub path: PathBuf,
-    /// Length of the file; absent if `sha256` is absent.
+    /// Length of the file in bytes; absent if `sha256` is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// In hex, as `sha256sum` prints it; absent: the file was not read to its end.
+    /// The SHA-256 in hexadecimal digits, as `sha256sum` prints it; absent if the file was not read to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
 }
 
 impl FileDigest {
-    /// A file that was not read to its end.
+    /// The entry for a file that was not read to its end.
     pub fn unknown(path: &Path) -> FileDigest {
         FileDigest { path: path.to_owned(), bytes: None, sha256: None }
     }
 }
 
 impl FileDigest {
-    /// A file with these bytes.
+    /// The entry for a file with these bytes.
     pub fn from_bytes(path: &Path, bytes: &[u8]) -> FileDigest {
         let sha256 = Some(hex(&Sha256::digest(bytes)));
         FileDigest { path: path.to_owned(), bytes: Some(bytes.len() as u64), sha256 }
     }
 }
 
-/// Hashes the bytes that are read through it.
+/// A reader that hashes all bytes that are read through it.
 pub struct DigestReader<R> {
     inner: R,
     bytes: u64,
@@ -45,12 +45,13 @@ pub struct DigestReader<R> {
 }
 
 impl<R: Read> DigestReader<R> {
-    /// Nothing may have been read from `inner` before.
+    /// Creates the reader. Nothing may have been read from `inner` before.
     pub fn new(inner: R) -> Self {
         DigestReader { inner, bytes: 0, hash: Sha256::new() }
     }
 
-    /// Reads the rest of the file at this path. A file of more than `most` bytes is not read to its end.
+    /// Reads the rest of the file, and returns its digest. `path` is only recorded. If the file has more than `most` bytes, it is not read to its
+    /// end, and the result has no digest.
     ///
     /// # Errors
     /// The file cannot be read.

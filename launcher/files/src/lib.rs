@@ -1,5 +1,5 @@
-//! Reads the files that a user names ([`user_file`]), writes files atomically ([`whole_file`], [`output`]), reads lines of bounded length
-//! ([`lines`]), and computes the digests of files while they are read ([`file_digest`]).
+//! Reads files that a user names ([`user_file`]), writes files atomically ([`whole_file`], [`output`]), reads lines of limited length ([`lines`]),
+//! and computes digests of files while they are read ([`file_digest`]).
 
 pub mod file_digest;
 pub mod lines;

@@ -1,15 +1,15 @@
-//! Reads lines of bounded length from a file.
+//! Reads lines of limited length from a file.
 
 use std::{
     cell::Cell,
     io::{self, BufRead, Read},
 };
 
-/// A reader with a bound on each row: it fails when `left` is 0. The caller resets `left` for each row.
+/// A reader that limits the bytes of each row. It fails when `left` is 0. The caller resets `left` for each row.
 pub struct Bounded<'a, R> {
-    /// Where the bytes come from.
+    /// The reader that provides the bytes.
     pub bytes: R,
-    /// Bytes that may still be read.
+    /// Number of bytes that may still be read.
     pub left: &'a Cell<usize>,
 }
 
@@ -29,15 +29,15 @@ impl<R: Read> Read for Bounded<'_, R> {
 /// The result of reading a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line {
-    /// A line was read, with its end if it has one.
+    /// A line was read, including its line break if it has one.
     Read,
     /// There are no more lines.
     End,
-    /// The line is too long and was not read to its end.
+    /// The line is too long, and was only read in part.
     TooLong,
 }
 
-/// Reads the next line into `line`, replacing its content. A line must have fewer than `most` bytes without its end.
+/// Reads the next line into `line`, and replaces its content. A line must have fewer than `most` bytes, not counting its line break.
 ///
 /// # Errors
 /// The file cannot be read.

@@ -1,4 +1,4 @@
-//! [I/O] Writes a result where a user wants it: to a file, a device, a pipe or standard output.
+//! [I/O] Writes a result to the destination that a user names: a file, a device, a pipe, or standard output.
 
 use std::{
     fs::{self, File, Metadata},
@@ -8,17 +8,17 @@ use std::{
 
 use crate::whole_file::{Counted, Written, folder_of, temporary, write_whole};
 
-/// Where the bytes go.
+/// The destination of a result.
 enum Place {
-    /// Standard output, under any name. Existing content is kept.
+    /// Standard output, whatever its name, such as `/dev/stdout`. If it is a file, its existing content is kept.
     Stdout,
-    /// A device or a pipe, such as `/dev/null` or `>(command)`. It is never replaced by a file.
+    /// A device or a pipe, such as `/dev/null` or `>(command)`. It is written to, and never replaced by a file.
     Device,
-    /// A regular file, or a path without a file. An existing symlink is kept.
+    /// A regular file, or a path at which nothing exists yet. If the path is a symlink, the link is kept, and its target is written.
     File(PathBuf),
 }
 
-/// Checks whether a result can be written, before the work that produces it. Creates its folder if it is missing.
+/// Checks that a result can be written. Call it before the work that produces the result. Creates the folder of the file if it is missing.
 ///
 /// # Errors
 /// `path` is a folder, or files cannot be created in its folder.
@@ -32,7 +32,8 @@ pub fn check(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes the output of `fill`. Replaces a regular file atomically, and creates its folder if it is missing. Opening a pipe waits for its reader.
+/// Writes what `fill` produces. A regular file is replaced atomically, and its folder is created if it is missing. A pipe is opened only when it has
+/// a reader, so this may wait.
 ///
 /// # Errors
 /// `path` is a folder or cannot be written, or `fill` fails.
@@ -61,7 +62,7 @@ fn place(path: &Path) -> io::Result<Place> {
     }
     Ok(Place::File(match path.canonicalize() {
         Ok(path) => path,
-        // There is no file yet; there may be a link to it.
+        // Nothing exists at this path, except perhaps a link whose target does not exist yet.
         Err(_) => {
             folder_of(path).join(path.read_link().unwrap_or_else(|_| path.file_name().unwrap_or_default().into()))
         }
@@ -122,14 +123,14 @@ mod tests {
         say(&pipe).unwrap();
         assert_eq!(reader.join().unwrap(), b"abc");
         assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
-        // Use links, so that a fault replaces the links and not the devices of this machine.
+        // Use links to the devices, so that a defect would replace the links and not the devices of this machine.
         for (device, ok) in [("/dev/null", true), ("/dev/full", false)] {
             let link = folder.path().join(&device[5..]);
             symlink(device, &link).unwrap();
             assert_eq!(say(&link).is_ok(), ok);
             assert!(fs::metadata(&link).unwrap().file_type().is_char_device());
         }
-        // A pipe is not replaced even in our own folder.
+        // `write_whole` does not replace a pipe, even in a folder of our own.
         assert!(write_whole(&pipe, |to| to.write_all(b"abc")).unwrap_err().to_string().contains("neither a file"));
         assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
     }

@@ -1,4 +1,4 @@
-//! [I/O] Writes a file atomically: under a temporary name, flushed to the disk, and renamed.
+//! [I/O] Writes a file atomically: writes to a temporary name, flushes to the disk, and renames.
 
 use std::{
     fs,
@@ -14,15 +14,15 @@ use tempfile::NamedTempFile;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
     pub bytes: u64,
-    /// As hexadecimal digits.
+    /// The SHA-256 in hexadecimal digits.
     pub sha256: String,
 }
 
-/// Writes a file with the output of `fill`, and creates its folder if it is missing. After an error no part of the file remains. Replaces a regular
-/// file or a symlink; any other kind of file is an error.
+/// Writes a file with what `fill` produces, and creates its folder if it is missing. After an error, no part of the file remains. An existing regular
+/// file or symlink is replaced. If the path is of any other kind, this is an error.
 ///
 /// # Errors
-/// The file cannot be written, the path is another kind of file, or `fill` fails.
+/// The file cannot be written, the path is neither a regular file nor a symlink, or `fill` fails.
 pub fn write_whole(path: &Path, fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> io::Result<Written> {
     if fs::symlink_metadata(path).is_ok_and(|it| !it.is_file() && !it.is_symlink()) {
         return Err(io::Error::other("it is neither a file nor a link; remove it"));
@@ -32,17 +32,17 @@ pub fn write_whole(path: &Path, fill: impl FnOnce(&mut (dyn Write + Send)) -> io
     Ok(written)
 }
 
-/// Writes a file as [`write_whole`], and never replaces anything.
+/// Like [`write_whole`], but never replaces an existing file.
 ///
 /// # Errors
-/// As for [`write_whole`]; or `AlreadyExists`: the path exists.
+/// See [`write_whole`]. `AlreadyExists` if the path exists.
 pub fn write_new(path: &Path, fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> io::Result<Written> {
     let (file, written) = filled(folder_of(path), fill)?;
     file.persist_noclobber(path)?;
     Ok(written)
 }
 
-/// A temporary file in this folder with the output of `fill`, flushed to the disk.
+/// Creates a temporary file in `folder` with what `fill` produces, and flushes it to the disk.
 fn filled(
     folder: &Path,
     fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
@@ -51,17 +51,17 @@ fn filled(
     let mut buffered = BufWriter::new(Counted::new(temporary(folder)?));
     fill(&mut buffered)?;
     let (file, written) = buffered.into_inner().map_err(io::IntoInnerError::into_error)?.finish();
-    // A full disk may report its error only here.
+    // Flush explicitly, because some systems report a full disk only here.
     file.as_file().sync_all()?;
     Ok((file, written))
 }
 
-/// The parent folder of a path; `.` for a bare name.
+/// The parent folder of a path; `.` if the path is only a file name.
 pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A temporary file that is removed on drop. It has the mode of a file that a shell creates: the umask decides who may read it.
+/// A temporary file that is removed when the value is dropped. Like for a file that a shell creates, the umask decides who may read it.
 pub(crate) fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
     let mut file = tempfile::Builder::new();
     #[cfg(unix)]
@@ -69,7 +69,7 @@ pub(crate) fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
     file.prefix(".").suffix(".tmp").tempfile_in(folder)
 }
 
-/// Counts and hashes what goes through it.
+/// A writer that counts and hashes the bytes that are written through it.
 #[derive(Debug)]
 pub struct Counted<W> {
     inner: W,
@@ -82,7 +82,7 @@ impl<W> Counted<W> {
         Counted { inner, bytes: 0, hash: Sha256::new() }
     }
 
-    /// The writer, and the length and digest of its bytes.
+    /// Returns the inner writer, and the length and digest of the bytes.
     pub fn finish(self) -> (W, Written) {
         let Counted { inner, bytes, hash } = self;
         (inner, Written { bytes, sha256: hex(&hash.finalize()) })

@@ -1,46 +1,47 @@
-//! Frames on a stream of bytes. Pure.
+//! Encodes and decodes frames on a stream of bytes. Pure.
 //!
-//! A frame consists of the length of the rest (u32, little-endian), its kind (u8), and its content. The two sides define the meaning of each kind.
+//! A frame consists of the length of what follows (u32, little-endian), its kind (u8), and its content. The programs on both ends define the meaning
+//! of each kind.
 
 /// A frame that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// What it means; 0 for an empty frame.
+    /// The kind of the frame; 0 if the frame is empty.
     pub kind: u8,
     pub content: &'a [u8],
 }
 
-/// A frame has this many bytes, which exceeds the limit.
+/// The error that a frame has more bytes than allowed. Contains its length in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLong(pub usize);
 
-/// Cuts bytes into frames.
+/// Splits received bytes into frames.
 #[derive(Debug)]
 pub struct Decoder {
     bytes: Vec<u8>,
-    /// Number of bytes that were decoded.
+    /// Number of bytes that were already decoded.
     read: usize,
-    /// The maximum length of a frame, in bytes.
+    /// Maximum bytes of a frame.
     most: usize,
 }
 
 impl Decoder {
-    /// `most`: the maximum length of a frame, in bytes.
+    /// `most`: maximum bytes of a frame.
     pub fn new(most: usize) -> Decoder {
         Decoder { bytes: Vec::new(), read: 0, most }
     }
 
-    /// Adds bytes that arrived.
+    /// Adds received bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.drain(..self.read);
         self.read = 0;
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next frame. `None`: it is not complete yet.
+    /// Returns the next frame. `None` if it is not complete yet.
     ///
     /// # Errors
-    /// The frame is too long. Later frames cannot be read either.
+    /// The frame is too long. Frames after it cannot be read either.
     pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, TooLong> {
         let Some((length, rest)) = self.bytes[self.read..].split_first_chunk() else { return Ok(None) };
         let length = u32::from_le_bytes(*length) as usize;
@@ -53,13 +54,13 @@ impl Decoder {
         Ok(Some(Frame { kind: *kind, content }))
     }
 
-    /// Whether the bytes so far end within a frame.
+    /// Whether the bytes received so far end within a frame.
     pub fn has_rest(&self) -> bool {
         self.read < self.bytes.len()
     }
 }
 
-/// Appends a frame. `content` appends its content, which must be less than 4 GiB.
+/// Appends a frame to `into`. `content` appends the content of the frame, which must be less than 4 GiB.
 pub fn write(into: &mut Vec<u8>, kind: u8, content: impl FnOnce(&mut Vec<u8>)) {
     let start = into.len();
     into.extend([0; size_of::<u32>()]);
@@ -75,7 +76,7 @@ mod tests {
 
     use super::*;
 
-    /// The frames of bytes that arrive in pieces of `size` bytes.
+    /// Decodes bytes that arrive in pieces of `size` bytes, and returns all frames.
     fn all(bytes: &[u8], size: usize) -> Result<Vec<(u8, Vec<u8>)>, TooLong> {
         let (mut decoder, mut found) = (Decoder::new(100), Vec::new());
         for part in bytes.chunks(size) {

@@ -1,5 +1,5 @@
-//! Test cases as JUnit XML, for the pages of a pipeline. Jenkins, GitLab and GitHub's actions read this form: `testsuites`, `testsuite`, `testcase`,
-//! with `failure`, `error` or `skipped` inside.
+//! Writes test cases as JUnit XML, which pipelines show as test results. Jenkins, GitLab and GitHub actions read the elements `testsuites`,
+//! `testsuite` and `testcase`, with `failure`, `error` or `skipped` inside.
 
 use std::{
     io::{self, Write},
@@ -12,21 +12,21 @@ use quick_xml::{
     events::{BytesDecl, BytesText, Event},
 };
 
-/// The name of the test case for the validity of the measurement.
+/// The name of the test case that passes if the measurement is valid.
 const VALIDITY: &str = "the measurement is valid";
 
-/// The test cases of a run.
+/// The test cases of a run, which become one `testsuite`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Suite {
     /// The name of the run.
     pub name: String,
-    /// When it began, in RFC 3339.
+    /// The time at which the run began, in RFC 3339.
     pub started: String,
-    /// How long it took.
+    /// The duration of the run.
     pub duration: Duration,
     /// The test cases, in the order of the report.
     pub cases: Vec<Case>,
-    /// Remarks, which fail no case: `system-out`.
+    /// Remarks for the element `system-out`. They fail no test case.
     pub notes: Vec<String>,
 }
 
@@ -40,14 +40,14 @@ pub struct Case {
 /// Why a test case did not pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Problem {
-    /// `failure`, `error` or `skipped`.
+    /// The name of the XML element: `failure`, `error` or `skipped`.
     element: &'static str,
     kind: &'static str,
     message: String,
 }
 
 impl Case {
-    /// Whether the measurement is valid; `message` says why it is not.
+    /// The test case for the validity of the measurement. `message` says why it is not valid.
     pub fn validity(outcome: Outcome, message: &str) -> Case {
         let element = match outcome {
             outcome if outcome.has_valid_figures() => None,
@@ -58,7 +58,7 @@ impl Case {
         Case { name: VALIDITY.into(), problem }
     }
 
-    /// An objective. Its name is the same in every run of a spec, so that a pipeline can show its history.
+    /// The test case for an objective. Its name is the same in every run of a spec, so that a pipeline can show a history.
     pub fn objective(objective: &ResolvedObjective, met: Met, enforcement: Enforcement, reason: &str) -> Case {
         let (kind, enforced) = match met {
             Met::True => ("", None),
@@ -75,7 +75,7 @@ impl Case {
         Case { name: objective_name(objective), problem }
     }
 
-    /// An objective with a result that is elsewhere; `reason` names the place.
+    /// The test case for an objective whose result is reported elsewhere. `reason` says where.
     pub fn left_out(objective: &ResolvedObjective, reason: &str) -> Case {
         let problem = Problem { element: "skipped", kind: "left out", message: text(reason) };
         Case { name: objective_name(objective), problem: Some(problem) }
@@ -86,10 +86,10 @@ fn objective_name(objective: &ResolvedObjective) -> String {
     text(&format!("{}: {}", objective.name, objective.described()))
 }
 
-/// Writes the file: one suite per run.
+/// Writes the XML file, with one `testsuite` per run.
 ///
 /// # Errors
-/// The writer failed.
+/// The writer fails.
 pub fn write(suites: &[Suite], to: &mut (impl Write + ?Sized)) -> io::Result<()> {
     let all = counts(suites);
     let mut writer = Writer::new_with_indent(&mut *to, b' ', 2);
@@ -154,7 +154,7 @@ fn write_case<W: Write>(writer: &mut Writer<W>, suite: &str, case: &Case) -> io:
     Ok(())
 }
 
-/// Text that is valid in XML 1.0, on one line; quick-xml escapes special characters.
+/// Returns a text as one line without characters that XML 1.0 forbids. quick-xml escapes special characters.
 fn text(text: &str) -> String {
     one_line(text)
 }

@@ -1,4 +1,4 @@
-//! Tests start this program in place of `benchwright`: it is the keeper, or a launcher that starts a server and then waits to be killed.
+//! Tests start this program instead of `benchwright`. It acts as the keeper, or as a launcher that starts a server and then waits until it is killed.
 
 use std::{env, fs, path::PathBuf, process::ExitCode, thread};
 

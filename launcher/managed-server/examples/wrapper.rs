@@ -1,4 +1,4 @@
-//! The wrapper as a process, for tests: `wrapper PORT LOG TRACES READY_PORT COMMAND...`. With READY_PORT 0 it does not probe readiness.
+//! Runs the wrapper as a process, for tests: `wrapper PORT LOG TRACES READY_PORT COMMAND...`. If READY_PORT is 0, readiness is not probed.
 
 use std::process::ExitCode;
 
@@ -16,7 +16,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Parses the arguments; `None`: they are invalid.
+/// Parses the arguments. `None` if they are invalid.
 #[cfg(target_os = "linux")]
 fn order(arguments: &[String]) -> Option<managed_server::wrapper::WrapOrder> {
     use managed_server::wrapper::{ReadyPath, WrapOrder};

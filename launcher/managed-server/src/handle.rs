@@ -1,4 +1,4 @@
-//! [I/O] A server that this process starts through a keeper, and ends.
+//! [I/O] The handle of a server that this process starts through a keeper. It can also end the server.
 
 use std::{
     io::{self, BufRead as _, Write as _},
@@ -21,10 +21,10 @@ use crate::{
 
 /// The subcommand of Benchwright that runs the keeper.
 const KEEPER: &str = "server-keeper";
-/// Maximum time for a keeper to start all processes, or to check for leftovers after they have ended.
+/// Maximum time for a keeper to start all processes, or to check for leftovers after all processes have ended.
 const KEEPER_WORKS: Duration = Duration::from_secs(30);
 
-/// A server cannot be started.
+/// Why a server could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The program of a replica cannot be started.
@@ -32,7 +32,7 @@ pub enum StartError {
     NotStarted {
         /// The index of the replica, from 0.
         replica: usize,
-        /// Why, and what to do.
+        /// The reason and the remedy.
         message: String,
     },
     /// The keeper cannot be started.
@@ -43,13 +43,13 @@ pub enum StartError {
     NoKeeper,
 }
 
-/// A server that runs until [`Server::end`], [`Server::let_go`] or drop.
+/// A server. It runs until [`Server::end`] or [`Server::let_go`] is called, or until this handle is dropped.
 pub struct Server {
     keeper: Child,
     requests: Option<ChildStdin>,
     events: Receiver<Event>,
     exited: Arc<Mutex<Vec<Exited>>>,
-    /// Whether this process has requested the end of the server.
+    /// Whether this process has asked the keeper to end the server.
     asked: Arc<AtomicBool>,
     started: Vec<Started>,
     order: Order,
@@ -57,11 +57,11 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts the processes; they are not ready yet. `program`: Benchwright's own program. `on_exit` is called, on its own thread, for each replica
-    /// that ends without a stop request.
+    /// Starts the processes. They may not be ready yet when this returns. `program`: the path of Benchwright's own program. `on_exit` is called on
+    /// its own thread for each replica that ends without a stop request.
     ///
     /// # Errors
-    /// A program does not exist, for example. Nothing runs then.
+    /// For example, a program does not exist. In that case no process keeps running.
     pub fn start(
         program: &Path,
         order: &Order,
@@ -130,20 +130,20 @@ impl Server {
         &self.started
     }
 
-    /// The replicas that ended without a stop request, the earliest first.
+    /// The replicas that ended without a stop request, in the order in which they ended.
     pub fn exited(&self) -> Vec<Exited> {
         lock(&self.exited).clone()
     }
 
-    /// The name by which `benchwright server` finds the server.
+    /// The name of the server, for `benchwright server`.
     pub fn name(&self) -> &str {
         &self.order.name
     }
 
-    /// Leaves the server to its keeper: the server outlives this process.
+    /// Hands the server over to its keeper, so that the server outlives this process.
     ///
     /// # Errors
-    /// The keeper has gone.
+    /// The keeper has already ended.
     pub fn let_go(mut self) -> Result<(), StartError> {
         let asked = self.requests.as_mut().map(|it| write_line(it, &Request::LetGo));
         asked.transpose()?;
@@ -156,7 +156,8 @@ impl Server {
         }
     }
 
-    /// Ends the server: SIGTERM, then SIGKILL after the grace period. Returns when no process is left, or reports the leftovers.
+    /// Ends the server with SIGTERM, and with SIGKILL after the grace period. Returns when no process is left. Otherwise reports which processes are
+    /// left.
     pub fn end(mut self) -> Ended {
         self.finish()
     }
@@ -164,7 +165,7 @@ impl Server {
     fn finish(&mut self) -> Ended {
         self.done = true;
         self.asked.store(true, Ordering::Release);
-        // The line and the end of the pipe each request the end.
+        // Both the line and the closing of the pipe ask the keeper to end the server.
         if let Some(mut requests) = self.requests.take() {
             let _ = write_line(&mut requests, &Request::End);
         }
@@ -177,7 +178,7 @@ impl Server {
             let _ = self.keeper.wait();
             return ended;
         }
-        // The keeper was killed, or hangs. Its processes are found by their mark.
+        // The keeper was killed or hangs. The server's processes are then found by their mark.
         let _ = self.keeper.kill();
         let _ = self.keeper.wait();
         let found = state::all(&self.order.state_folder).into_iter().find(|it| it.name == self.order.name);
@@ -186,7 +187,7 @@ impl Server {
     }
 }
 
-/// An error on the way never leaves a server behind.
+/// Ends the server on drop, so that it is not left behind if an error occurs.
 impl Drop for Server {
     fn drop(&mut self) {
         if !self.done {

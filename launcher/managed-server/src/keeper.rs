@@ -1,4 +1,4 @@
-//! [I/O] The keeper: the process that is the parent of a server's replicas.
+//! [I/O] The keeper: a process that is the parent of a server's replicas.
 
 use std::{
     collections::BTreeSet,
@@ -29,29 +29,29 @@ use crate::{
     sweep::{self, Swept},
 };
 
-/// The longest order, in bytes.
+/// Maximum length of an order, in bytes.
 const MAX_ORDER: u64 = 16 << 20;
-/// How long to wait for the rest of a log after its process has ended.
+/// How long to wait for the rest of a replica's output after its process has ended.
 const LOG_ENDS: Duration = Duration::from_secs(1);
-/// How long the state file reports how a replica ended, before the keeper ends the other replicas and removes the file. A run that uses the server
-/// reads the file in this time.
+/// How long the state file shows that a replica has ended, before the keeper ends the other replicas and removes the file. A run that uses the server
+/// reads the file within this time.
 const EXIT_IS_READ: Duration = Duration::from_secs(2);
-/// The delay before the first scan of the processes and their shared memory, and the interval of later scans.
+/// The delay before the first scan of processes and their shared memory, and the interval between later scans.
 const FIRST_LOOK_AT_PROCESSES: Duration = Duration::from_secs(1);
 const LOOK_AT_PROCESSES_EVERY: Duration = Duration::from_secs(5);
-/// The maximum number of processes that the keeper watches, and the stack size of each watching thread, in bytes.
+/// Maximum number of processes that the keeper watches, and the stack size of each watching thread in bytes.
 const MOST_WATCHED: usize = 256;
 const WATCH_STACK: usize = 64 << 10;
-/// The maximum number of killed processes that a report names.
+/// Maximum number of killed processes in a report.
 const MOST_KILLED: usize = 16;
-/// How long a port may stay in use after the processes have ended.
+/// How long a port may stay in use after the processes have ended, before it is reported.
 const PORT_ENDS: Duration = Duration::from_secs(2);
 
-/// Starts the server that stdin orders, and keeps it until stdin requests its end or closes. Returns the exit status of the process.
+/// Starts the server that is ordered on stdin. Keeps it until stdin requests its end or is closed. Returns the exit status for this process.
 pub fn keep() -> u8 {
-    // The keeper has no terminal: only the launcher gets Ctrl-C, and requests the end through stdin.
+    // Detaches from the terminal, so that only the launcher receives Ctrl-C. The launcher then requests the end through stdin.
     let _ = rustix::process::setsid();
-    // Otherwise a process that forks twice would escape the keeper; only its mark would be left.
+    // Without this, a process that forks twice would escape the keeper, and could be found only by its mark.
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return 1 };
     match runtime.block_on(kept()) {
@@ -63,7 +63,7 @@ pub fn keep() -> u8 {
     }
 }
 
-/// A launcher that is gone reads nothing; that is no error.
+/// Sends an event to the launcher. If the launcher is gone, that is no error.
 fn say(event: &Event) {
     let Ok(mut line) = serde_json::to_vec(event) else { return };
     line.push(b'\n');
@@ -100,7 +100,7 @@ async fn kept() -> io::Result<()> {
             }
             _ = child_ended.recv() => {
                 server.tell_exits().await;
-                // The remaining replicas serve no run any more, but hold their devices.
+                // The remaining replicas cannot serve a run any more, but occupy their devices.
                 if server.state.lasting && server.replicas.iter().any(|it| it.exit.is_some()) {
                     let _ = clock::limit(EXIT_IS_READ, terminated.recv()).await;
                     break;
@@ -120,7 +120,7 @@ async fn kept() -> io::Result<()> {
     Ok(())
 }
 
-/// Reads the order, and then the requests of the launcher.
+/// Reads the order, and returns a channel with the launcher's further requests.
 async fn listen() -> io::Result<(mpsc::Receiver<Request>, Order)> {
     let (requests, received) = mpsc::channel(4);
     let (ordered, order) = oneshot::channel();
@@ -147,7 +147,7 @@ async fn listen() -> io::Result<(mpsc::Receiver<Request>, Order)> {
 struct Replica {
     pid: i32,
     log: Arc<Mutex<Log>>,
-    /// Resolves when the pipe of the log has ended.
+    /// Resolves when the replica's output has ended.
     log_ended: Option<oneshot::Receiver<()>>,
     exit: Option<(Exit, jiff::Timestamp)>,
     told: bool,
@@ -159,15 +159,15 @@ struct Running {
     replicas: Vec<Replica>,
     memory: OutOfMemory,
     shared_memory: shared_memory::Before,
-    /// Files of shared memory that its processes had while it ran.
+    /// Files of shared memory that its processes used.
     used_memory: BTreeSet<PathBuf>,
-    /// The watched processes below the replicas: process id and start time.
+    /// The watched descendants of the replicas: (process id, start time).
     watched: BTreeSet<(i32, u64)>,
-    /// One sentence per watched process that a signal killed, with its group. The exit status of a replica does not show it.
+    /// Watched processes that a signal killed: (process group, sentence). The exit status of a replica does not show this.
     killed: Arc<Mutex<Vec<(i32, String)>>>,
 }
 
-/// A replica that cannot be started, and the replicas that were started before it.
+/// The replica that could not be started.
 struct Refused {
     replica: usize,
     message: String,
@@ -187,7 +187,7 @@ impl Running {
             killed: Arc::default(),
             order,
         };
-        // Without its file a server that outlives its keeper would not be found.
+        // Without the state file, a server that outlives its keeper could not be found.
         if let Err(error) = server.state.write(&server.order.state_folder) {
             let folder = server.order.state_folder.display();
             let message = format!(
@@ -222,7 +222,7 @@ impl Running {
         process.args(args).envs(env).env(MARK, &self.order.name).process_group(0);
         process.stdin(Stdio::null()).stdout(writer.try_clone().map_err(cannot)?).stderr(writer);
         let at = clock::now();
-        // `reap` waits for it by its process id, like for the orphans that the keeper adopts.
+        // `reap` waits for this process by its id, as it does for orphans that the keeper adopts.
         let child = process.spawn().map_err(cannot)?;
         drop(process);
         let (ended, log_ended) = oneshot::channel();
@@ -234,14 +234,14 @@ impl Running {
         let pid = i32::try_from(child.id()).unwrap_or_default();
         let replica = Replica { pid, log, log_ended: Some(log_ended), exit: None, told: false };
         thread::Builder::new().name(format!("log-{index}")).spawn(body).map_err(|error| {
-            // The process's pipe is closed, so it would die when it writes its first line.
+            // The pipe for its output is closed, so the process would die when it writes its first line.
             Process::find(pid).iter().for_each(|it| it.signal(rustix::process::Signal::KILL));
             format!("no thread for its log: {error}")
         })?;
         Ok((Started { pid, at, port: *port, log: path }, replica))
     }
 
-    /// Records the shared memory of the processes, because a killed process no longer lists it. Starts to watch new processes.
+    /// Records the shared memory of the processes, because a killed process no longer shows it. Also starts to watch new processes.
     fn look_at_processes(&mut self) {
         let groups: Vec<i32> = self.replicas.iter().map(|it| it.pid).collect();
         let keeper = i32::try_from(std::process::id()).ok();
@@ -261,21 +261,21 @@ impl Running {
                         killed.push((process.group, said));
                     }
                 };
-                // Without a thread, the last words omit this process.
+                // If the thread cannot be started, the last words do not mention this process.
                 let _ = thread::Builder::new().name("watch".into()).stack_size(WATCH_STACK).spawn(body);
             }
         }
     }
 
     fn write_state(&self) {
-        // The server runs all the same; `sweep` finds its processes by their mark alone.
+        // An error is ignored: the server runs nevertheless, and `sweep` can find its processes by their mark.
         let _ = self.state.write(&self.order.state_folder);
     }
 
     fn let_go(&mut self) {
         self.state.lasting = true;
         self.write_state();
-        // The launcher's working directory must not stay in use.
+        // Leaves the launcher's working directory, which may have to be deleted or unmounted.
         let _ = std::env::set_current_dir("/");
         say(&Event::LetGo);
     }
@@ -294,7 +294,7 @@ impl Running {
         }
     }
 
-    /// Reports the replicas that have ended by themselves.
+    /// Reports the replicas that have ended without a stop request.
     async fn tell_exits(&mut self) {
         self.reap();
         let memory = OutOfMemory::read();
@@ -304,7 +304,7 @@ impl Running {
             replica.told = true;
             replica.wait_for_log().await;
             let killed = self.killed.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            // A process outside of all groups may belong to any replica.
+            // A process outside of all groups could belong to any replica, so every replica reports it.
             let own = |group: i32| group == replica.pid || !groups.contains(&group);
             let killed = killed.into_iter().filter(|(group, _)| own(*group)).map(|(_, said)| said);
             let last_words = killed.chain(replica.log().last_words()).collect();
@@ -366,7 +366,7 @@ impl Replica {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the end of the log, but not for a process that was left behind and holds the pipe open.
+    /// Waits until the replica's output has ended. Does not wait for a left-over process that keeps the pipe open.
     async fn wait_for_log(&mut self) {
         if let Some(ended) = &mut self.log_ended
             && clock::limit(LOG_ENDS, ended).await.is_ok()
@@ -376,7 +376,7 @@ impl Replica {
     }
 }
 
-/// Why a program cannot be started, and what to do.
+/// Describes why a program cannot be started, and the remedy.
 pub(crate) fn refusal(program: &str, error: &io::Error) -> String {
     let shown = crds::wording::quoted(program);
     let path = PathBuf::from(program);
@@ -386,7 +386,7 @@ pub(crate) fn refusal(program: &str, error: &io::Error) -> String {
                 "the program {shown} is in no folder of PATH; install it, or write its path into spec.target.server.command"
             )
         }
-        // A script with a missing interpreter is reported in the same way.
+        // The system reports a missing interpreter of a script with the same error.
         io::ErrorKind::NotFound if fs::exists(&path).unwrap_or(false) => {
             format!("the program {shown} needs an interpreter that does not exist; correct its first line")
         }

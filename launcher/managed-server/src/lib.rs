@@ -1,13 +1,13 @@
-//! [I/O] Model servers as processes of this machine: starts, logs and watches them, and ends them with all their child processes.
+//! [I/O] Runs model servers as processes on this machine: starts them, writes their logs, watches them, and ends them with all their child processes.
 //!
-//! The keeper, a separate process, is the parent of the servers. It writes their logs within a bound and notices at once when a server dies. It ends
-//! the servers on request, or when the launcher is gone for any reason: it then reads the end of a pipe. The keeper is the reaper of all processes
-//! below it, so a server cannot lose a process by `setsid` and a second fork. Each process also inherits a mark in its environment. [`sweep`] uses
-//! the mark to find the processes of a server if its keeper was killed.
+//! The keeper, a separate process, is the parent of the servers. It writes their logs with a size limit, and detects at once when a server dies. It
+//! ends the servers on request, and also when the launcher disappears for any reason, because its pipe is then closed. The keeper is the reaper of
+//! all its descendants, so a process cannot escape by `setsid` and a second fork. Each process also inherits a mark in its environment. If the keeper
+//! was killed, [`sweep`] finds the processes of the server by this mark.
 //!
-//! In a cluster an engine has its own container. The first process of that container is the [`wrapper`].
+//! In a cluster, an engine runs in its own container, and the [`wrapper`] is the first process of that container.
 //!
-//! [`Server`] is the launcher's side, [`keep`] is the keeper's side. [`state`] has the files by which commands find servers that outlive their
+//! [`Server`] is the launcher's side and [`keep`] is the keeper's side. [`state`] manages the files by which commands find servers that outlive their
 //! launcher.
 
 #![cfg(target_os = "linux")]

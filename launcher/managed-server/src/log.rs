@@ -1,4 +1,4 @@
-//! [I/O] The log of a process: a file of bounded size without secrets. The beginning and the end of the log are kept.
+//! [I/O] The log of a process: a file of limited size without secrets. It keeps the beginning and the end of the output.
 
 use std::{
     collections::VecDeque,
@@ -9,18 +9,18 @@ use std::{
 
 use crate::{order::LogEnd, redact::redact};
 
-/// Bytes that are kept of each line.
+/// Maximum bytes that are kept of each line.
 pub const MAX_LINE: usize = 64 << 10;
-/// Bytes that are kept of the beginning of a log, where loading and compiling are.
+/// Maximum bytes that are kept of the beginning of a log. It contains loading and compiling.
 pub const START_KEPT: u64 = 48 << 20;
-/// Bytes that are kept of the end of a longer log. They are in memory until the process has ended.
+/// Maximum bytes that are kept of the end of a longer log. They are in memory until the process has ended.
 pub const END_KEPT: usize = 4 << 20;
-/// Bytes dropped from the last word of a cut line, because the cut word may be part of a secret. A longer word that begins as a token is still
-/// recognised by its remaining part.
+/// Maximum bytes of a word that are dropped at the end of a cut line, because a part of a secret is not recognised as one. If the word is longer, its
+/// beginning is still recognised if it looks like a token.
 const CUT_WORD: usize = 4 << 10;
-/// Lines that a message repeats.
+/// Number of last lines in a message.
 const LAST_LINES: usize = 20;
-/// Characters of each such line.
+/// Maximum characters of each such line.
 const LAST_LINE_CHARS: usize = 400;
 
 /// How much of a log is kept, in bytes.
@@ -31,29 +31,29 @@ struct Bounds {
     end: usize,
 }
 
-/// The source of a part of a log. Lines of different streams are not mixed.
+/// The stream that a part of the output comes from. Lines of different streams are not mixed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stream {
-    /// Standard output, or both where a process writes them to one pipe.
+    /// Standard output; or both streams, if a process writes them to one pipe.
     Out,
     /// Standard error.
     Err,
 }
 
-/// A line that is not complete yet.
+/// A line that has not ended yet.
 #[derive(Default)]
 struct Open {
-    /// The bytes of the line so far, up to the bound.
+    /// The bytes of the line so far, up to the limit.
     line: Vec<u8>,
-    /// Number of bytes of the line beyond the bound.
+    /// Number of bytes of the line beyond the limit.
     left_out: u64,
 }
 
-/// The contents of a log that is being written.
+/// The content of a log that is still being written.
 pub(crate) struct SoFar {
-    /// Bytes of its file.
+    /// Number of bytes in the file.
     pub(crate) in_file: u64,
-    /// The bytes after the file: the end of a log that is too long for its file.
+    /// The bytes after those in the file: the end of a log that is too long for the file.
     pub(crate) rest: Vec<u8>,
 }
 
@@ -62,9 +62,9 @@ pub(crate) struct Log {
     bounds: Bounds,
     file: Option<File>,
     open: [Open; 2],
-    /// Bytes in the file.
+    /// Number of bytes in the file.
     written: u64,
-    /// Lines beyond the limit of the file.
+    /// The end of the output, after the part that is in the file.
     end: VecDeque<u8>,
     end_left_out: u64,
     last: VecDeque<String>,
@@ -91,7 +91,7 @@ impl Log {
         })
     }
 
-    /// Adds a process's output. After a write error it gives the file up but still reads, so that the process never waits.
+    /// Adds output of the process. After a write error the file is abandoned, but output is still read, so that the process never blocks.
     pub(crate) fn push(&mut self, stream: Stream, mut bytes: &[u8]) {
         self.told.bytes += bytes.len() as u64;
         // A progress bar ends its lines with a carriage return.
@@ -114,7 +114,7 @@ impl Log {
     fn end_line(&mut self, stream: Stream, terminator: u8) {
         let Open { mut line, mut left_out } = std::mem::take(&mut self.open[stream as usize]);
         if left_out > 0 {
-            // A part of a secret does not look like one.
+            // A cut secret would not be recognised, so the cut word is dropped.
             let word = line.iter().rev().take(CUT_WORD).take_while(|it| !it.is_ascii_whitespace()).count();
             line.truncate(line.len() - word);
             left_out += word as u64;
@@ -129,7 +129,7 @@ impl Log {
         let shown = String::from_utf8_lossy(&line).chars().take(LAST_LINE_CHARS).collect::<String>();
         let shown = crds::wording::one_line(shown.trim_end());
         if !shown.trim().is_empty() && !is_access_line(&shown) {
-            // Only the last state of a progress bar is kept.
+            // Keeps only the last lines.
             if self.last.len() == LAST_LINES {
                 self.last.pop_front();
             }
@@ -172,7 +172,7 @@ impl Log {
         words
     }
 
-    /// What the log lacks or hides so far.
+    /// Describes what the log lacks or hides so far.
     pub(crate) fn about(&self) -> LogEnd {
         let mut about = self.told.clone();
         about.bytes_left_out += self.end_left_out;
@@ -189,7 +189,7 @@ impl Log {
         SoFar { in_file: self.written, rest }
     }
 
-    /// Writes the end of the log, and reports what the file contains.
+    /// Writes the end of the log to the file. Returns a description of the file.
     pub(crate) fn close(&mut self) -> LogEnd {
         for stream in [Stream::Out, Stream::Err] {
             let open = &self.open[stream as usize];
@@ -212,7 +212,7 @@ fn left_out_here(bytes: u64) -> String {
     format!("[{bytes} bytes of the log left out here]\n")
 }
 
-/// Reads a pipe to its end. `take` gets each part.
+/// Reads a pipe to its end, and passes each part to `take`.
 pub(crate) fn read(mut pipe: impl Read, mut take: impl FnMut(&[u8])) {
     let mut buffer = vec![0; 64 << 10];
     loop {
@@ -225,8 +225,8 @@ pub(crate) fn read(mut pipe: impl Read, mut take: impl FnMut(&[u8])) {
     }
 }
 
-/// Whether a line is uvicorn's access log for an answered request: `"POST /v1/completions HTTP/1.1" 500 Internal Server Error`. Such lines follow the
-/// cause of a crash and would push it out of the last lines.
+/// Whether a line is an entry of uvicorn's access log, such as `"POST /v1/completions HTTP/1.1" 500 Internal Server Error`. After a crash, many such
+/// lines follow the cause, which would then not be among the last lines.
 fn is_access_line(line: &str) -> bool {
     let Some((before, after)) = line.split_once(" HTTP/1.") else { return false };
     let is_request = before.rsplit_once('"').is_some_and(|(_, request)| {

@@ -1,4 +1,4 @@
-//! The variable by which processes of a server are recognised.
+//! The environment variable that marks the processes of a server.
 
-/// The variable that every process of a server inherits; its value is the name of the server.
+/// The environment variable that every process of a server inherits. Its value is the name of the server.
 pub const MARK: &str = "BENCHWRIGHT_SERVER";

@@ -6,17 +6,17 @@ use crds::leftovers::Leftovers;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// What the keeper should start.
+/// The order to start a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Order {
     /// The name of the server, unique on this machine.
     pub name: String,
-    /// Servers with the same description have the same key.
+    /// The key of the server's description. Servers with the same description have the same key.
     pub key: String,
     /// The replicas to start.
     pub replicas: Vec<ReplicaOrder>,
-    /// The folder that gets `<replica>.log`; it exists.
+    /// The folder for the logs `<replica>.log`; it must exist.
     pub log_folder: PathBuf,
     /// How long the server may take to end after SIGTERM, in milliseconds.
     pub grace_ms: u64,
@@ -30,38 +30,38 @@ pub struct Order {
 pub struct ReplicaOrder {
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// Variables in addition to the inherited ones.
+    /// Environment variables in addition to the inherited ones.
     pub env: BTreeMap<String, String>,
     /// The port on which it listens.
     pub port: u16,
 }
 
-/// What the launcher requests after its order. The end of the pipe means [`Request::End`], unless the launcher sent [`Request::LetGo`].
+/// A request that follows the order. If the pipe is closed, that means [`Request::End`], unless [`Request::LetGo`] was sent before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Request {
     /// End the server, and report its leftovers.
     End,
-    /// Go on without the launcher.
+    /// Let the server continue without the launcher.
     LetGo,
 }
 
-/// What the keeper reports.
+/// An event that the keeper reports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Event {
     /// All replicas run as processes.
     Started(Vec<Started>),
-    /// A replica cannot be started; the others were ended.
+    /// A replica could not be started. The replicas that had already started were ended.
     NotStarted {
         /// The number of the replica, from 0.
         replica: usize,
-        /// Why, and what to do.
+        /// The reason and the remedy.
         message: String,
     },
-    /// A replica ended without a request.
+    /// A replica ended without a stop request.
     Exited(Exited),
-    /// The keeper goes on without the launcher.
+    /// The server continues without the launcher.
     LetGo,
-    /// All replicas have ended; the keeper's last event.
+    /// The last event of the keeper: all replicas have ended.
     Ended(Ended),
 }
 
@@ -79,15 +79,15 @@ pub struct Started {
     pub log: PathBuf,
 }
 
-/// How a process ended.
+/// How a process exited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Exit {
-    /// By itself, with a status.
+    /// With an exit status.
     Status(i32),
-    /// By a signal.
+    /// Killed by a signal.
     Signal(i32),
-    /// The process is gone, and so is its parent, which alone could report its exit.
+    /// Unknown, because the parent process, which alone can read the status, is gone.
     Unknown,
 }
 
@@ -104,7 +104,7 @@ impl fmt::Display for Exit {
     }
 }
 
-/// Signal numbers of Linux on x86 and ARM.
+/// The name of a signal, by the numbers of Linux on x86 and ARM.
 fn signal_name(number: i32) -> Option<&'static str> {
     let names = [
         (1, "SIGHUP"),
@@ -122,19 +122,19 @@ fn signal_name(number: i32) -> Option<&'static str> {
     names.iter().find(|(it, _)| *it == number).map(|(_, name)| *name)
 }
 
-/// A replica that ended by itself.
+/// A replica that ended without a stop request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Exited {
     /// The index of the replica, from 0.
     pub replica: usize,
-    /// The process of the replica.
+    /// The process id of the replica.
     pub pid: i32,
     /// How it ended.
     pub exit: Exit,
     /// When the keeper noticed the end.
     pub at: Timestamp,
-    /// The kernel's count of processes killed for lack of memory, in words; `None`: none were killed, or the count is not available.
+    /// How many processes the kernel killed because memory was short, as text. `None` if it killed none, or if this is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub out_of_memory: Option<String>,
     /// The last lines of its log, without secrets.
@@ -142,7 +142,7 @@ pub struct Exited {
 }
 
 impl Exited {
-    /// The event when the keeper is gone, and with it the exit of each replica.
+    /// The event for a keeper that is gone. The exit status of the replicas is then unknown.
     pub fn of_keeper() -> Exited {
         Exited {
             replica: 0,
@@ -154,17 +154,17 @@ impl Exited {
         }
     }
 
-    /// The event when another process ended the server in an orderly way.
+    /// The event for a server that another process has ended in an orderly way.
     pub fn from_elsewhere() -> Exited {
         Exited { exit: Exit::Status(0), ..Exited::of_keeper() }
     }
 
-    /// Whether it reports the end of the keeper.
+    /// Whether this event is about the keeper.
     pub fn is_of_keeper(&self) -> bool {
         self.pid == 0
     }
 
-    /// What happened, without text from the server.
+    /// Describes what happened, without text from the server.
     pub fn headline(&self) -> String {
         let Exited { replica, pid, exit, out_of_memory, .. } = self;
         if self.is_of_keeper() {
@@ -180,7 +180,7 @@ impl Exited {
         format!("the managed server ended with {exit} (replica {replica}, process {pid}){memory}")
     }
 
-    /// What happened, in one sentence, followed by the last lines of the log.
+    /// Describes what happened in one sentence, followed by the last lines of the log.
     pub fn message(&self) -> String {
         let words = match self.last_words.as_slice() {
             [] if self.is_of_keeper() => String::new(),
@@ -201,16 +201,16 @@ impl Exited {
 pub struct Ended {
     /// The replicas in their order.
     pub replicas: Vec<ReplicaEnd>,
-    /// What the processes left behind.
+    /// What was left behind after the processes had ended.
     #[serde(default)]
     pub leftovers: Leftovers,
 }
 
-/// How a replica ended, and what became of its log.
+/// How a replica ended, and the state of its log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReplicaEnd {
-    /// The process of the replica.
+    /// The process id of the replica.
     pub pid: i32,
     /// How it ended.
     pub exit: Exit,
@@ -220,19 +220,19 @@ pub struct ReplicaEnd {
     pub log: LogEnd,
 }
 
-/// What the file of a log contains.
+/// A description of a log file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LogEnd {
-    /// The bytes that the process wrote.
+    /// Number of bytes that the process wrote.
     pub bytes: u64,
-    /// The bytes of them that the file lacks, beyond the bound of a line or of the file.
+    /// Number of these bytes that the file lacks, because a line or the file was too long.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub bytes_left_out: u64,
-    /// Lines in which something that looks like a secret was replaced.
+    /// Number of lines in which something that looks like a secret was replaced.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub redacted_lines: u64,
-    /// Why the file is incomplete; `None`: it is complete.
+    /// Why the file is incomplete; `None` if it is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

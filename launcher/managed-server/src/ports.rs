@@ -1,4 +1,4 @@
-//! [I/O] Ports on which servers listen.
+//! [I/O] Chooses and checks ports for servers.
 
 use std::{
     collections::BTreeSet,
@@ -6,41 +6,42 @@ use std::{
     net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener},
 };
 
-/// A port cannot be used.
+/// Why a port cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PortError {
-    /// Another process uses it.
+    /// Another process listens on the port.
     #[error(
         "is {port}, and {holder} listens there; end it, write another port, or take the field out for one that is free"
     )]
     InUse {
         /// The port.
         port: u16,
-        /// The process that uses it, in words.
+        /// A description of that process.
         holder: String,
     },
-    /// The system refuses it.
+    /// The system does not allow this user to open the port.
     #[error(
         "is {port}, which this user may not open: {source}; write a port from 1024 on, or take the field out for one that is free"
     )]
     Refused {
         /// The port.
         port: u16,
-        /// Why.
+        /// The error of the system.
         source: io::Error,
     },
-    /// There is none.
+    /// No free port was found.
     #[error("has no free port: {0}; end programs that hold ports open")]
     None(io::Error),
 }
 
-/// Chooses ports for replicas: consecutive ports from `first` on, or any free ports. Another process may still take one before the server does.
+/// Chooses ports for replicas: consecutive ports from `first` on, or any free ports. Until the server opens its port, another process may still take
+/// it.
 ///
 /// # Errors
-/// A port is in use, or there is none.
+/// A port is in use, or no port is free.
 pub fn choose(first: Option<u16>, count: u32) -> Result<Vec<u16>, PortError> {
     let Some(first) = first else {
-        // Hold all sockets until the end, so that no two ports are equal.
+        // All sockets stay open until the end, so that no port is chosen twice.
         let held: Result<Vec<TcpListener>, io::Error> =
             (0..count).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).collect();
         let ports = held.and_then(|held| held.iter().map(|it| it.local_addr().map(|it| it.port())).collect());
@@ -51,9 +52,9 @@ pub fn choose(first: Option<u16>, count: u32) -> Result<Vec<u16>, PortError> {
 }
 
 fn check(port: u16) -> Result<(), PortError> {
-    // Close it before `listens`, which would find it otherwise.
+    // The socket is closed before `listens` is called, which would find it otherwise.
     match TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map(drop) {
-        // A server that listens on all addresses does not prevent this bind.
+        // If another server listens on all addresses, the bind still succeeds.
         Ok(()) if !listens(port) => Ok(()),
         Ok(()) => Err(PortError::InUse { port, holder: holder(port) }),
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(PortError::InUse { port, holder: holder(port) }),
@@ -69,20 +70,20 @@ pub(crate) fn listens(port: u16) -> bool {
             .any(|it| TcpListener::bind(it).is_err_and(|it| it.kind() == io::ErrorKind::AddrInUse))
 }
 
-/// The sockets that listen on a port.
+/// The inode numbers of the sockets that listen on a port.
 fn inodes(port: u16) -> BTreeSet<String> {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|it| fs::read_to_string(it).unwrap_or_default());
     let listening = |line: &str| {
         let fields: Vec<&str> = line.split_whitespace().collect();
         let local = fields.get(1)?.rsplit_once(':')?.1;
-        // 0A: LISTEN.
+        // 0A is the state LISTEN.
         let found = fields.get(3) == Some(&"0A") && u16::from_str_radix(local, 16) == Ok(port);
         found.then(|| fields.get(9).map(|it| (*it).to_owned()))?
     };
     tables.iter().flat_map(|it| it.lines().filter_map(listening)).collect()
 }
 
-/// Who listens on a port, as far as this user may see.
+/// Describes the process that listens on a port, as far as this user may see it.
 pub(crate) fn holder(port: u16) -> String {
     let wanted: BTreeSet<String> = inodes(port).iter().map(|it| format!("socket:[{it}]")).collect();
     let pids = fs::read_dir("/proc").into_iter().flatten().flatten();

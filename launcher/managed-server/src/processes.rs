@@ -1,4 +1,4 @@
-//! [I/O] The processes of this machine, from `/proc`: which ones belong to a server, and signals that reach no other process.
+//! [I/O] Finds the processes of a server in `/proc`, and sends signals that cannot reach any other process.
 
 use std::{collections::BTreeSet, fs};
 
@@ -13,7 +13,7 @@ use crate::MARK;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Process {
     pub(crate) pid: i32,
-    /// Start time in ticks since boot. Together with the process id it identifies one process permanently.
+    /// Start time in ticks since boot. A process id and a start time together identify a process uniquely.
     pub(crate) began: u64,
     pub(crate) name: String,
     parent: i32,
@@ -22,7 +22,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// The process with this id; `None`: there is none, or it is a zombie.
+    /// The process with this id; `None` if it does not exist or is a zombie.
     pub(crate) fn find(pid: i32) -> Option<Process> {
         Process::read(pid).filter(|it| !matches!(it.state, 'Z' | 'X'))
     }
@@ -31,8 +31,8 @@ impl Process {
         parse(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
     }
 
-    /// Waits for the end of this process. Returns the signal that killed it; `None`: none did, its parent had already
-    /// reaped it, or the kernel has no such wait.
+    /// Waits for the end of this process. Returns the signal that killed it. `None` if no signal did, if its parent had already reaped it, or if the
+    /// kernel does not support this kind of wait.
     pub(crate) fn killing_signal(&self) -> Option<i32> {
         let end = process::pidfd_open(Pid::from_raw(self.pid)?, PidfdFlags::empty()).ok()?;
         if !self.is_there() {
@@ -42,14 +42,14 @@ impl Process {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid)).ok()?;
         parse(self.pid, &stat).filter(|it| it.began == self.began && it.state == 'Z')?;
         let status: i32 = stat.split_whitespace().next_back()?.parse().ok()?;
-        // The low bits of the wait status.
+        // The low bits of the wait status contain the signal.
         Some(status & 0x7f).filter(|it| *it > 0)
     }
 
-    /// Sends a signal to this process, but not to a later process with the same id.
+    /// Sends a signal to this process. The signal cannot reach a later process with the same id.
     pub(crate) fn signal(&self, signal: Signal) {
         let Some(pid) = Pid::from_raw(self.pid) else { return };
-        // An older kernel has no pidfds. There, the id may be reused between the check and the signal.
+        // An older kernel has no pidfds. Then the id may be reused between the check and the signal.
         let Ok(fd) = process::pidfd_open(pid, PidfdFlags::empty()) else {
             if self.is_there() {
                 let _ = process::kill_process(pid, signal);
@@ -57,17 +57,17 @@ impl Process {
             return;
         };
         if self.is_there() {
-            // It may have ended just now.
+            // An error is ignored, because the process may have just ended.
             let _ = process::pidfd_send_signal(fd, signal);
         }
     }
 
-    /// Whether it still runs.
+    /// Whether this process still runs.
     pub(crate) fn is_there(&self) -> bool {
         Process::find(self.pid).is_some_and(|it| it.began == self.began)
     }
 
-    /// `1234 (VLLM::EngineCor)`.
+    /// The process as text, such as `1234 (VLLM::EngineCor)`.
     pub(crate) fn shown(&self) -> String {
         format!("{} ({})", self.pid, crds::wording::cut(&self.name))
     }
@@ -79,7 +79,7 @@ impl Process {
     }
 }
 
-/// Parses `/proc/<pid>/stat`. The program's name is in parentheses, and may contain parentheses.
+/// Parses `/proc/<pid>/stat`. The name of the program is in parentheses, and may itself contain parentheses.
 fn parse(pid: i32, stat: &str) -> Option<Process> {
     let (before, after) = (stat.find('(')?, stat.rfind(')')?);
     let name = stat.get(before + 1..after)?.to_owned();
@@ -101,12 +101,12 @@ fn all() -> Vec<Process> {
     pids.filter_map(Process::find).collect()
 }
 
-/// The running processes of a server: those in its groups, those with its mark, and those below `keeper`, the reaper of all that it started. The
-/// result excludes the keeper and the caller.
+/// Returns the running processes of a server: processes in its groups, processes with its mark, and descendants of `keeper`, which reaps everything
+/// that it started. Excludes the keeper and the calling process.
 pub(crate) fn members(name: &str, groups: &[i32], keeper: Option<i32>) -> Vec<Process> {
     let all = all();
     let mut below: BTreeSet<i32> = keeper.into_iter().collect();
-    // A child may have a lower number than its parent: repeat until nothing is added.
+    // A child may have a lower id than its parent, so this repeats until no process is added.
     while let Some(found) = all.iter().find(|it| below.contains(&it.parent) && !below.contains(&it.pid)) {
         below.insert(found.pid);
     }
@@ -115,23 +115,23 @@ pub(crate) fn members(name: &str, groups: &[i32], keeper: Option<i32>) -> Vec<Pr
     all.iter().filter(|it| it.pid != own && Some(it.pid) != keeper && belongs(it)).cloned().collect()
 }
 
-/// Another process group may have reused the number; the leader of ours has the mark.
+/// Whether a process is in one of the groups. The number of a group may have been reused, so the leader of the group must have the mark.
 fn is_in_group(process: &Process, groups: &[i32], name: &str) -> bool {
     groups.contains(&process.group)
         && (process.has_mark(name) || Process::find(process.group).is_some_and(|it| it.has_mark(name)))
 }
 
-/// The boot id: process ids are unique only within one boot.
+/// The id of the current boot. Process ids are unique only within one boot.
 pub(crate) fn boot() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }
 
-/// How many processes the kernel has killed for lack of memory.
+/// Number of processes that the kernel has killed because memory was short.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OutOfMemory {
-    /// In the control group of this process; `None`: it cannot be read.
+    /// Number in the control group of this process; `None` if it cannot be read.
     group: Option<u64>,
-    /// On the whole machine.
+    /// Number on the whole machine; `None` if it cannot be read.
     machine: Option<u64>,
 }
 
@@ -145,7 +145,7 @@ impl OutOfMemory {
         OutOfMemory { group: group.and_then(|it| count(&it)), machine: machine.and_then(|it| count(&it)) }
     }
 
-    /// The processes killed since `before`, in words.
+    /// Describes the processes killed since `before`; `None` if there are none.
     pub(crate) fn since(self, before: OutOfMemory) -> Option<String> {
         let more = |now: Option<u64>, before: Option<u64>| now.zip(before).is_some_and(|(now, before)| now > before);
         if more(self.group, before.group) {

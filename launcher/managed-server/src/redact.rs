@@ -1,9 +1,9 @@
-//! Replaces what looks like a secret in the log and the command line of a server. Pure.
+//! Replaces text that looks like a secret in the log and the command line of a server. Pure.
 
 use crds::resolve::REDACTED;
 pub use crds::secrets::redact;
 
-/// A command line without secrets. It also replaces the value after an option that names a secret, such as `--api-key`.
+/// A command line without secrets. The value after an option whose name is that of a secret, such as `--api-key`, is replaced too.
 pub fn arguments(command: &[String]) -> Vec<String> {
     let mut hide_next = false;
     command

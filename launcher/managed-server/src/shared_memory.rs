@@ -1,8 +1,8 @@
-//! [I/O] Files of POSIX shared memory and semaphores that a server leaves behind.
+//! [I/O] Deletes POSIX shared memory and semaphores that a server leaves behind.
 //!
-//! Such a file belongs to a server if one of its processes had it open or mapped. The keeper looks while the server runs, because a killed process no
-//! longer lists its files. A name proves nothing, because other programs of the same user use the same names. A file is deleted only if it appeared
-//! while the server ran and no living process uses it.
+//! Such a file belongs to a server if one of its processes had it open or mapped. The keeper checks this while the server runs, because a killed
+//! process no longer shows its files. The name of a file proves nothing, because other programs of the same user use the same names. A file is
+//! deleted only if it appeared while the server ran, and if no living process uses it.
 
 use std::{collections::BTreeSet, fs, os::unix::fs::MetadataExt as _, path::PathBuf};
 
@@ -10,7 +10,7 @@ use crate::processes::Process;
 
 const FOLDER: &str = "/dev/shm";
 
-/// The files before a server was started.
+/// The files that existed before a server was started.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Before(BTreeSet<(PathBuf, u64)>);
 
@@ -19,12 +19,12 @@ impl Before {
         Before(files().collect())
     }
 
-    /// As if all files had existed before the start, except the files that a server used: the list from before the start is lost.
+    /// For a lost list: assumes that all files existed before the start, except the ones that the server used.
     pub(crate) fn everything_but(used: &BTreeSet<PathBuf>) -> Before {
         Before(files().filter(|it| !used.contains(&it.0)).collect())
     }
 
-    /// Deletes the files that a server left, and returns their names. `used`: the files that its processes had open or mapped.
+    /// Deletes the files that a server left behind, and returns their names. `used`: the files that its processes had open or mapped.
     pub(crate) fn clean(&self, used: &BTreeSet<PathBuf>) -> Vec<String> {
         let own = rustix::process::getuid().as_raw();
         let candidates: Vec<PathBuf> = files()
@@ -95,7 +95,7 @@ mod tests {
         drop(open);
         let deleted = before.clean(&of_server);
         assert!(deleted.contains(&shown(&held)) && !held.exists(), "{deleted:?}");
-        // Another program's leftover has a name like a server's file.
+        // A file that another program left behind has a name like one of the server's files.
         assert!(old.exists() && foreign.exists());
         fs::remove_file(old).unwrap();
         fs::remove_file(foreign).unwrap();

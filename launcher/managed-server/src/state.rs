@@ -1,4 +1,4 @@
-//! [I/O] The files by which commands find servers: one per keeper, in a folder of the user.
+//! [I/O] State files, by which commands find servers. There is one file per keeper, in a folder of the user.
 
 use std::{
     env, fs,
@@ -16,40 +16,40 @@ use crate::{
     processes::{self, Process},
 };
 
-/// The variable that overrides the default folder.
+/// The environment variable that overrides the default folder.
 pub const FOLDER_VARIABLE: &str = "BENCHWRIGHT_STATE_DIR";
-/// The largest file that is read, in bytes.
+/// Maximum size of a state file that is read, in bytes.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// A server that was started, as its keeper describes it.
+/// The description of a server that a keeper started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct State {
     /// The name of the server.
     pub name: String,
-    /// Servers of the same description have the same key.
+    /// The key of the server's description. Servers with the same description have the same key.
     pub key: String,
-    /// Whether it outlives the command that started it.
+    /// Whether the server outlives the command that started it.
     pub lasting: bool,
-    /// The keeper's process id and start time in kernel ticks.
+    /// The process id of the keeper and its start time in kernel ticks.
     keeper: (i32, u64),
-    /// The boot id: processes of an earlier boot are gone.
+    /// The id of the boot. Processes of an earlier boot no longer exist.
     boot: String,
     /// The replicas that were started.
     pub replicas: Vec<Started>,
     /// The start time of each replica's process, in kernel ticks.
     began: Vec<u64>,
-    /// The replicas that have ended by themselves.
+    /// The replicas that have ended without a stop request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exited: Vec<Exited>,
-    /// When the keeper began.
+    /// When the keeper was started.
     pub since: Timestamp,
     /// How long the server may take to end after SIGTERM, in milliseconds.
     pub grace_ms: u64,
 }
 
 impl State {
-    /// The state of a server with this process as keeper.
+    /// Creates the state of a server whose keeper is this process.
     pub(crate) fn of_keeper(name: &str, key: &str, grace_ms: u64) -> State {
         let pid = i32::try_from(std::process::id()).unwrap_or_default();
         State {
@@ -71,7 +71,7 @@ impl State {
         self.replicas.push(started);
     }
 
-    /// The keeper, while it runs.
+    /// The process of the keeper, if it still runs.
     pub(crate) fn keeper(&self) -> Option<Process> {
         self.process(self.keeper.0, self.keeper.1)
     }
@@ -81,22 +81,22 @@ impl State {
         found.filter(|it| it.began == began)
     }
 
-    /// Whether the keeper still watches the server.
+    /// Whether the keeper still runs.
     pub fn is_kept(&self) -> bool {
         self.keeper().is_some()
     }
 
-    /// The number of the keeper's process.
+    /// The process id of the keeper.
     pub fn keeper_pid(&self) -> i32 {
         self.keeper.0
     }
 
-    /// Whether each replica runs.
+    /// Whether each replica still runs.
     pub fn runs(&self) -> Vec<bool> {
         self.replicas.iter().zip(&self.began).map(|(it, began)| self.process(it.pid, *began).is_some()).collect()
     }
 
-    /// The running processes of the server, in words, including those that nothing watches any more.
+    /// The running processes of the server as text, including processes that no keeper watches any more.
     pub fn processes(&self) -> Vec<String> {
         self.members().iter().map(Process::shown).collect()
     }
@@ -123,7 +123,7 @@ impl State {
         let _ = fs::remove_file(folder.join(format!("{}.json", self.name)));
     }
 
-    /// Saves how the server ended, for the command that requested the end.
+    /// Saves how the server ended, for the command that requested its end.
     pub(crate) fn leave_end(&self, folder: &Path, ended: &Ended) -> io::Result<()> {
         write(folder, &format!("{}.ended", self.name), ended)
     }
@@ -156,17 +156,17 @@ pub fn make(folder: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// Every server that has a file, the oldest first. Skips files that cannot be read: see [`unreadable`].
+/// Returns all servers that have a file, the oldest first. Files that cannot be read are skipped, see [`unreadable`].
 pub fn all(folder: &Path) -> Vec<State> {
     let mut found: Vec<State> = files(folder).filter_map(|it| read(&it).ok()).collect();
     found.sort_by_key(|it| it.since);
     found
 }
 
-/// The files that cannot be read, with the errors. The server of such a file may still run.
+/// Returns the files that cannot be read, with the errors. The server of such a file may still run.
 pub fn unreadable(folder: &Path) -> Vec<(PathBuf, io::Error)> {
     let read = |path: PathBuf| read::<State>(&path).err().map(|error| (path, error));
-    // A server that ends meanwhile deletes its file.
+    // A file that no longer exists is no error: its server has ended in the meantime.
     files(folder).filter_map(read).filter(|(_, error)| error.kind() != io::ErrorKind::NotFound).collect()
 }
 
@@ -175,7 +175,7 @@ fn files(folder: &Path) -> impl Iterator<Item = PathBuf> {
     entries.filter(|it| it.extension().is_some_and(|it| it == "json"))
 }
 
-/// Locks the description of a server for one command until the result is dropped.
+/// Takes a lock for servers with this key. It is held until the result is dropped.
 ///
 /// # Errors
 /// The file cannot be opened or locked.

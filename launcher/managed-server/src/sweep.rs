@@ -1,4 +1,4 @@
-//! [I/O] Ends the processes of a server: first SIGTERM, then SIGKILL, until none is left.
+//! [I/O] Ends the processes of a server with SIGTERM and then with SIGKILL, until none is left.
 
 use std::{collections::BTreeSet, io, path::Path, time::Duration};
 
@@ -15,11 +15,11 @@ use crate::{
 
 /// Time between two scans of the processes.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How long processes outside the groups may outlive the groups before they get SIGTERM, too.
+/// How long processes outside the groups may outlive the groups before they also get SIGTERM.
 const LEFT_ALONE: Duration = Duration::from_millis(500);
-/// How long they may take after SIGTERM.
+/// How long these processes may take to end after SIGTERM.
 const LEFT_ASKED: Duration = Duration::from_secs(2);
-/// How long SIGKILL is repeated: a process may fork faster than one scan.
+/// How long SIGKILL is repeated. This is needed because a process may fork faster than one scan.
 const KILLING: Duration = Duration::from_secs(10);
 
 /// The result of ending the processes.
@@ -28,11 +28,11 @@ pub(crate) struct Swept {
     pub(crate) killed: Vec<String>,
     pub(crate) left_behind: Vec<String>,
     pub(crate) remaining: Vec<Process>,
-    /// The files of shared memory that they had.
+    /// The files of shared memory that the processes used.
     pub(crate) used: BTreeSet<std::path::PathBuf>,
 }
 
-/// Ends all processes of a server. SIGTERM goes to the groups; processes that are left after `grace` get SIGKILL. Calls `reap` between scans.
+/// Ends all processes of a server. The groups get SIGTERM. Processes that still run after `grace` get SIGKILL. `reap` is called between scans.
 pub(crate) async fn processes(
     name: &str,
     groups: &[i32],
@@ -91,11 +91,11 @@ pub(crate) async fn processes(
     }
 }
 
-/// Ends a server by its state: requests the end from its keeper or, if the keeper was killed, ends the processes itself. Deletes the state file if no
-/// process remains.
+/// Ends a server that is described by a state file. Asks its keeper to end it; if the keeper was killed, ends the processes directly. Deletes the
+/// state file if no process remains.
 ///
 /// # Errors
-/// No event loop can be started.
+/// The event loop cannot be started.
 pub fn sweep(state: &State, folder: &Path) -> io::Result<Ended> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -104,7 +104,7 @@ pub fn sweep(state: &State, folder: &Path) -> io::Result<Ended> {
         let grace = Duration::from_millis(state.grace_ms);
         if let Some(keeper) = state.keeper() {
             keeper.signal(Signal::TERM);
-            // The maximum time that the keeper needs for all of its steps.
+            // Maximum time that the keeper needs for all of its steps.
             let limit = grace + KILLING + KILLING;
             while keeper.is_there() && clock.now() < limit {
                 sleeper.until(clock.now() + LOOK_EVERY).await;

@@ -1,4 +1,4 @@
-//! Servers as real processes: each kind of death is detected, and no process is left.
+//! Tests servers as real processes: each way to die is detected, and no process is left behind.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -29,7 +29,7 @@ impl Place {
         self.folder.path().join("state")
     }
 
-    /// An order with one replica per shell script.
+    /// An order with one replica for each shell script.
     fn order(&self, scripts: &[&str]) -> Order {
         let ports = choose(None, u32::try_from(scripts.len()).unwrap()).unwrap();
         let shell = |it: &&str| ["sh", "-c", it].map(str::to_owned).to_vec();
@@ -65,7 +65,7 @@ fn program() -> PathBuf {
     tests.ancestors().nth(2).unwrap().join("examples/keeper")
 }
 
-/// The processes with the mark of a server in their environment.
+/// The processes that have the mark of a server in their environment.
 fn marked(name: &str) -> Vec<String> {
     let wanted = format!("{}={name}", managed_server::MARK);
     let processes = fs::read_dir("/proc").unwrap().flatten().map(|it| it.path());
@@ -167,7 +167,7 @@ fn a_server_that_ignores_sigterm_is_killed_after_the_grace_period() {
     assert_nothing_is_left(&place, &order, &ended);
 }
 
-/// A child in a new session with an exited parent and an empty environment.
+/// A child in a new session whose parent has exited and whose environment is empty.
 const ESCAPED: &str = r#"python3 -c '
 import os, sys, time
 if os.fork() == 0:
@@ -180,7 +180,7 @@ os.wait()
 time.sleep(1000)
 '"#;
 
-/// The process that [`ESCAPED`] names in its log.
+/// The `/proc` folder of the process that [`ESCAPED`] writes to its log.
 fn escaped(place: &Place) -> PathBuf {
     place.wait_for_log(0, "child ");
     let pid = place.log(0).trim().rsplit(' ').next().unwrap().to_owned();

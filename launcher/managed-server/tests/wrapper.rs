@@ -1,4 +1,4 @@
-//! The wrapper around real processes: how it ends, which output it passes on, and which requests it serves meanwhile.
+//! Tests the wrapper with real processes: how it ends, which output it forwards, and which requests it answers.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -44,7 +44,7 @@ fn wrapper(folder: &Path, port: u16, ready: u16, command: &[&str]) -> Command {
     wrapper
 }
 
-/// Runs a command to its end.
+/// Runs a command under the wrapper until it ends.
 fn run(command: &[&str]) -> Output {
     let folder = tempfile::tempdir().unwrap();
     let port = choose(None, 1).unwrap()[0];
@@ -52,7 +52,7 @@ fn run(command: &[&str]) -> Output {
 }
 
 impl Wrapped {
-    /// Starts a script, which prints a first line when it is ready for the test.
+    /// Starts a script under the wrapper. The script prints a first line when the test can continue.
     fn start(script: &str, ready: u16) -> Wrapped {
         let folder = tempfile::tempdir().unwrap();
         let port = choose(None, 1).unwrap()[0];
@@ -67,7 +67,7 @@ impl Wrapped {
         line.trim_end().to_owned()
     }
 
-    /// Status and body of a response.
+    /// Sends a request. Returns the status and the body of the response.
     fn ask(&self, request: &str) -> (u16, Vec<u8>) {
         let mut socket = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).unwrap();
         socket.set_read_timeout(Some(SOON)).unwrap();
@@ -96,7 +96,7 @@ impl Wrapped {
         kill_process(Pid::from_raw(i32::try_from(self.process.id()).unwrap()).unwrap(), signal).unwrap();
     }
 
-    /// Waits until the wrapper has ended. Returns the exit status (none after a signal) and the output that was not read before.
+    /// Waits until the wrapper has ended. Returns the exit status (`None` if a signal ended it) and the output that was not read before.
     fn end(mut self) -> (Option<i32>, String) {
         let mut rest = String::new();
         self.out.read_to_string(&mut rest).unwrap();
@@ -106,14 +106,14 @@ impl Wrapped {
 
 impl Drop for Wrapped {
     fn drop(&mut self) {
-        // A failed test may have left the process running.
+        // If the test failed, the process may still run.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
 fn is_there(pid: &str) -> bool {
-    // A process that nobody has waited for is a zombie: its state after the name in parentheses is Z.
+    // A process that was not reaped is a zombie. In `stat`, its state Z follows the name in parentheses.
     fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|it| !it.contains(") Z"))
 }
 
@@ -178,7 +178,7 @@ fn large_output_arrives_whole() {
 
 #[test]
 fn output_that_is_read_late_arrives_whole() {
-    // More than a pipe holds; the engine ends long before it is read.
+    // The output does not fit into a pipe, and the engine ends long before the output is read.
     let mut wrapped = Wrapped::start("head -c 150000 /dev/zero; echo over; exit 6", 0);
     thread::sleep(Duration::from_secs(2));
     assert!(wrapped.process.try_wait().unwrap().is_none(), "the wrapper waits for who reads");
@@ -192,7 +192,7 @@ fn readers_that_take_nothing_do_not_keep_others_out() {
     assert_eq!(wrapped.line(), "there");
     let traces = wrapped.folder.path().join("traces");
     fs::create_dir_all(&traces).unwrap();
-    // More than the buffers of a connection.
+    // The file does not fit into the buffers of a connection.
     fs::File::create(traces.join("long")).unwrap().set_len(64 << 20).unwrap();
     let stuck: Vec<TcpStream> = (0..8)
         .map(|_| {
@@ -233,7 +233,7 @@ fn an_orphan_is_asked_for_and_one_that_holds_the_output_open_is_not_waited_for()
     let mut wrapped = Wrapped::start("trap 'exit 4' TERM; sh -c 'sleep 0.2 & echo $!'; sleep 600 & echo $!; wait", 0);
     let (orphan, holder) = (wrapped.line(), wrapped.line());
     wait_until("the orphan is gone, and no zombie", || !Path::new(&format!("/proc/{orphan}")).exists());
-    // Only the engine ends.
+    // Only the engine is killed.
     let engine = wrapped.started().pid;
     kill_process(Pid::from_raw(engine).unwrap(), Signal::TERM).unwrap();
     assert_eq!(wrapped.process.wait().unwrap().code(), Some(4));
@@ -290,7 +290,7 @@ fn it_is_seen_when_the_engine_is_ready() {
             socket.read_line(&mut line).unwrap();
             assert_eq!(line, "GET /health HTTP/1.1\r\n");
             let answer = if answers.load(Ordering::SeqCst) { "200 OK" } else { "503 Service Unavailable" };
-            // The probe may have timed out.
+            // An error is ignored, because the probe may have timed out.
             let _ = write!(socket.get_mut(), "HTTP/1.1 {answer}\r\ncontent-length: 0\r\n\r\n");
             let _ = asked.send(());
         }
@@ -298,7 +298,7 @@ fn it_is_seen_when_the_engine_is_ready() {
     was_asked.recv_timeout(SOON).unwrap();
     assert_eq!(wrapped.started().ready, None);
     is_ready.store(true, Ordering::SeqCst);
-    // Immediately: a client that has found the engine ready need not wait for the wrapper's next probe.
+    // The time is available immediately: a client that knows that the engine is ready need not wait for the wrapper's next probe.
     let started = wrapped.started();
     assert!(started.ready.unwrap() >= started.started && started.ready_ms.is_some(), "{started:?}");
     wrapped.signal(Signal::TERM);

@@ -1,5 +1,5 @@
-//! HDR histograms of times and lengths, with three significant digits. Their memory grows with the largest value, up to
-//! a bound. They are merged without loss up to four billion counts in a bin.
+//! HDR histograms of times and lengths, with three significant digits. Their memory grows with the largest value, up to a limit. They can
+//! be merged without loss as long as a bin has at most four billion counts.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use crate::wire::{Reader, Wire, WireError, Writer, fields};
 const DIGITS: u8 = 3;
 const RESIZES: &str = "a histogram that resizes itself takes every number below its bound";
 
-/// Exact figures of the values, in addition to the bins.
+/// Exact minimum, maximum and sum of all values, in addition to the bins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Totals {
     pub min: u64,
     pub max: u64,
-    /// No overflow: even if every value is an hour in nanoseconds, it holds more values than a run can have.
+    /// It cannot overflow: even if every value is an hour in nanoseconds, it has room for more values than a run can have.
     pub sum: u128,
 }
 
@@ -37,7 +37,7 @@ impl Default for Totals {
     }
 }
 
-/// A histogram of times in nanoseconds, to three significant digits, up to an hour.
+/// A histogram of times in nanoseconds, with three significant digits, up to one hour.
 #[derive(Clone, Debug)]
 pub struct TimeHistogram {
     histogram: Histogram<u32>,
@@ -48,7 +48,7 @@ pub struct TimeHistogram {
 impl TimeHistogram {
     const MAX: u64 = 3_600_000_000_000;
 
-    /// A time above an hour counts as an hour.
+    /// Records a time. A time above one hour is recorded as one hour.
     pub fn record(&mut self, time: Duration) {
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         self.beyond += u64::from(nanos > Self::MAX);
@@ -56,14 +56,14 @@ impl TimeHistogram {
         self.histogram.record(nanos.min(Self::MAX)).expect(RESIZES);
     }
 
-    /// Adds the counts of another histogram without loss.
+    /// Adds the counts of another histogram, without loss.
     pub fn add(&mut self, other: &TimeHistogram) {
         self.histogram.add(&other.histogram).expect(RESIZES);
         self.totals.add(&other.totals);
         self.beyond += other.beyond;
     }
 
-    /// Values that it could not keep exactly, see [`lost`].
+    /// Returns the number of values that could not be kept exactly, see [`lost`].
     pub fn lost(&self) -> u64 {
         lost(&self.histogram, self.beyond)
     }
@@ -85,7 +85,7 @@ impl Default for TimeHistogram {
     }
 }
 
-/// A histogram of token counts, to three significant digits, up to 100 million.
+/// A histogram of token counts, with three significant digits, up to 100 million.
 #[derive(Clone, Debug)]
 pub struct LengthHistogram {
     histogram: Histogram<u32>,
@@ -103,14 +103,14 @@ impl LengthHistogram {
         self.histogram.record(tokens.min(Self::MAX)).expect(RESIZES);
     }
 
-    /// Adds the counts of another histogram without loss.
+    /// Adds the counts of another histogram, without loss.
     pub fn add(&mut self, other: &LengthHistogram) {
         self.histogram.add(&other.histogram).expect(RESIZES);
         self.totals.add(&other.totals);
         self.beyond += other.beyond;
     }
 
-    /// Values that it could not keep exactly, see [`lost`].
+    /// Returns the number of values that could not be kept exactly, see [`lost`].
     pub fn lost(&self) -> u64 {
         lost(&self.histogram, self.beyond)
     }
@@ -132,7 +132,7 @@ impl Default for LengthHistogram {
     }
 }
 
-/// Values above the largest, plus one for each full bin, which has lost at least one value.
+/// Returns the number of values above the maximum, plus one for each full bin, because a full bin has lost at least one value.
 fn lost(histogram: &Histogram<u32>, beyond: u64) -> u64 {
     let full = histogram.iter_recorded().filter(|it| it.count_at_value() == u32::MAX).count();
     beyond + full as u64
@@ -171,11 +171,11 @@ impl Wire for LengthHistogram {
 }
 
 const INVALID: WireError = WireError::Value { what: "histogram" };
-/// Maximum loss of a full bin, in counts of four billion.
+/// Maximum number of counts that full bins may have lost, in units of four billion.
 const MOST_LOST: u64 = 1 << 16;
 
-/// The bins with counts. For each bin: its lowest value minus the first value above the previous bin, and its count. The counts that full
-/// bins have lost follow at the end.
+/// Writes the non-empty bins. For each bin: its lowest value minus the first value above the previous bin, and its count. At the end
+/// follows the number of counts that full bins have lost.
 fn write_bins(histogram: &Histogram<u32>, to: &mut Writer) {
     histogram.iter_recorded().count().write(to);
     let (mut next, mut lost) = (0, histogram.len());
@@ -219,13 +219,13 @@ fn read_bins(from: &mut Reader<'_>, most: u64) -> Result<Histogram<u32>, WireErr
     Ok(histogram)
 }
 
-/// Memory of a histogram up to this value: 1,024 counts per power of two above 1,024.
+/// Returns the memory of a histogram with this largest value, in bytes: 1,024 counts per power of two above 1,024.
 fn bytes(value: u64) -> usize {
     let octaves = (u64::BITS - value.leading_zeros()).saturating_sub(11) as usize;
     (octaves + 2) * 1_024 * size_of::<u32>()
 }
 
-/// Checks that the bins and the other figures are consistent.
+/// Checks that the number of values, their totals and the number of values beyond the maximum are consistent.
 fn check(histogram: &Histogram<u32>, beyond: u64, totals: &Totals) -> Result<(), WireError> {
     let is_valid = match histogram.len() {
         0 => beyond == 0 && *totals == Totals::default(),

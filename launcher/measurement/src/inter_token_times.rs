@@ -1,16 +1,16 @@
-//! The times between the tokens of one answer, in little memory: there is one time per token of each request in flight. Pure.
+//! Stores the times between the tokens of one answer in little memory, because there is one time per token of each request in flight. Pure.
 
 use std::time::Duration;
 
 use crate::wire::{Reader, Wire, WireError, Writer};
 
-/// The unit of short times, about as long as a reading of the clock takes.
+/// The unit of short times. Reading the clock takes about as long.
 const TICK: Duration = Duration::from_nanos(10);
-/// Set if the time is counted in milliseconds.
+/// A bit that is set if the time is in milliseconds.
 const LONG: u32 = 1 << 31;
 
-/// Times in the order of arrival, four bytes each: exact to 10 ns below 21 seconds, and to a millisecond above, up to
-/// 24 days.
+/// Times in the order of arrival, four bytes each. They are exact to 10 ns below 21 seconds, and to one millisecond above that, up to 24
+/// days.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InterTokenTimes(Vec<u32>);
 
@@ -37,7 +37,7 @@ impl InterTokenTimes {
         })
     }
 
-    /// The same times in nanoseconds.
+    /// Returns the times in nanoseconds.
     pub fn nanos(&self) -> impl Iterator<Item = u64> + '_ {
         self.0.iter().map(|gap| match gap & LONG {
             0 => u64::from(*gap) * TICK.as_nanos() as u64,
@@ -45,7 +45,7 @@ impl InterTokenTimes {
         })
     }
 
-    /// `None` if there is none.
+    /// Returns the mean; `None` if there are no times.
     pub fn mean(&self) -> Option<Duration> {
         let count = u32::try_from(self.len()).ok().filter(|it| *it > 0)?;
         Some(self.iter().sum::<Duration>() / count)

@@ -1,7 +1,7 @@
-//! A stored load for a later analysis: its measurement, and the other findings of the launcher. Pure.
+//! Stores a load for later analysis: its measurement, and the launcher's other findings. Pure.
 //!
-//! A stream contains a sequence of [`crate::wire`] forms: first the head, then the records and the entries of the tape in parts. Writing
-//! therefore needs only the memory for one part.
+//! A stream contains a sequence of [`crate::wire`] forms: first the head, then the records and the entries of the tape in parts. So writing
+//! needs memory only for one part.
 
 use std::io::{self, Read, Write};
 
@@ -15,12 +15,12 @@ use crate::{
     },
 };
 
-/// Records per part.
+/// Number of records per part.
 const PART: usize = 4_096;
-/// Maximum recorders of a load: one per load thread.
+/// Maximum number of recorders in a load. There is one per load thread.
 const MAX_RECORDERS: usize = 4_096;
 
-/// A load with every record, for a later analysis.
+/// A load with the records of its requests, for later analysis.
 #[derive(Debug)]
 pub struct KeptRun {
     head: Head,
@@ -30,24 +30,24 @@ pub struct KeptRun {
 
 #[derive(Debug)]
 struct Head {
-    /// Without records and tape.
+    /// The load without its records and tape.
     load: LoadResult,
     findings: Findings,
     left_out: u64,
     parts: u64,
     has_token_times: bool,
-    /// Whether there was room for every entry.
+    /// Whether the tape had room for every entry.
     is_whole: bool,
-    /// Chunks of the tape by recorder.
+    /// Number of tape chunks of each recorder.
     chunks: Vec<u64>,
 }
 
-/// Findings of the launcher outside the measurement.
+/// Findings of the launcher that are not part of the measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
-    /// Doubts, one sentence each.
+    /// Reasons to doubt the result, one sentence each.
     pub doubts: Vec<String>,
-    /// Why the target stopped answering.
+    /// Why the target counts as lost; `None` if it was not lost.
     pub lost_target: Option<String>,
 }
 
@@ -62,7 +62,7 @@ struct Chunk {
 }
 
 impl KeptRun {
-    /// Keeps a load without the outputs of its requests. `None`: the load has no records.
+    /// Keeps a load, without the outputs of its requests. Returns `None` if the load has no records.
     pub fn new(mut load: LoadResult, findings: Findings) -> Option<KeptRun> {
         load.recorder.outputs = Vec::new();
         let records = load.recorder.records.take()?;
@@ -79,22 +79,22 @@ impl KeptRun {
         Some(KeptRun { head, records, tape })
     }
 
-    /// Whether it has all data that another analysis needs.
+    /// Whether all data is present that another analysis needs.
     pub fn is_whole(&self) -> bool {
         self.head.is_whole && self.head.left_out == 0
     }
 
-    /// Whether it has the times between tokens.
+    /// Whether the times between tokens are present.
     pub fn has_token_times(&self) -> bool {
         self.head.has_token_times
     }
 
-    /// The records of its requests.
+    /// Returns the records of the requests.
     pub fn records(&self) -> &Records {
         &self.records
     }
 
-    /// The load with its records, and the other findings.
+    /// Returns the load with its records, and the launcher's other findings.
     pub fn into_load(self) -> (LoadResult, Findings) {
         let Head { mut load, findings, .. } = self.head;
         load.recorder.records = Some(self.records);
@@ -102,7 +102,7 @@ impl KeptRun {
         (load, findings)
     }
 
-    /// Writes the load in many small parts.
+    /// Writes the load, in many small parts.
     ///
     /// # Errors
     /// The stream cannot be written.
@@ -122,7 +122,7 @@ impl KeptRun {
         Ok(())
     }
 
-    /// Reads the output of [`KeptRun::write`]. `memory`: about the maximum that the load may take, in bytes.
+    /// Reads what [`KeptRun::write`] has written. `memory`: approximate maximum memory for the load, in bytes.
     ///
     /// # Errors
     /// The stream cannot be read, contains no such load, was truncated or changed, has another version, or needs more memory.

@@ -1,20 +1,20 @@
-//! The time from which the headline latencies of a stage count. Pure.
+//! The time from which the headline latencies of a stage are counted. Pure.
 
 use workload_profiles::{loadgen::Scenario, workload::Load};
 
 use crate::wire::variants;
 
-/// The time from which a latency counts.
+/// The time from which a latency is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LatencyOrigin {
-    /// When the schedule wanted the request sent: open-loop load. Free of coordinated omission.
+    /// When the schedule wanted the request to be sent. Used for open-loop loads, because it avoids coordinated omission.
     Scheduled,
-    /// When it was sent: closed-loop load, where a request is due when its slot becomes free.
+    /// When the request was sent. Used for closed-loop loads, where a request is due when its slot becomes free.
     Sent,
 }
 
 impl LatencyOrigin {
-    /// The origin of the headline latencies of a stage.
+    /// Returns the origin of a stage's headline latencies.
     pub fn from_load(load: &Load) -> LatencyOrigin {
         match load {
             Load::Open { .. } | Load::Burst { .. } | Load::Trace { .. } | Load::Users { .. } => {
@@ -25,7 +25,7 @@ impl LatencyOrigin {
         }
     }
 
-    /// The name of the origin in labels and tables.
+    /// Returns the name of the origin for labels and tables.
     pub fn name(self) -> &'static str {
         match self {
             LatencyOrigin::Scheduled => "scheduled",

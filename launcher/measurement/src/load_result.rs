@@ -1,4 +1,4 @@
-//! The measurement of a load, with all decisions of the engine while it ran. Pure.
+//! The measurement of a load, and the engine's decisions during the load. Pure.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use crate::{
     wire::{Reader, Wire, WireError, Writer, fields, form},
 };
 
-/// Decisions of the engine about a stage while the load ran.
+/// The engine's decisions about a stage during the load.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StageResult {
-    /// The rate that earlier stages determined, or why the stage was not run. `None` if its rate was known before the run, and for a stage
-    /// that was never reached.
+    /// The rate that earlier stages determined, or why the stage was skipped. `None` if the rate was known before the run, or if the stage
+    /// was never reached.
     pub measured_rate: Option<Result<RequestRate, NotMeasured>>,
-    /// The stop rule that ended it.
+    /// The stop rule that ended the stage; `None` if no rule did.
     pub ended_by: Option<RuleEnd>,
 }
 
@@ -28,37 +28,37 @@ pub struct StageResult {
 pub struct LoadResult {
     /// Counts, histograms and records.
     pub recorder: Recorder,
-    /// Time zero of all times in the result, on the machine's monotonic clock.
+    /// Time zero of all times in this result, on the machine's monotonic clock.
     pub zero: Duration,
-    /// Time of day at time zero.
+    /// Wall-clock time at time zero.
     pub started: jiff::Timestamp,
-    /// The phases, one entry per stage; `None` for a stage that is not a phase.
+    /// The results of LoadGen phases, one entry per stage; `None` for a stage that is not a phase.
     pub phases: Vec<Option<IssuedPhase>>,
-    /// One entry per stage.
+    /// The engine's decisions, one entry per stage.
     pub stages: Vec<StageResult>,
     /// Why the load ended early; `None` if it did not.
     pub stopped: Option<StopReason>,
-    /// Requests that were due when the load was stopped, but were never sent. They also count as cancelled, in the figures or among the
-    /// excluded requests. Requests that were due later are not counted.
+    /// Number of requests that were due when the load was stopped but were never sent. They also count as cancelled, in the figures or
+    /// among the excluded requests. Requests due later are not counted.
     pub unissued: u64,
-    /// Requests that were issued.
+    /// Number of requests issued.
     pub issued: u64,
-    /// How the rows of the data set were used; `None` for another source of requests.
+    /// How the rows of the data set were used; `None` if the requests have another source.
     pub rows: Option<RowsUsed>,
-    /// CPU time of the workers.
+    /// CPU time of the worker threads.
     pub own_cpu: Duration,
-    /// CPU time and receive delays of each worker, by stage.
+    /// CPU time and receive delays of each worker, per stage.
     pub workers: Vec<WorkerVitals>,
     /// How the machine affected the process during the load.
     pub vitals: Vitals,
-    /// From time zero to the end of the last request.
+    /// Time from time zero to the end of the last request.
     pub wall: Duration,
-    /// Facts that are known only after the load: which stages ended with the rows of the data set, and how many rows or sessions were sent
-    /// more than once.
+    /// Notices that are known only after the load: which stages ended with the rows of the data set, and how many rows or sessions were
+    /// sent more than once.
     pub notices: Vec<Notice>,
 }
 
-/// Why a rate is not known, and its stage not run.
+/// Why a rate could not be measured, so that its stage was skipped.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum NotMeasured {
     #[error("its rate comes from stage {stage}, which was not run before it; see why")]
@@ -78,12 +78,12 @@ pub enum NotMeasured {
     OutOfRange { rate: f64 },
 }
 
-/// The rule that ended a stage, and when.
+/// The stop rule that ended a stage, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuleEnd {
     /// Index of the rule in the workload.
     pub rule: u32,
-    /// When the request ended that fulfilled the rule, on the clock of the run.
+    /// When the request that fulfilled the rule ended, on the run's clock.
     pub at: Duration,
 }
 

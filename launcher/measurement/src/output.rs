@@ -2,17 +2,17 @@
 
 use crate::wire::{Reader, Wire, WireError, Writer};
 
-/// What the server generated, in the first choice of its answer.
+/// The generated output, of the first choice in the answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Output {
-    /// Token ids, including the last one if it has no text; empty if the server does not send them.
+    /// Token ids, including the last one even if it has no text; empty if the server does not send ids.
     pub token_ids: Vec<u32>,
-    /// Number of token ids up to the end of the first event with output, including the token ids of earlier events without text. If no
-    /// event has output, the number of token ids in the first event that has some. For an answer in one piece, all token ids.
+    /// Number of token ids up to the end of the first event with output, including ids in earlier events without text. If no event has
+    /// output: the number of ids in the first event that has some. For an answer in one piece: the number of all ids.
     pub first: usize,
     /// The text as received, without reasoning, refusals and tool calls.
     pub text: String,
-    /// The most probable first tokens with their log probabilities, in no order; empty if the server sends none.
+    /// The most probable first tokens with their log probabilities, unordered; empty if the server sends none.
     pub first_logprobs: Vec<(String, f64)>,
 }
 

@@ -1,4 +1,4 @@
-//! Phases: stages with queries that are drawn before the load begins, and the reasons why phases end. Pure.
+//! Phases: stages whose queries are drawn before the load begins, and the reasons why phases end. Pure.
 
 use std::{fmt::Debug, time::Duration};
 
@@ -8,14 +8,14 @@ use crate::{
     wire::{Reader, Wire, WireError, Writer, fields, variants},
 };
 
-/// Why a load ends before all its requests were issued.
+/// Why a load ended before all its requests were issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopReason {
-    /// The launcher received a signal to end.
+    /// The launcher received a signal to stop.
     Signal,
     /// The deadline of the run passed.
     Deadline,
-    /// Every request failed for too long.
+    /// All requests had failed for too long.
     TargetLost,
     /// A stop rule of the workload ended the load.
     StopRule,
@@ -24,87 +24,87 @@ pub enum StopReason {
 /// Why a phase issues no more queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PhaseEnd {
-    /// Enough queries were issued for long enough, or all queries were issued if that suffices.
+    /// Enough queries were issued for long enough. In a phase that just issues all its queries: all were issued.
     Natural,
-    /// All drawn queries are issued, and the minimum query count or duration is not reached.
+    /// All drawn queries were issued, but the minimum number of queries or the minimum duration was not reached.
     RanOut,
-    /// The phase has a maximum number of queries.
+    /// The maximum number of queries was reached.
     MaxQueryCount {
-        /// Queries issued so far.
+        /// Number of queries issued.
         issued: u64,
     },
-    /// The phase has a maximum duration.
+    /// The maximum duration was reached.
     MaxDuration {
-        /// From the start of the phase to the last query.
+        /// Time from the start of the phase to the last query.
         elapsed: Duration,
     },
-    /// The phase has a maximum number of incomplete queries.
+    /// There were more incomplete queries than the maximum.
     TooManyOutstanding {
-        /// Queries issued so far.
+        /// Number of queries issued.
         issued: u64,
-        /// The number of incomplete queries among them.
+        /// How many of them were incomplete.
         outstanding: u64,
     },
     /// The run was stopped.
     Stopped(StopReason),
 }
 
-/// A phase that was issued.
+/// The result of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IssuedPhase {
     /// When it began; `None` if it never did.
     pub began: Option<Duration>,
-    /// Why it issued no more queries; `None` for a phase without rules that issued all of them.
+    /// Why it issued no more queries; `None` if it has no rules and issued all of them.
     pub end: Option<PhaseEnd>,
 }
 
-/// The queries of a stage, drawn before the load begins, and the rules that end it. A query has one or more samples: rows of the data set
-/// that are sent together. Request i of the stage sends sample i of the phase. The records of all requests decide the result of a phase, so a
-/// load with a phase keeps all of them.
+/// The queries of a stage, which are drawn before the load begins, and the rules that end the stage. A query consists of one or more
+/// samples (rows of the data set) that are sent together. Request i of the stage sends sample i of the phase. The records of all requests
+/// decide the result of a phase, so a load with a phase keeps all records.
 ///
-/// The load calls these methods on its threads, at most a few times per request. They must return immediately.
+/// The load calls these methods on its own threads, at most a few times per request. They must return quickly.
 pub trait Phase: Debug + Send + Sync {
-    /// Number of queries, at least 1.
+    /// Returns the number of queries, at least 1.
     fn query_count(&self) -> u64;
 
-    /// Samples of each query, at least 1.
+    /// Returns the number of samples per query, at least 1.
     fn samples_per_query(&self) -> u64;
 
-    /// The row of the data set that a request sends. Past the last request the row is the number itself.
+    /// Returns the row of the data set that a request sends. Beyond the last request, returns the request number itself.
     fn row(&self, request: u64) -> u64;
 
-    /// Rows that the data set must have.
+    /// Returns the number of rows that the data set must have.
     fn row_count(&self) -> u64;
 
-    /// Maximum requests in flight, at least 1; `None`: no bound.
+    /// Returns the maximum number of requests in flight, at least 1; `None`: no limit.
     fn max_concurrency(&self) -> Option<u32>;
 
-    /// Samples per request, at least 1, for a phase that sends static batches; `None`: one request per sample.
+    /// Returns the number of samples per request, at least 1, if the phase sends static batches; `None`: one request per sample.
     fn batch_size(&self) -> Option<u32>;
 
-    /// Whether the output of a request is kept.
+    /// Whether the output of a request must be kept.
     fn keeps_output(&self, request: u64) -> bool;
 
-    /// When the requests are due; `None`: a query is due when the previous query is complete.
+    /// Returns when the requests are due; `None`: a query is due when the previous query is complete.
     fn schedule(&self) -> Option<Schedule>;
 
     /// Whether the phase has rules, so that it may end before all its queries are issued.
     fn has_rules(&self) -> bool;
 
-    /// Whether rules may end the phase before the end of its schedule.
+    /// Whether rules may end the phase before its schedule ends.
     fn may_end_before_schedule(&self) -> bool;
 
-    /// Whether the phase ends after the last issued query. `issued`: number of queries so far. `elapsed`: when the last query left, from the
-    /// start of the phase. `outstanding` returns the number of incomplete queries.
+    /// Returns how the phase ends if it ends after the query just issued. `issued`: number of queries so far. `elapsed`: when that query
+    /// was sent, from the start of the phase. `outstanding` returns the number of incomplete queries.
     fn after(&self, issued: u64, elapsed: Duration, outstanding: &dyn Fn() -> u64) -> Option<PhaseEnd>;
 
-    /// Why the phase ends when all its queries are issued; `None`: it has no rules.
+    /// Returns how the phase ends after all its queries are issued; `None` if it has no rules.
     fn at_the_end(&self) -> Option<PhaseEnd>;
 
     /// Counts a request that has ended. `began`: when the phase began.
     fn ended(&self, record: &RequestRecord, began: Duration);
 
-    /// Number of requests.
+    /// Returns the number of requests.
     fn request_count(&self) -> u64 {
         self.query_count().saturating_mul(self.samples_per_query())
     }

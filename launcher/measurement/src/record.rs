@@ -21,28 +21,28 @@ pub enum RequestOutcome {
     Ok,
     /// A complete answer without content.
     Empty,
-    /// Status 400 or above, or an error object in place of an answer.
+    /// A status of 400 or above, or an error object in place of an answer.
     HttpError(u16),
     /// The stream ended early, contained an error, or contained data that is not an event.
     BrokenStream,
-    /// The request, or a part of it, took longer than a timeout allows: see [`Limit`].
+    /// The request, or a part of it, exceeded a timeout: see [`Limit`].
     Timeout,
-    /// No connection could be made, or it broke before the status line.
+    /// No connection could be opened, or it broke before the status line.
     ConnectError,
-    /// In flight, or not yet sent, when the run was stopped.
+    /// The run was stopped while the request was in flight or not yet sent.
     Cancelled,
-    /// The client disconnected, as the profile requires for some requests.
+    /// The client disconnected early, as the profile requires for some requests.
     Abandoned,
-    /// In flight, or not yet sent, when its stage or its window ended according to the profile.
+    /// The stage or its window ended, as the profile specifies, while the request was in flight or not yet sent.
     Incomplete,
-    /// Not sent, because an earlier request of its session had failed.
+    /// The request was not sent, because an earlier request of its session had failed.
     Skipped,
     /// The launcher itself could not send it.
     ClientError,
 }
 
 impl RequestOutcome {
-    /// Whether its latencies count.
+    /// Whether the request's latencies are part of the figures.
     pub fn is_success(self) -> bool {
         self == RequestOutcome::Ok
     }
@@ -52,7 +52,7 @@ impl RequestOutcome {
         matches!(self, RequestOutcome::Ok | RequestOutcome::Empty)
     }
 
-    /// Whether it is evidence about the server: the request ended well, or it failed.
+    /// Whether the outcome says something about the server: the request succeeded or failed.
     pub fn is_decided(self) -> bool {
         !matches!(
             self,
@@ -63,7 +63,7 @@ impl RequestOutcome {
         )
     }
 
-    /// The name in reports, such as `ok`, `http_503` and `timeout`.
+    /// Returns the name in reports, such as `ok`, `http_503` or `timeout`.
     pub fn name(self) -> String {
         match self {
             RequestOutcome::Ok => "ok".into(),
@@ -81,7 +81,7 @@ impl RequestOutcome {
     }
 }
 
-/// The outcomes that have exactly one name each.
+/// The outcomes whose name does not depend on a status.
 const PLAIN: [RequestOutcome; 10] = [
     RequestOutcome::Ok,
     RequestOutcome::Empty,
@@ -96,7 +96,7 @@ const PLAIN: [RequestOutcome; 10] = [
 ];
 
 impl RequestOutcome {
-    /// The outcome for a name from [`RequestOutcome::name`].
+    /// Returns the outcome with a name from [`RequestOutcome::name`].
     pub fn from_name(name: &str) -> Option<RequestOutcome> {
         match name.strip_prefix("http_") {
             Some(code) => code.parse().ok().map(RequestOutcome::HttpError),
@@ -108,21 +108,21 @@ impl RequestOutcome {
 /// The timeout that ended a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Limit {
-    /// Making a connection.
+    /// Opening a connection.
     Connect,
     /// From sending to the first token.
     FirstToken,
-    /// Between two tokens, or between the last token and the end.
+    /// Between two tokens, or between the last token and the end of the answer.
     TokenGap,
     /// The whole request.
     Request,
 }
 
 impl Limit {
-    /// Every limit, in the order in which a request passes them.
+    /// All timeouts, in the order in which a request may exceed them.
     pub const ALL: [Limit; 4] = [Limit::Connect, Limit::FirstToken, Limit::TokenGap, Limit::Request];
 
-    /// The name of the timeout in a workload and in reports.
+    /// Returns the name of the timeout in workloads and reports.
     pub fn name(self) -> &'static str {
         match self {
             Limit::Connect => "connect",
@@ -133,29 +133,29 @@ impl Limit {
     }
 }
 
-/// Why a request got no connection, or no answer on a connection.
+/// Why a request got no connection, or no response on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
     /// No process listens at the address.
     Refused,
     /// The server reset the connection.
     Reset,
-    /// The server closed a connection without a byte of an answer. It was a new connection, or a kept connection that had the request for
-    /// longer than the race between a request and a closing keep-alive connection lasts.
+    /// The server closed a connection without a byte of a response. The connection was new, or it was a kept connection on which the
+    /// request had been for longer than a race with a keep-alive timeout can explain.
     Closed,
-    /// The server closed kept connections in this way more often than keep-alive explains.
+    /// The server closed kept connections without a response more often than keep-alive can explain.
     KeptClosed,
     /// No route leads to the address.
     Unreachable,
-    /// The name has no address, or no address to which the launcher may connect.
+    /// The host name has no address, or no address that the launcher may connect to.
     Address,
-    /// The operating system gave up waiting.
+    /// The operating system's timeout passed.
     TimedOut,
     Tls,
     Http2,
-    /// The launcher has no free file descriptor.
+    /// The launcher has no free file descriptors.
     Files,
-    /// The launcher's machine has no free port.
+    /// The launcher's machine has no free ports.
     Ports,
     Other,
 }
@@ -177,7 +177,7 @@ impl Cause {
         Cause::Other,
     ];
 
-    /// The name in reports.
+    /// Returns the name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Cause::Refused => "refused",
@@ -202,7 +202,7 @@ impl Cause {
         }
     }
 
-    /// The cause of a socket error.
+    /// Classifies a socket error.
     pub fn from_io(error: &io::Error) -> Cause {
         match error.kind() {
             io::ErrorKind::ConnectionRefused => Cause::Refused,
@@ -225,78 +225,80 @@ pub struct Turn {
     pub number: NonZeroU32,
 }
 
-/// An index in a short list, such as the list of traffic classes. It is stored plus one, so that an `Option` of it has the same size.
+/// An index in a short list, such as the list of traffic classes. It is stored as index plus one, so that an `Option` of it takes no more
+/// space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListIndex(NonZeroU16);
 
 impl ListIndex {
-    /// `None` above 65534.
+    /// Returns `None` for an index above 65534.
     pub fn new(index: usize) -> Option<ListIndex> {
         u16::try_from(index).ok()?.checked_add(1).and_then(NonZeroU16::new).map(ListIndex)
     }
 
-    /// The index, from 0.
+    /// Returns the index, from 0.
     pub fn get(self) -> usize {
         usize::from(self.0.get()) - 1
     }
 }
 
-/// The record of one request. Times count from the start of the run, on one monotonic clock.
+/// The record of one request. Times are from the start of the run, on one monotonic clock.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestRecord {
-    /// Index of its stage in the workload.
+    /// Index of the stage in the workload.
     pub stage: u32,
-    /// Number of the request in its stage, from 0. If the load starts sessions, the number of the session.
+    /// Number of the request in its stage, from 0. If the load starts whole sessions: the number of the session.
     pub number: u64,
-    /// Index of its traffic class in the workload; `None` if there are none.
+    /// Index of the traffic class in the workload; `None` if there are no classes.
     pub class: Option<ListIndex>,
     /// The position of the request in its session; `None` if it belongs to no session.
     pub turn: Option<Turn>,
-    /// Index of the server that was chosen for it, before a connection was opened; `None` if there is only one server, or none was chosen.
+    /// Index of the server that was chosen for the request; `None` if there is only one server, or if none was chosen. The choice is made
+    /// before a connection is opened.
     pub replica: Option<ListIndex>,
-    /// When the schedule wanted it sent; in a closed loop, when its slot became free. A turn of a session is due at the earliest when its
-    /// predecessors have ended and its think time is over.
+    /// When the schedule wanted the request to be sent. In a closed loop: when its slot became free. A turn of a session is due at the
+    /// earliest when its predecessors have ended and its think time has passed.
     pub scheduled: Duration,
-    /// When it was handed to the socket; `None` if this never happened.
+    /// When the request was handed to the socket; `None` if that never happened.
     pub sent: Option<Duration>,
-    /// How long it waited for its permit; `None` if the load does not limit its concurrency.
+    /// How long the request waited for its permit; `None` if the load does not limit concurrency.
     pub permit_wait: Option<Duration>,
-    /// Arrival of the first event with content.
+    /// When the first event with content arrived.
     pub first_token: Option<Duration>,
-    /// Arrival of the last event with content.
+    /// When the last event with content arrived.
     pub last_token: Option<Duration>,
-    /// When it ended, with any outcome.
+    /// When the request ended, whatever its outcome.
     pub ended: Duration,
     pub outcome: RequestOutcome,
     /// Requested prompt length in tokens; `None` for mock prompts.
     pub requested_input_tokens: Option<u32>,
     /// Requested output length in tokens; `None` if the server decides.
     pub requested_output_tokens: Option<u32>,
-    /// Prompt length according to the server's usage.
+    /// Prompt length in tokens, according to the server's usage.
     pub input_tokens: Option<u32>,
-    /// Tokens of the prompt in the server's prefix cache, according to its usage.
+    /// Number of prompt tokens found in the server's prefix cache, according to its usage.
     pub cached_tokens: Option<u32>,
-    /// Output length according to the server's usage, unless the usage is impossible.
+    /// Output length in tokens, according to the server's usage; `None` if the usage is missing or impossible.
     pub output_tokens: Option<u32>,
-    /// Events with content. They equal the output tokens only if the server sends each token in its own event.
+    /// Number of events with content. It equals the number of output tokens only if the server sends each token in a separate event.
     pub content_events: u32,
 }
 
-/// A long load keeps many millions of records.
+/// The size is limited, because a long load keeps many millions of records.
 const _: () = assert!(size_of::<RequestRecord>() <= 168);
 
 impl RequestRecord {
-    /// How late it was sent, excluding the wait for its permit.
+    /// Returns how late the request was sent, not counting its wait for a permit.
     pub fn send_lag(&self) -> Option<Duration> {
         self.sent.map(|sent| sent.saturating_sub(self.scheduled).saturating_sub(self.permit_wait.unwrap_or_default()))
     }
 
-    /// Output length: the server's usage, else the number of content events.
+    /// Returns the output length in tokens: from the server's usage, else the number of events with content.
     pub fn osl(&self) -> u32 {
         self.output_tokens.unwrap_or(self.content_events)
     }
 
-    /// The time from which its latencies count.
+    /// Returns the time from which latencies are counted.
     pub fn start(&self, origin: LatencyOrigin) -> Duration {
         match origin {
             LatencyOrigin::Scheduled => self.scheduled,
@@ -304,55 +306,55 @@ impl RequestRecord {
         }
     }
 
-    /// First token - start.
+    /// Returns the time to first token: first token - start.
     pub fn ttft(&self, origin: LatencyOrigin) -> Option<Duration> {
         Some(self.first_token?.saturating_sub(self.start(origin)))
     }
 
-    /// Last token - start.
+    /// Returns the latency: last token - start.
     pub fn latency(&self, origin: LatencyOrigin) -> Option<Duration> {
         Some(self.last_token?.saturating_sub(self.start(origin)))
     }
 
-    /// First token - scheduled.
+    /// Returns first token - scheduled.
     pub fn ttft_scheduled(&self) -> Option<Duration> {
         self.ttft(LatencyOrigin::Scheduled)
     }
 
-    /// First token - sent.
+    /// Returns first token - sent.
     pub fn ttft_sent(&self) -> Option<Duration> {
         self.ttft(LatencyOrigin::Sent)
     }
 
-    /// Last token - scheduled.
+    /// Returns last token - scheduled.
     pub fn latency_scheduled(&self) -> Option<Duration> {
         self.latency(LatencyOrigin::Scheduled)
     }
 
-    /// Last token - sent.
+    /// Returns last token - sent.
     pub fn latency_sent(&self) -> Option<Duration> {
         self.latency(LatencyOrigin::Sent)
     }
 
-    /// Latency from sending / OSL; `None` without a token.
+    /// Returns NTPOT: latency from sending / OSL; `None` if there is no token.
     pub fn ntpot(&self) -> Option<Duration> {
         let osl = self.osl();
         self.latency_sent().filter(|_| osl > 0).map(|it| it / osl)
     }
 
-    /// NTPOT by the formula of llm-d-benchmark: TTFT / OSL + TPOT, from sending; `None` below two tokens. It exceeds [`RequestRecord::ntpot`]
-    /// by TPOT / OSL.
+    /// Returns NTPOT by llm-d-benchmark's formula: TTFT / OSL + TPOT, from sending; `None` if there are fewer than two tokens. It exceeds
+    /// [`RequestRecord::ntpot`] by TPOT / OSL.
     pub fn ntpot_of_llmd(&self) -> Option<Duration> {
         let tpot = self.tpot()?;
         Some(self.ttft_sent()? / self.osl() + tpot)
     }
 
-    /// The number of gaps between tokens: OSL - 1; `None` below two tokens.
+    /// Returns the number of gaps between tokens: OSL - 1; `None` if there are fewer than two tokens.
     pub fn gaps(&self) -> Option<u32> {
         self.osl().checked_sub(1).filter(|gaps| *gaps > 0)
     }
 
-    /// (last token - first token) / (OSL - 1); `None` below two tokens.
+    /// Returns TPOT: (last token - first token) / (OSL - 1); `None` if there are fewer than two tokens.
     pub fn tpot(&self) -> Option<Duration> {
         let gaps = self.gaps()?;
         Some(self.last_token?.saturating_sub(self.first_token?) / gaps)
@@ -428,7 +430,7 @@ impl Wire for ListIndex {
 }
 
 impl RequestRecord {
-    /// Whether no time exceeds the 584 years that a clock of nanoseconds counts, so that sums of times do not overflow.
+    /// Whether no time exceeds the 584 years that 64 bits of nanoseconds can represent, so that sums of times cannot overflow.
     fn has_times_of_a_clock(&self) -> bool {
         let times =
             [Some(self.scheduled), self.sent, self.permit_wait, self.first_token, self.last_token, Some(self.ended)];

@@ -1,20 +1,20 @@
 //! The engine, release and model of a server, as the server reports them. Pure.
 
-/// What a server reports about itself. A field that it does not report is `None`.
+/// What a server reports about itself. Fields that it does not report are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerIdentity {
-    /// The engine. `/v1/models` names it as the owner of the model: `vllm`, `sglang`, `llamacpp`. If the owner does not name it: `sglang` for
-    /// a server that answers SGLang's own endpoint.
+    /// The engine. In `/v1/models` it is the owner of the model: `vllm`, `sglang`, `llamacpp`. If the owner is missing, it is `sglang` for
+    /// a server that answers at SGLang's own endpoint.
     pub engine: Option<String>,
     /// The release of the engine.
     pub version: Option<String>,
-    /// The simulator and its release, for a server that reports that it is simulated.
+    /// The simulator and its release, if the server reports that it is simulated.
     pub simulator: Option<String>,
-    /// The header field `server` of its answers: a web server or a gateway.
+    /// The response header `server`, which names a web server or a gateway.
     pub server: Option<String>,
-    /// The name under which the model is requested, if the server lists it.
+    /// The model's name in requests, if the server lists it.
     pub model: Option<String>,
-    /// The source that the server loaded for that name: a repository or a path.
+    /// Where the server loaded the model from: a repository or a path.
     pub model_root: Option<String>,
     /// The revision of the model.
     pub model_revision: Option<String>,

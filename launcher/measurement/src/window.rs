@@ -1,5 +1,5 @@
-//! Decides which requests of a stage are in its figures. Pure. The decision about a request needs only the request and bounds that are known
-//! when its stage begins. So no record needs to be kept.
+//! Decides which requests of a stage are part of its figures. Pure. The decision needs only the request itself and bounds that are known
+//! when the stage begins, so no records need to be kept for it.
 
 use std::time::Duration;
 
@@ -11,24 +11,24 @@ use crate::{
     wire::{fields, variants},
 };
 
-/// The part of a stage to which a request belongs.
+/// A part of a stage that a request can belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WindowPart {
-    /// In the figures.
+    /// The request is part of the figures.
     Counted,
-    /// Due in the warm-up.
+    /// The request was due in the warm-up.
     WarmUp,
-    /// Due in the cool-down.
+    /// The request was due in the cool-down.
     CoolDown,
-    /// Due within a trimmed window, and ended after it.
+    /// The request was due within a trimmed window, but ended after it.
     Late,
 }
 
 impl WindowPart {
-    /// Every part.
+    /// All parts.
     pub const ALL: [WindowPart; 4] = [WindowPart::Counted, WindowPart::WarmUp, WindowPart::CoolDown, WindowPart::Late];
 
-    /// The name in `report.json`.
+    /// Returns the name in `report.json`.
     pub fn name(self) -> &'static str {
         match self {
             WindowPart::Counted => "counted",
@@ -39,21 +39,21 @@ impl WindowPart {
     }
 }
 
-/// The window of a stage. Times count from the start of the stage.
+/// The window of a stage. Times are from the start of the stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StageWindow {
     kind: Window,
-    /// Number and time of the first request after the warm-up.
+    /// Number and due time of the first request after the warm-up.
     first: (u64, Duration),
-    /// Number and time of the first request of the cool-down.
+    /// Number and due time of the first request of the cool-down. If either is `None`, only the other one decides.
     end: (Option<u64>, Option<Duration>),
-    /// When the stage ends; `None` if its requests determine the end.
+    /// When the stage ends; `None` if its requests determine that.
     over: Option<Duration>,
-    /// Requests of the stage; `None` if time or answers determine the number.
+    /// Number of requests; `None` if time or answers determine it.
     count: Option<u64>,
 }
 
-/// The window of a stage that began at `start`, on the clock of the run.
+/// The window of a stage that began at `start`, on the run's clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Opened {
     pub(crate) window: StageWindow,
@@ -84,10 +84,10 @@ impl StageWindow {
         StageWindow { kind, over: over(&stage.load, schedule), count, ..StageWindow::default() }.of_margins(stage, due)
     }
 
-    /// The window of the same stage after its run, with the margins of `stage`.
+    /// Returns the window of the same stage with the margins of `stage`, after the run.
     ///
     /// # Errors
-    /// The window needs data that is not known after the run.
+    /// The window needs data that is unknown after the run.
     pub fn with_margins(&self, stage: &Stage) -> Result<StageWindow, MarginError> {
         let is_count = |it: Option<Margin>| matches!(it, Some(Margin::Count(_)));
         let is_timed = self.kind != Window::All;
@@ -96,7 +96,7 @@ impl StageWindow {
             Some(Margin::Count(_)) if self.count.is_none() => return Err(MarginError::NoCount),
             _ => {}
         }
-        // The window `all` needs only the order of requests, which their numbers show.
+        // A window of the kind `all` only needs the order of the requests, which their numbers show.
         if is_timed && (is_count(stage.warm_up) || is_count(stage.cool_down)) {
             return Err(MarginError::NoTime);
         }
@@ -106,7 +106,7 @@ impl StageWindow {
         Ok(self.of_margins(stage, |_| None))
     }
 
-    /// `due`: when a request is due, from the start of the stage; `None` if it is due when a slot becomes free.
+    /// Computes the window. `due` returns when a request is due, from the start of the stage; `None` if it is due when a slot becomes free.
     fn of_margins(&self, stage: &Stage, due: impl Fn(u64) -> Option<Duration>) -> StageWindow {
         let StageWindow { over, count, .. } = *self;
         let first = match stage.warm_up {
@@ -127,26 +127,26 @@ impl StageWindow {
         StageWindow { first, end, ..*self }
     }
 
-    /// When the stage ends, from its start; `None` if its requests determine the end.
+    /// Returns when the stage ends, from its start; `None` if its requests determine that.
     pub fn over(&self) -> Option<Duration> {
         self.over
     }
 
-    /// Whether no request of the stage is in the figures.
+    /// Whether no request of the stage is part of the figures.
     pub fn is_empty(&self) -> bool {
         self.first.0 == u64::MAX || self.end.0 == Some(0)
     }
 
-    /// The part to which a request belongs, in a stage that began at `start`.
+    /// Returns the part that a request belongs to, in a stage that began at `start`.
     pub fn part(&self, start: Duration, request: &RequestRecord) -> WindowPart {
         self.part_of(start, request.number, request.scheduled, request.ended)
     }
 
-    /// The part for a number and these due and end times, on the clock of the run.
+    /// Returns the part for a request number with these due and end times, on the run's clock.
     pub fn part_of(&self, start: Duration, number: u64, due: Duration, ended: Duration) -> WindowPart {
         let (due, ended) = (due.saturating_sub(start), ended.saturating_sub(start));
         let if_so = |part: WindowPart, belongs: bool| if belongs { part } else { WindowPart::Counted };
-        // A request that ended within the window counts, whenever it was due.
+        // In a window that counts events, a request that ended within it counts, even if it was due before.
         if self.kind == Window::Cut && ended > self.first.1 {
             return if_so(WindowPart::CoolDown, self.close().is_some_and(|close| due >= close));
         }
@@ -158,8 +158,8 @@ impl StageWindow {
         }
     }
 
-    /// The part of a request that was never sent, according to its number and its due time from the start of the stage. `due`: `None` if that
-    /// time is not known; then only the number decides.
+    /// Returns the part of a request that was never sent, by its number and its due time from the start of the stage. If `due` is `None`,
+    /// only the number decides.
     pub fn part_of_unissued(&self, number: u64, due: Option<Duration>) -> WindowPart {
         if number < self.first.0 || due.is_some_and(|due| due < self.first.1) {
             return WindowPart::WarmUp;
@@ -172,7 +172,7 @@ impl StageWindow {
         if cooling { WindowPart::CoolDown } else { WindowPart::Counted }
     }
 
-    /// Start and end of a window that counts the events within it, on the clock of the run; `None` for other windows.
+    /// Returns start and end of a window that counts each event by its time, on the run's clock; `None` for other windows.
     pub fn bounds(&self, start: Duration) -> Option<(Duration, Duration)> {
         let close = self.close().filter(|_| self.kind == Window::Cut)?;
         Some((start.saturating_add(self.first.1), start.saturating_add(close.max(self.first.1))))
@@ -188,7 +188,7 @@ impl StageWindow {
     }
 }
 
-/// When all requests of a stage have been due: after its duration, or at its last request if that is later.
+/// Returns when all requests of a stage have been due: after its duration, or with its last request if that is later.
 fn over(load: &Load, schedule: Option<&Schedule>) -> Option<Duration> {
     let duration = match load {
         Load::Open { duration, .. } | Load::Closed { duration, .. } | Load::Users { duration, .. } => {
@@ -216,14 +216,14 @@ mod tests {
         Duration::from_secs(count)
     }
 
-    /// One request per second for ten seconds, due 0 to 9 s after the start.
+    /// One request per second for ten seconds, due 0 to 9 s after the start of the stage.
     fn open() -> Load {
         let rate = Rate::Steady(RequestRate::try_from(1.0).unwrap());
         let duration = Some(Span(secs(10)));
         Load::Open { arrivals: Arrivals::Constant, rate, duration, count: None, max_concurrency: None }
     }
 
-    /// The schedule of [`open`]; `None` for a closed loop.
+    /// Returns the schedule of [`open`]; `None` for a closed loop.
     fn schedule(load: &Load) -> Option<Schedule> {
         matches!(load, Load::Open { .. }).then(|| (0..10).map(secs).collect())
     }
@@ -256,7 +256,7 @@ mod tests {
         }
     }
 
-    /// The parts of requests (number, due, ended) in a stage that begins at 100 s. Times count from that start.
+    /// Checks the parts of requests (number, due, ended) in a stage that begins at 100 s. Their times are from the start of the stage.
     fn check(
         load: Load,
         kind: Window,
@@ -339,7 +339,7 @@ mod tests {
             assert_eq!(parts(open(), kind, by_count, |it| Some(secs(it))), edges);
         }
         assert_eq!(parts(closed(Some(10), None), Window::All, by_count, |_| None), edges);
-        // The time at which a closed-loop slot would have sent it is not known.
+        // In a closed loop, it is unknown when a slot would have sent the request.
         assert_eq!(parts(closed(Some(10), None), Window::All, (span(2), None), |_| None), [Counted; 4]);
         assert_eq!(parts(open(), Window::All, (Some(Margin::All), None), |it| Some(secs(it))), [WarmUp; 4]);
     }

@@ -1,9 +1,9 @@
-//! Documents for tests: `fixtures/report.json` is the report of a release, without the fields that only panels need.
+//! Documents for tests. `fixtures/report.json` is the report of an earlier release, which lacks the fields for panels.
 
 use document::ReportDocument;
 use serde_json::{Value, json};
 
-/// A run of one stage, `r10`, with ten requests.
+/// The report of a run with one stage, `r10`, and ten requests.
 pub(crate) fn older() -> Value {
     serde_json::from_str(include_str!("../fixtures/report.json")).unwrap()
 }
@@ -12,7 +12,7 @@ pub(crate) fn read(document: &Value) -> ReportDocument {
     ReportDocument::read(&document.to_string()).unwrap()
 }
 
-/// The same run with all data for panels, in bins of half a second.
+/// The same report with all data for panels, in bins of half a second.
 pub(crate) fn full() -> Value {
     let mut document = older();
     let times = json!({"count": [3, 0], "p50": [40.0, null], "p90": [50.0, null], "p99": [60.0, null]});
@@ -68,7 +68,7 @@ pub(crate) fn full() -> Value {
     document
 }
 
-/// A stage of a sweep.
+/// The values of one stage of a sweep.
 pub(crate) struct Level {
     pub(crate) rate: f64,
     pub(crate) done: f64,
@@ -76,7 +76,7 @@ pub(crate) struct Level {
     pub(crate) count: u64,
 }
 
-/// A run with one stage per level, named by its number.
+/// A report with one stage per level. A stage is named by its number.
 pub(crate) fn sweep(levels: &[Level]) -> Value {
     let mut document = older();
     let stage = document["stages"][0].clone();

@@ -1,7 +1,7 @@
-//! The frame of every page around its content: its policy, its styles and its script.
+//! Renders the frame of a page around its content: policy, styles and script.
 //!
-//! A page is one file that works without a network. Its policy (Content-Security-Policy) allows only the one style element and the one script,
-//! which it names by their digests. Even if text from outside were not escaped, it would not run.
+//! A page is a single file that works without a network. Its Content-Security-Policy identifies the only style element and the only script by their
+//! digests, and blocks everything else. So text from outside would not run even if it were not escaped.
 
 use charts::{Figure, Size};
 use serde::Serialize;
@@ -9,7 +9,7 @@ use tera::{Context, Tera};
 
 use crate::PageError;
 
-/// A page. Its template extends `frame.html`, and reads `view`.
+/// The input for a page. Its template extends `frame.html` and reads `view`.
 pub(crate) struct Frame<'a, V> {
     pub(crate) title: &'a str,
     pub(crate) template: &'a str,
@@ -24,7 +24,7 @@ const GRID: &str = include_str!("grid.html");
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// The text of a page. Every value is escaped except style, script and figures.
+/// Renders a page. Every value is escaped except style, script and figures.
 pub(crate) fn render<V: Serialize>(frame: &Frame<'_, V>) -> Result<String, PageError> {
     let mut tera = Tera::default();
     tera.autoescape_on(vec![".html"]);
@@ -48,7 +48,7 @@ pub(crate) fn render<V: Serialize>(frame: &Frame<'_, V>) -> Result<String, PageE
     Ok(tera.render("page.html", &context)?)
 }
 
-/// A figure as markup, with a frame of this size. It escapes its texts itself.
+/// A figure as markup. `size` is the size of its frame. Its texts are already escaped.
 pub(crate) fn figure(figure: &Figure, size: Size) -> String {
     charts::html::figure(figure, size)
 }

@@ -1,4 +1,4 @@
-//! HTML pages of `report.json` and of comparisons, with their figures. Pure: a document in, text out.
+//! Renders HTML pages of reports and of comparisons, including their figures. Pure: a document in, text out.
 
 pub mod comparison;
 #[cfg(test)]
@@ -11,7 +11,7 @@ mod table;
 mod text;
 mod verdict;
 
-/// The page of a document cannot be made.
+/// A page could not be rendered.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot render the page: {0}; this is a defect of benchwright: report it with this message and report.json")]
 pub struct PageError(#[from] tera::Error);

@@ -1,9 +1,9 @@
-//! How servers started, as a drawing: one bar per part of a start and column.
+//! Draws how servers started: one bar for each part of a start, in each column.
 
 use charts::svg::{Ranked, Ranking};
 use report::startup::{Column, parts};
 
-/// The bars of the parts, in the order of a start. A column lacks a part that none of its starts has.
+/// The bars in the order of a start. Parts that no start of a column has are left out.
 pub fn ranking(columns: &[Column<'_>]) -> Ranking {
     let bars = parts(columns).into_iter().flat_map(|part| {
         let mut name = if part.is_nested { format!("- {}", part.name) } else { part.name };

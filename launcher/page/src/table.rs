@@ -6,56 +6,56 @@ use serde::Serialize;
 
 use crate::text::heading;
 
-/// Maximum number of rows of a table. A run with more stages shows the first ones, and a note.
+/// Maximum number of rows of a table. If there are more, the first rows and a note are shown.
 pub(crate) const MAX_ROWS: usize = 200;
-/// Maximum length of a cell or a line, in characters: error texts and names come from outside.
+/// Maximum length of a cell or a line, in characters. Needed because error texts and names come from outside.
 const MAX_TEXT: usize = 400;
 /// Maximum number of lines below a table, including quoted lines.
 const MAX_LINES: usize = 100;
-/// Maximum length of a command, in characters: commands of engines have many options.
+/// Maximum length of a command, in characters. Commands of engines have many options.
 const MAX_CODE: usize = 1_000;
 
-/// A table with a heading and a caption. Its first column names the row.
+/// A table with a heading and a caption. The first column contains the names of the rows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Table {
     pub(crate) id: &'static str,
     pub(crate) title: String,
     pub(crate) caption: String,
     pub(crate) columns: Vec<Column>,
-    /// The heads above those of the columns; empty: none.
+    /// Group heads above the heads of the columns; empty if there are none.
     groups: Vec<Group>,
     pub(crate) rows: Vec<Vec<Cell>>,
-    /// The row to find first.
+    /// The index of the row to highlight.
     marked: Option<usize>,
-    /// The level of its heading.
+    /// The level of the table's heading.
     level: u8,
-    /// Lines below it.
+    /// Lines below the table.
     lines: Vec<Line>,
     /// Sentences below the lines.
     pub(crate) remarks: Vec<String>,
 }
 
-/// A line below a table. Empty parts are not shown.
+/// A line below a table. Parts that are empty are not shown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Line {
     pub(crate) text: String,
-    /// After the text, in a fixed-width font.
+    /// Text in a fixed-width font, after `text`.
     pub(crate) code: String,
-    /// A log, as a relative link from the page. It must not come from outside.
+    /// The relative path of a log to link to. It must not come from outside.
     pub(crate) file: String,
-    /// At the end, in brackets.
+    /// Text in brackets at the end of the line.
     pub(crate) after: String,
-    /// Lines of output, in a block below.
+    /// Lines of output, shown as a block below the line.
     pub(crate) quote: Vec<String>,
 }
 
-/// The text of a cell.
+/// The content of a cell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Cell {
     pub(crate) text: String,
-    /// Below it, such as an interval.
+    /// Small text below the main text, such as an interval.
     pub(crate) small: String,
-    /// `good`, `bad` or `doubt` for a verdict, otherwise empty.
+    /// `good`, `bad` or `doubt` for a verdict; empty otherwise.
     pub(crate) tone: &'static str,
 }
 
@@ -71,7 +71,7 @@ impl From<String> for Cell {
     }
 }
 
-/// The head of neighbouring columns.
+/// A common head above neighbouring columns.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct Group {
     name: String,
@@ -81,7 +81,7 @@ struct Group {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Column {
     name: String,
-    /// Numbers are right-aligned.
+    /// Whether the column contains numbers, which are right-aligned.
     numeric: bool,
 }
 
@@ -101,29 +101,29 @@ impl Table {
         }
     }
 
-    /// The table of a section, with its title.
+    /// A table for a section, with the title of the section.
     pub(crate) fn of(section: Section, caption: impl Into<String>) -> Table {
         Table::new(section.key(), section.title(), caption)
     }
 
-    /// Columns of text.
+    /// Adds columns of text.
     pub(crate) fn texts<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Table {
         self.columns.extend(names.into_iter().map(|it| Column { name: it.to_owned(), numeric: false }));
         self
     }
 
-    /// Columns of numbers.
+    /// Adds columns of numbers.
     pub(crate) fn numbers(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Table {
         self.columns.extend(names.into_iter().map(|it| Column { name: it.into(), numeric: true }));
         self
     }
 
-    /// Columns of figures, with their names in the catalogue.
+    /// Adds columns for figures, with their names from the catalogue.
     pub(crate) fn figures(self, figures: impl IntoIterator<Item = Figure>) -> Table {
         self.numbers(figures.into_iter().map(heading))
     }
 
-    /// Columns of numbers below a common head.
+    /// Adds columns of numbers below a common head.
     pub(crate) fn group(mut self, name: &str, names: impl IntoIterator<Item = impl Into<String>>) -> Table {
         let before = self.columns.len();
         let grouped: usize = self.groups.iter().map(|it| it.columns).sum();
@@ -135,18 +135,18 @@ impl Table {
         self
     }
 
-    /// The table is a section of the page.
+    /// Makes the table a section of the page.
     pub(crate) fn section(self) -> Table {
         Table { level: 2, ..self }
     }
 
-    /// Marks a row.
+    /// Highlights a row.
     pub(crate) fn marked(mut self, row: Option<usize>) -> Table {
         self.marked = row;
         self
     }
 
-    /// The first [`MAX_ROWS`] rows, with one cell per column.
+    /// Adds rows, up to [`MAX_ROWS`], with one cell per column.
     pub(crate) fn rows<C: Into<Cell>>(mut self, rows: impl IntoIterator<Item = Vec<C>>) -> Table {
         let mut left_out = 0_usize;
         for row in rows {
@@ -162,7 +162,7 @@ impl Table {
         self
     }
 
-    /// The first of these lines, up to [`MAX_LINES`] including quoted lines.
+    /// Adds lines, up to [`MAX_LINES`] including quoted lines.
     pub(crate) fn lines(mut self, lines: impl IntoIterator<Item = Line>) -> Table {
         let (mut room, mut left_out) = (MAX_LINES, 0_usize);
         for Line { text, code, file, after, mut quote } in lines {
@@ -188,13 +188,13 @@ impl Table {
         self
     }
 
-    /// `None` if it has no row and no line.
+    /// Returns the table; `None` if it has no rows and no lines.
     pub(crate) fn filled(self) -> Option<Table> {
         (!self.rows.is_empty() || !self.lines.is_empty()).then_some(self)
     }
 }
 
-/// Lines from outside, bounded in length and number.
+/// Lines from outside, limited in length and number.
 pub(crate) fn lines(lines: impl IntoIterator<Item = String>) -> Vec<String> {
     let mut shown: Vec<String> = Vec::new();
     let mut left_out = 0_usize;
@@ -207,7 +207,7 @@ pub(crate) fn lines(lines: impl IntoIterator<Item = String>) -> Vec<String> {
     shown
 }
 
-/// A text from outside on one line, with bounded length.
+/// A text from outside on one line, with a maximum length.
 pub(crate) fn cut(text: &str) -> String {
     cut_at(text, MAX_TEXT)
 }

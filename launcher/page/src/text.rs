@@ -1,4 +1,4 @@
-//! Figures as shown on a page.
+//! Formats figures for a page.
 
 use std::fmt::Display;
 
@@ -12,13 +12,13 @@ pub(crate) use figures::text::{
     percentile, percents, signed_percent,
 };
 
-/// A moment to the second, such as `2026-01-02 03:04:05 UTC`.
+/// A time with seconds, such as `2026-01-02 03:04:05 UTC`.
 pub(crate) fn second(at: impl Display) -> String {
     let seconds: String = at.to_string().chars().take("2026-01-02T03:04:05".len()).collect();
     format!("{} UTC", seconds.replace('T', " "))
 }
 
-/// A moment to the minute, such as `2 Jan 2026, 03:04 UTC`.
+/// A time with minutes, such as `2 Jan 2026, 03:04 UTC`.
 pub(crate) fn minute(at: impl Display) -> String {
     const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let at = at.to_string();
@@ -32,7 +32,7 @@ pub(crate) fn minute(at: impl Display) -> String {
     }
 }
 
-/// A length of time in milliseconds: `2 min 20 s`; shorter than a minute as any time.
+/// A duration given in milliseconds, such as `2 min 20 s`. Durations below a minute are formatted like any other time.
 pub(crate) fn length(millis: f64) -> String {
     if millis < 60_000.0 {
         return bound(millis);
@@ -45,18 +45,18 @@ pub(crate) fn length(millis: f64) -> String {
     parts.join(" ")
 }
 
-/// The words with an initial capital.
+/// The text with its first letter in upper case.
 pub(crate) fn capitalized(words: &str) -> String {
     let mut letters = words.chars();
     letters.next().map_or_else(String::new, |it| it.to_uppercase().chain(letters).collect())
 }
 
-/// A figure in headings: `TTFT`, `Output tokens/s`.
+/// The name of a figure for headings: `TTFT`, `Output tokens/s`.
 pub(crate) fn heading(figure: Figure) -> String {
     capitalized(&figure.label())
 }
 
-/// One statistic of a figure in headings: `Latency p99`.
+/// The name of a statistic for headings: `Latency p99`.
 pub(crate) fn heading_of(figure: Figure, stat: Stat) -> String {
     capitalized(&figure.titled(stat))
 }

@@ -1,8 +1,8 @@
-//! Verdicts in the style of the page.
+//! The style of verdicts on a page.
 
 use document::answer::TagState;
 
-/// The class of a verdict; empty without one.
+/// The CSS class of a verdict; empty if there is no verdict.
 pub(crate) fn tone(state: TagState) -> &'static str {
     match state {
         TagState::Met => "good",

@@ -1,4 +1,4 @@
-//! [I/O] Reads the folder of a model's tokenizer: `tokenizer.json` and the files beside it.
+//! [I/O] Reads the folder of a model's tokenizer: `tokenizer.json` and the configuration files next to it.
 
 use files::{
     file_digest::{DigestReader, FileDigest},
@@ -18,22 +18,22 @@ const CONFIG: &str = "tokenizer_config.json";
 const SPECIAL_TOKENS: &str = "special_tokens_map.json";
 const TEMPLATE: &str = "chat_template.jinja";
 const TEMPLATE_JSON: &str = "chat_template.json";
-/// Maximum size of each of these files, in bytes: many times the largest known file.
+/// Maximum bytes of each configuration file: many times the size of the largest known file.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// Why the folder cannot be used. The message contains the cause, so the error has no `source`.
+/// Why the folder cannot be used. The message already contains the cause, so there is no `source`.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelFolderError {
     /// The tokenizer cannot be used.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerFileError),
-    /// A file beside it cannot be read.
+    /// A configuration file cannot be read.
     #[error("cannot read {path}: {cause}; give the file that the model is published with", path = path.display())]
     Read { path: PathBuf, cause: io::Error },
-    /// A file beside it has another form.
+    /// A configuration file has an unexpected form.
     #[error("{path} {cause}", path = path.display())]
     Wrong { path: PathBuf, cause: ConfigError },
-    /// The tokenizer cannot encode, or contradicts its configuration.
+    /// The tokenizer cannot encode text, or contradicts its configuration.
     #[error("the tokenizer {path} {cause}", path = path.display())]
     Encode { path: PathBuf, cause: TokenizerError },
     /// There is no chat template.
@@ -48,7 +48,7 @@ pub enum ModelFolderError {
 }
 
 impl ModelFolderError {
-    /// The error without content of the files. `None`: the message contains no such content.
+    /// The message without any content of the files. `None` if the original message contains no such content.
     pub fn without_words(&self) -> Option<String> {
         let unusable =
             |path: &Path| Some(format!("{} cannot be used as a file of a model's tokenizer", path.display()));
@@ -63,25 +63,25 @@ impl ModelFolderError {
     }
 }
 
-/// The tokenizer of a model with the files beside it.
+/// The tokenizer of a model, with its configuration.
 #[derive(Debug)]
 pub struct ModelFolder {
     pub tokenizer: Tokenizer,
-    /// The digest of the `tokenizer.json`.
+    /// The digest of `tokenizer.json`.
     pub digest: FileDigest,
-    /// The configuration in the files beside it; `None`: there is no `tokenizer_config.json`.
+    /// The configuration from the files next to `tokenizer.json`. `None` if there is no `tokenizer_config.json`.
     pub config: Option<TokenizerConfig>,
     /// Warnings for the user, one sentence each.
     pub warnings: Vec<String>,
     folder: PathBuf,
-    /// The name of the file that holds the chat template, if there is one.
+    /// The name of the file that contains the chat template, if there is one.
     template_file: &'static str,
 }
 
-/// Reads a folder, or the folder of a `tokenizer.json`. Only `tokenizer.json` is required.
+/// Reads a folder. `path` is the folder, or its `tokenizer.json`. Only `tokenizer.json` is required.
 ///
 /// # Errors
-/// A file cannot be read, is larger than 16 MiB (the tokenizer: 128 MiB), or has another form.
+/// A file cannot be read, is larger than 16 MiB (`tokenizer.json`: 128 MiB), or has an unexpected form.
 pub fn read(path: &Path) -> Result<ModelFolder, ModelFolderError> {
     let (tokenizer, digest) = tokenizer_file::read(path)?;
     let folder = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new(".")) };
@@ -108,8 +108,7 @@ pub fn read(path: &Path) -> Result<ModelFolder, ModelFolderError> {
     if let Some(map) = optional(folder, SPECIAL_TOKENS)? {
         config.add_special_tokens_map(&map).map_err(wrong(SPECIAL_TOKENS))?;
     }
-    // Like in transformers, the separate file takes precedence. The JSON file is for processors, and is used only if the template is nowhere
-    // else.
+    // As in transformers, the separate file takes precedence. The JSON file is meant for processors, and is used only if there is no other template.
     if let Some(source) = optional_text(folder, TEMPLATE)? {
         config.set_chat_template(source);
         model.template_file = TEMPLATE;
@@ -134,12 +133,12 @@ pub fn read(path: &Path) -> Result<ModelFolder, ModelFolderError> {
 }
 
 impl ModelFolder {
-    /// Whether spaces before punctuation are removed after decoding.
+    /// Whether spaces before punctuation are removed after token ids were decoded.
     pub fn cleans_up(&self) -> bool {
         self.config.as_ref().is_some_and(|it| it.cleans_up)
     }
 
-    /// The chat template for chats with or without tools.
+    /// Returns the chat template for chats with or without tools.
     ///
     /// # Errors
     /// There is no template, or it is not valid.
@@ -155,7 +154,7 @@ impl ModelFolder {
         ChatTemplate::parse(source).map_err(wrong)
     }
 
-    /// The digest of the file that holds the chat template.
+    /// The digest of the file that contains the chat template.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -167,7 +166,7 @@ impl ModelFolder {
     }
 }
 
-/// A file of the folder, if it exists.
+/// Reads a file of the folder. `None` if it does not exist.
 fn optional(folder: &Path, name: &str) -> Result<Option<Vec<u8>>, ModelFolderError> {
     found(folder, name, user_file::read)
 }

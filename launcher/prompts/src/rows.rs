@@ -1,24 +1,24 @@
-//! The rows of a data set: only the parts that are sent. Pure.
+//! The rows of a data set, without the parts that are not sent. Pure.
 
-/// Rows in the order in which they are sent. A row is a prompt, or the turns of a conversation.
+/// Rows in the order in which they are sent. Each row is a prompt, or the user messages of a conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rows {
     ids: Vec<u32>,
     texts: String,
-    /// Prompts, or the parts of conversations, in the order of the file.
+    /// All prompts, or all parts of conversations, in the order of the file.
     parts: Vec<Part>,
-    /// For conversations: the end of each row in `parts`. The first part of a row is the system text.
+    /// Only for conversations: the index in `parts` after the last part of each row. The first part of a row is the system text.
     ends: Vec<usize>,
-    /// The index in the file of each row, in the order in which rows are sent; `None`: the order of the file.
+    /// The indices of the rows that are sent, in the order of sending; `None` for all rows in the order of the file.
     order: Option<Vec<u32>>,
 }
 
 /// A prompt, or a part of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Part {
-    /// The end of the part in the ids or the texts.
+    /// The end of the part in `ids` or in `texts`.
     end: usize,
-    /// The requested output length in tokens; 0: the row does not specify it.
+    /// The requested output length in tokens; 0 if the row does not specify it.
     output: u32,
 }
 
@@ -27,7 +27,7 @@ struct Part {
 pub struct Turn<'a> {
     /// The text of the message.
     pub text: &'a str,
-    /// The requested output length in tokens; `None`: the row does not specify it.
+    /// The requested output length in tokens; `None` if the row does not specify it.
     pub output: Option<u32>,
 }
 
@@ -42,7 +42,7 @@ impl Rows {
         self.len() == 0
     }
 
-    /// Size in memory, in bytes.
+    /// Size of the rows in memory, in bytes.
     pub fn bytes(&self) -> usize {
         self.ids.len() * size_of::<u32>()
             + self.texts.len()
@@ -50,13 +50,13 @@ impl Rows {
             + self.ends.len() * size_of::<usize>()
     }
 
-    /// Adds a prompt of token ids. All rows of a data set have the same form.
+    /// Adds a prompt of token ids. All rows of a data set must have the same form: token ids, texts, or conversations.
     pub fn push_ids(&mut self, ids: impl IntoIterator<Item = u32>, output: Option<u32>) {
         self.ids.extend(ids);
         self.parts.push(Part { end: self.ids.len(), output: output.unwrap_or_default() });
     }
 
-    /// Adds a prompt that is a text, or a JSON list of messages.
+    /// Adds a prompt that is a text, or a list of messages as JSON.
     pub fn push_text(&mut self, text: &str, output: Option<u32>) {
         self.texts.push_str(text);
         self.parts.push(Part { end: self.texts.len(), output: output.unwrap_or_default() });
@@ -71,12 +71,12 @@ impl Rows {
         self.ends.push(self.parts.len());
     }
 
-    /// Sets which rows are sent, and in which order, by their indices in the file.
+    /// Sets which rows are sent, and in which order. `order` contains their indices in the file.
     pub fn set_order(&mut self, order: Vec<u32>) {
         self.order = Some(order);
     }
 
-    /// Number of rows in memory, sent or not.
+    /// Number of rows in memory, including rows that are not sent.
     pub fn stored(&self) -> usize {
         if self.ends.is_empty() { self.parts.len() } else { self.ends.len() }
     }
@@ -94,7 +94,7 @@ impl Rows {
         self.place(row).map_or("", |it| self.part(it))
     }
 
-    /// The requested output length of a row in tokens; `None`: the row does not specify it.
+    /// The requested output length of a row in tokens; `None` if the row does not specify it.
     pub fn output(&self, row: u64) -> Option<u32> {
         self.place(row).and_then(|it| self.output_of(it))
     }

@@ -1,13 +1,13 @@
-//! The length of a text in tokens.
+//! Counts the length of texts in tokens.
 
 use std::sync::Arc;
 
 use tokenizer::Tokenizer;
 
-/// Counts the tokens of texts.
+/// How the tokens of a text are counted.
 #[derive(Clone, Debug, Default)]
 pub enum TokenCount {
-    /// Words count as tokens.
+    /// Each word counts as one token.
     #[default]
     Words,
     Tokenizer(Arc<Tokenizer>),

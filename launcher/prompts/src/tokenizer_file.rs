@@ -11,9 +11,9 @@ use std::{
 
 use tokenizer::{Tokenizer, TokenizerError};
 
-/// The name under which models are published.
+/// The file name under which models publish their tokenizer.
 const FILE_NAME: &str = "tokenizer.json";
-/// Other files with a vocabulary, which are not read, and a source with the same content.
+/// Files with a vocabulary in other formats, which are not supported, and for each where to get the same tokenizer as `tokenizer.json`.
 const OTHERS: [(&str, &str); 4] = [
     (
         "tokenizer.model",
@@ -26,16 +26,16 @@ const OTHERS: [(&str, &str); 4] = [
         "is a part of a slow tokenizer; `AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)` of transformers writes tokenizer.json",
     ),
 ];
-/// Maximum bytes that are read: several times the largest published file.
+/// Maximum bytes of the file: several times the size of the largest published one.
 const MAX_BYTES: u64 = 128 << 20;
 
-/// Why the tokenizer of a workload cannot be used. The message contains the cause, so the error has no `source`.
+/// Why the tokenizer of a workload cannot be used. The message already contains the cause, so there is no `source`.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenizerFileError {
     /// The file cannot be read.
     #[error("cannot read the tokenizer {path}: {cause}; give the tokenizer.json of the model, or the folder that holds it", path = path.display())]
     Read { path: PathBuf, cause: io::Error },
-    /// The folder has a tokenizer in another format.
+    /// The folder contains a tokenizer in another format.
     #[error("{folder} has no {FILE_NAME}; its {name} {remedy}", folder = folder.display())]
     OtherForm { folder: PathBuf, name: &'static str, remedy: &'static str },
     /// The file is not a tokenizer.
@@ -44,7 +44,7 @@ pub enum TokenizerFileError {
 }
 
 impl TokenizerFileError {
-    /// The error without content of the file. `None`: the message contains no such content.
+    /// The message without any content of the file. `None` if the original message contains no such content.
     pub fn without_words(&self) -> Option<String> {
         match self {
             TokenizerFileError::Wrong { path, cause: _ } => {
@@ -55,10 +55,10 @@ impl TokenizerFileError {
     }
 }
 
-/// Reads a tokenizer, and the digest of its file. `path` is a `tokenizer.json`, or a folder that holds one.
+/// Reads a tokenizer, and the digest of its file. `path` is a `tokenizer.json`, or a folder that contains one.
 ///
 /// # Errors
-/// The file cannot be read, has more than 128 MiB, or contains no tokenizer; or the folder has a tokenizer in another format.
+/// The file cannot be read, has more than 128 MiB, or contains no tokenizer. The folder contains only a tokenizer in another format.
 pub fn read(path: &Path) -> Result<(Tokenizer, FileDigest), TokenizerFileError> {
     if path.is_dir()
         && !path.join(FILE_NAME).exists()

@@ -1,3 +1,3 @@
-//! The integration tests of this crate in one program, so that they are linked once.
+//! All integration tests of this crate in one program, so that they are linked only once.
 
 mod real_tokenizers;

@@ -1,7 +1,7 @@
-//! Compares the tokenizers of published models with transformers: token ids, decoded texts, chats.
+//! Compares the tokenizers of published models with transformers: token ids, decoded texts, and chats.
 //!
-//! `make real-tokenizers` fetches them into `target/real-tokenizers`, with the output of transformers; `REAL_TOKENIZERS` names another
-//! folder. Without them the test reports that it did not run.
+//! `make real-tokenizers` downloads them to `target/real-tokenizers`, together with the output of transformers. `REAL_TOKENIZERS` selects another
+//! folder. Without these files, the test only reports that it did not run.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -17,7 +17,7 @@ use jiff::civil::date;
 use prompts::model_folder::{self, ModelFolder};
 use serde_json::Value;
 
-/// Each model, with the BOS token that its configuration names but its tokenizer does not put before a text.
+/// The name of each model. If its configuration names a BOS token that its tokenizer does not put before a text, also this token.
 const MODELS: [(&str, Option<&str>); 5] = [
     ("qwen3", None),
     ("gptoss", Some("<|startoftext|>")),
@@ -26,7 +26,7 @@ const MODELS: [(&str, Option<&str>); 5] = [
     ("llama3", Some("<|begin_of_text|>")),
 ];
 
-/// Bypasses the test harness, which hides the output of passing tests.
+/// Prints to stderr directly, because the test harness hides the output of passing tests.
 fn say(text: &str) {
     writeln!(io::stderr().lock(), "{text}").unwrap();
 }
@@ -46,7 +46,7 @@ fn assert_decoded(model: &ModelFolder, case: &Value) {
     );
 }
 
-/// Checks a chat. Returns whether it was rendered.
+/// Checks a chat. Returns whether it could be rendered.
 fn assert_chat(model: &ModelFolder, template: &ChatTemplate, case: &Value) -> bool {
     let config = model.config.as_ref().unwrap();
     let mut variables = config.special_tokens.clone();
@@ -62,7 +62,7 @@ fn assert_chat(model: &ModelFolder, template: &ChatTemplate, case: &Value) -> bo
     let rendered = template.render(&chat);
     match case["rendered"].as_str() {
         Some(expected) => assert_eq!(rendered.as_deref(), Ok(expected), "{case}"),
-        // Errors that do not come from the template have a different text in Python.
+        // Errors that the template does not raise itself have a different text in Python.
         None => match (rendered, case["error"].as_str().unwrap()) {
             (Err(ChatTemplateError::Raised(message)), error) => assert_eq!(error, format!("TemplateError: {message}")),
             (found, error) => assert!(found.is_err(), "{found:?}, but Python says {error}: {case}"),
@@ -106,7 +106,7 @@ fn assert_model(folder: &Path, name: &str, missing_bos: Option<&str>) {
 fn tokenizers_of_published_models_do_what_transformers_does() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder = env::var_os("REAL_TOKENIZERS").map_or_else(|| root.join("target/real-tokenizers"), PathBuf::from);
-    // A test runs in the folder of its package, but the caller is at the root of the project.
+    // A relative path is meant from the root of the project, but a test runs in the folder of its crate.
     let folder = if folder.exists() { folder } else { root.join(folder) };
     if !folder.join("llama3.json").exists() {
         say("NOT COMPARED: tokenizers of published models; `make real-tokenizers` fetches and compares them");

@@ -1,4 +1,4 @@
-//! numpy arrays, stored in the bytes of the file.
+//! Numpy arrays whose elements stay in the bytes of the file.
 
 use std::{borrow::Cow, rc::Rc};
 
@@ -9,16 +9,16 @@ use crate::{
     pickle::{Pickle, Seq},
 };
 
-/// Maximum dimensions, and the longest of them in an array without elements.
+/// Maximum number of dimensions, and maximum length of a dimension in an array without elements.
 const MAX_DIMENSIONS: usize = 32;
 const MAX_EMPTY: usize = 1_000_000;
 
-/// An array. Its elements are in the file, or are objects of a pickle.
+/// A numpy array. Its elements are in the bytes of the file, or are objects of a pickle.
 #[derive(Clone, Debug)]
 pub struct Array<'t> {
     pub(crate) dtype: Dtype,
     pub(crate) shape: Vec<usize>,
-    /// Whether the first dimension changes fastest.
+    /// Whether the elements are stored in Fortran order: neighbours along the first dimension are next to each other.
     fortran: bool,
     data: Data<'t>,
 }
@@ -61,17 +61,17 @@ impl<'t> Array<'t> {
         Ok(Array { dtype, shape, fortran, data })
     }
 
-    /// The lengths of its dimensions; empty for a single value.
+    /// The length of each dimension; empty for a single value.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// The type of its elements as numpy prints it, such as `int32`.
+    /// The type of the elements as numpy prints it, such as `int32`.
     pub fn type_name(&self) -> String {
         self.dtype.name()
     }
 
-    /// Distance between neighbours along a dimension, in elements.
+    /// Distance between neighbours along dimension `axis`, in elements.
     pub(crate) fn stride(&self, axis: usize) -> usize {
         let others = if self.fortran { self.shape.get(..axis) } else { self.shape.get(axis + 1..) };
         others.unwrap_or_default().iter().product()
@@ -80,7 +80,7 @@ impl<'t> Array<'t> {
     /// The whole array as a list, or as a single value if it has no dimensions.
     ///
     /// # Errors
-    /// It is no value.
+    /// The single value cannot be read.
     pub fn cell(&self) -> Result<Cell<'t>, Problem> {
         match Part::whole(Rc::new(self.clone())) {
             Some(part) => Ok(Cell::List(List::Array(part))),
@@ -88,7 +88,7 @@ impl<'t> Array<'t> {
         }
     }
 
-    /// The element at a place in memory.
+    /// The element at an index into the stored elements.
     pub(crate) fn element(&self, place: usize) -> Result<Cell<'t>, Problem> {
         match &self.data {
             Data::Items(items, pickle) => items.get(place).map_or(Ok(Cell::Null), |it| pickle.cell(it)),
@@ -100,7 +100,7 @@ impl<'t> Array<'t> {
         }
     }
 
-    /// Whether every element is a number, decided by the type alone.
+    /// Whether every element is a number or a truth value. This follows from the type alone.
     pub(crate) fn is_numbers(&self) -> bool {
         self.dtype.is_number()
     }

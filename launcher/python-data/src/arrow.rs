@@ -1,4 +1,4 @@
-//! Apache Arrow arrays as pyarrow pickles them: pandas 3 stores each text column in one.
+//! Apache Arrow arrays as pyarrow pickles them. Pandas 3 stores each text column in such an array.
 
 use std::borrow::Cow;
 
@@ -10,20 +10,20 @@ use crate::{
     problem::shown,
 };
 
-/// An array of texts, numbers or truth values.
+/// An Arrow array of texts, numbers or truth values.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrow<'t> {
     kind: Kind<'t>,
     pub(crate) length: usize,
-    /// The first value.
+    /// The index of the first value in the buffers.
     offset: usize,
-    /// One bit per value, the lowest first: whether the value is present.
+    /// Whether each value is present: one bit per value, starting with the lowest bit of the first byte.
     valid: Option<Cow<'t, [u8]>>,
 }
 
 #[derive(Clone, Debug)]
 enum Kind<'t> {
-    /// Where each text begins, in numbers of so many bytes, and the texts.
+    /// The start of each text, the size of such a start in bytes, and all texts concatenated.
     Texts(Cow<'t, [u8]>, usize, Cow<'t, [u8]>),
     Numbers(Dtype, Cow<'t, [u8]>),
     Bools(Cow<'t, [u8]>),
@@ -71,7 +71,7 @@ impl<'t> Arrow<'t> {
 }
 
 impl<'a> Pickle<'a> {
-    /// The array that `_restore_array` or `chunked_array` makes.
+    /// Reads the array of a recorded call of `_restore_array` or `chunked_array`.
     pub(crate) fn arrow(&self, item: Item) -> Result<Column<'_>, Problem> {
         let wrong = || Problem::new(format!("holds {} where an Arrow array belongs", self.kind(item)));
         let call = self.call(item).ok_or_else(wrong)?;
@@ -137,7 +137,7 @@ impl<'a> Pickle<'a> {
         };
         let valid = buffer(0)?;
         let first = buffer(1)?.unwrap_or_default();
-        // Without values there may be no buffers.
+        // An array without values may have no buffers.
         let values = if length == 0 { 0 } else { offset + length };
         let (kind, wanted) = match code {
             "" => {

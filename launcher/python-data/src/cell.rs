@@ -1,4 +1,4 @@
-//! The content of a table cell.
+//! The value of a table cell.
 
 use std::{borrow::Cow, rc::Rc};
 
@@ -13,15 +13,15 @@ use crate::{
 /// A value. Lists and maps are read lazily.
 #[derive(Clone, Debug)]
 pub enum Cell<'t> {
-    /// `None`, `NA` or `NaT`.
+    /// Python's `None`, or `NA` or `NaT` of pandas.
     Null,
     Bool(bool),
     Int(i64),
-    /// Above `i64::MAX`.
+    /// An integer above `i64::MAX`.
     UInt(u64),
-    /// The digits of an integer with more than 64 bits.
+    /// The decimal digits of an integer with more than 64 bits.
     Big(String),
-    /// It may be no number, or infinite.
+    /// May be NaN or infinite.
     Float(f64),
     Text(Cow<'t, str>),
     Bytes(Cow<'t, [u8]>),
@@ -31,16 +31,16 @@ pub enum Cell<'t> {
     Map(Map<'t>),
 }
 
-/// A list, a tuple, or a part of an array.
+/// A list, a tuple, or a range of an array.
 #[derive(Clone, Debug)]
 pub enum List<'t> {
-    /// Integers below 2^32.
+    /// A list of integers from 0 to below 2^32.
     Tokens(&'t [u32]),
     #[doc(hidden)]
     Items(Items<'t>),
     #[doc(hidden)]
     Array(Part<'t>),
-    /// The labels of a row.
+    /// The labels of a row, one per level of the index.
     #[doc(hidden)]
     Cells(Vec<Cell<'t>>),
 }
@@ -57,13 +57,13 @@ pub struct Items<'t> {
 pub struct Part<'t> {
     pub(crate) array: Rc<Array<'t>>,
     pub(crate) axis: usize,
-    /// The first place in memory.
+    /// The index of its first element in the stored elements of the array.
     pub(crate) offset: usize,
     pub(crate) length: usize,
 }
 
 impl<'t> Part<'t> {
-    /// A whole array, along its first dimension; `None`: it has no dimensions.
+    /// The whole array, along its first dimension. `None` if it has no dimensions.
     pub(crate) fn whole(array: Rc<Array<'t>>) -> Option<Part<'t>> {
         let length = *array.shape.first()?;
         Some(Part { array, axis: 0, offset: 0, length })
@@ -84,7 +84,7 @@ impl<'t> Part<'t> {
         }
     }
 
-    /// The elements within it.
+    /// Number of elements in this range, over all further dimensions.
     fn elements(&self) -> usize {
         self.array.shape.iter().skip(self.axis + 1).fold(self.length, |product, it| product.saturating_mul(*it))
     }
@@ -104,10 +104,10 @@ impl<'t> List<'t> {
         self.len() == 0
     }
 
-    /// A value of the list; null beyond its end.
+    /// The value at an index; null beyond the end.
     ///
     /// # Errors
-    /// It is not a value. In a validated table all cells are values.
+    /// It is not a readable value. In a validated table this cannot happen.
     pub fn get(&self, place: usize) -> Result<Cell<'t>, Problem> {
         match self {
             List::Tokens(tokens) => Ok(tokens.get(place).map_or(Cell::Null, |it| Cell::Int(i64::from(*it)))),
@@ -119,7 +119,7 @@ impl<'t> List<'t> {
     }
 }
 
-/// A dict.
+/// A dict of a pickle.
 #[derive(Clone, Debug)]
 pub enum Map<'t> {
     #[doc(hidden)]
@@ -150,7 +150,7 @@ impl<'t> Map<'t> {
     /// The key and the value at an index; `None` beyond the end.
     ///
     /// # Errors
-    /// They are not values. In a validated table all cells are values.
+    /// One of them is not a readable value. In a validated table this cannot happen.
     pub fn get(&self, place: usize) -> Result<Option<(Cell<'t>, Cell<'t>)>, Problem> {
         match self {
             Map::Cells(pairs) => Ok(pairs.get(place).cloned()),
@@ -163,7 +163,7 @@ impl<'t> Map<'t> {
 }
 
 impl<'a> Pickle<'a> {
-    /// The value of an item. The content of a list or a dict is read lazily.
+    /// Converts an item to a value. The content of a list or a dict is read later, on access.
     pub(crate) fn cell(&self, item: Item) -> Result<Cell<'_>, Problem> {
         let cell = match item {
             Item::None | Item::Missing => Cell::Null,
@@ -216,7 +216,7 @@ impl<'a> Pickle<'a> {
     }
 }
 
-/// A big integer that fits into 64 bits becomes an ordinary one. Other cells do not change.
+/// Converts a big integer that fits into 64 bits to an ordinary one. Returns other cells unchanged.
 fn whole(cell: Cell<'_>) -> Cell<'_> {
     match &cell {
         Cell::Big(digits) => {
@@ -227,11 +227,11 @@ fn whole(cell: Cell<'_>) -> Cell<'_> {
     }
 }
 
-/// Reads a value and all values in it once, and reports the first error. After that, reading the table causes no errors in it. `depth`: the
-/// number of lists and maps around the value. `visit` counts the values that were read, and may stop the work.
+/// Reads a value and everything nested in it once, and returns the first error. If there is none, later reads of the value cause no errors. `depth`:
+/// the number of lists and maps around the value. `visit` counts the values that were read, and can stop the check with an error.
 ///
 /// # Errors
-/// A value cannot be read, is nested too deep, or `visit` stops.
+/// A value cannot be read or is nested too deep, or `visit` returns an error.
 pub(crate) fn check(
     cell: &Cell<'_>,
     depth: usize,
@@ -277,8 +277,8 @@ impl Cell<'_> {
         matches!(self, Cell::Null)
     }
 
-    /// The value as JSON. Non-finite numbers become null; bytes become text, or null; a time becomes its number of nanoseconds; integers with
-    /// more than 64 bits become texts with their digits.
+    /// The value as JSON. Numbers that are not finite become null. Bytes become text if they are UTF-8, otherwise null. A time becomes its number of
+    /// nanoseconds. Integers with more than 64 bits become texts with their digits.
     pub fn to_json(&self) -> Value {
         match self {
             Cell::Null => Value::Null,
@@ -297,7 +297,7 @@ impl Cell<'_> {
         }
     }
 
-    /// The value as the name of a column or a key.
+    /// The value as text, for the name of a column or a key.
     pub fn to_name(&self) -> String {
         match self {
             Cell::Text(text) => text.clone().into_owned(),

@@ -1,4 +1,4 @@
-//! A column of a table, in the storage format of pandas or numpy.
+//! A column of a table, as pandas or numpy stores it.
 
 use crate::{
     Cell, Problem,
@@ -12,28 +12,28 @@ use crate::{
 pub(crate) enum Column<'t> {
     /// A range of an array along one dimension.
     Array(Part<'t>),
-    /// Values, and whether each is missing.
+    /// Values, and for each value whether it is missing.
     Masked(Box<Column<'t>>, Box<Column<'t>>),
-    /// Places in the second column; -1: missing.
+    /// Indexes into the second column, which contains the categories; -1 if the value is missing.
     Categories(Box<Column<'t>>, Box<Column<'t>>),
     Arrow(Arrow<'t>),
-    /// Consecutive arrays, each with its end position.
+    /// Arrays one after another, each with the number of rows up to its end.
     Chunks(Vec<(usize, Arrow<'t>)>),
-    /// The first number, the step, the length.
+    /// The numbers of a Python `range`: first number, step, length.
     Range(i64, i64, usize),
     Items(Items<'t>),
-    /// The values of a key in dicts.
+    /// The value of one key in each dict of a list.
     Field(Seq<'t>, &'t str, &'t Pickle<'t>),
-    /// The same value in each row.
+    /// The same value in each row; the number is the row count.
     Constant(Item, usize, &'t Pickle<'t>),
-    /// Several labels for each row.
+    /// Several labels per row, one column per level of the index.
     Levels(Vec<Column<'t>>),
-    /// The rows of a two-dimensional array, without padding.
+    /// The rows of a two-dimensional array, each without its padding.
     Padded {
         rows: Part<'t>,
         lengths: Box<Column<'t>>,
         mask: Option<Part<'t>>,
-        /// The rows have no mask, and their padding is at the start.
+        /// Whether the padding is at the start of each row. Only used without a mask.
         at_start: bool,
     },
 }
@@ -54,7 +54,7 @@ impl<'t> Column<'t> {
         }
     }
 
-    /// The value of a row, which must be below [`Column::len`].
+    /// The value in a row. `row` must be below [`Column::len`].
     pub(crate) fn get(&self, row: usize) -> Result<Cell<'t>, Problem> {
         match self {
             Column::Array(part) => part.get(row),
@@ -96,7 +96,7 @@ impl<'t> Column<'t> {
         }
     }
 
-    /// Whether all values are known to be valid without reading them.
+    /// Whether all values are known to be readable without a check.
     pub(crate) fn is_checked(&self) -> bool {
         match self {
             Column::Array(part) => part.array.is_numbers(),
@@ -105,7 +105,7 @@ impl<'t> Column<'t> {
         }
     }
 
-    /// The nodes that are visited to find the value of a row, besides the value.
+    /// Number of nodes that are visited to find the value of a row, not counting the value itself.
     pub(crate) fn visits(&self, row: usize) -> usize {
         match self {
             Column::Field(rows, _, pickle) => rows.get(row).and_then(|it| pickle.dict(it)).map_or(1, <[_]>::len),
@@ -115,7 +115,7 @@ impl<'t> Column<'t> {
     }
 }
 
-/// A row of ids, and its length without padding.
+/// Returns the ids of a row, including the padding, and their number without padding.
 fn row_of<'t>((rows, lengths, row): (&Part<'t>, &Column<'t>, usize)) -> Result<(Part<'t>, usize), Problem> {
     let Cell::List(List::Array(part)) = rows.get(row)? else {
         return Err(Problem::new("is no array of rows"));
@@ -130,7 +130,7 @@ fn row_of<'t>((rows, lengths, row): (&Part<'t>, &Column<'t>, usize)) -> Result<(
     Ok((part, length))
 }
 
-/// A row without its padding. The padding is at the start if the mask begins with 0, or without a mask if `at_start`.
+/// Returns the ids of a row without its padding. The padding is at the start if the mask of the row begins with 0, or if `at_start`.
 fn padded<'t>(
     of: (&Part<'t>, &Column<'t>, usize),
     mask: Option<&Part<'t>>,
@@ -148,7 +148,7 @@ fn padded<'t>(
     Ok(Cell::List(List::Array(part)))
 }
 
-/// Whether rows without a mask have their padding at the start: the ids at their ends differ, and the ids at their starts are equal.
+/// Whether rows without a mask have their padding at the start. This is so if the last ids of the rows differ, and the first ids are all equal.
 pub(crate) fn fills_start(rows: &Part<'_>, lengths: &Column<'_>) -> Result<bool, Problem> {
     let (mut at_end, mut at_start) = (Filling::Open, Filling::Open);
     for row in 0..rows.length {
@@ -167,7 +167,7 @@ pub(crate) fn fills_start(rows: &Part<'_>, lengths: &Column<'_>) -> Result<bool,
     Ok(at_end == Filling::Differs)
 }
 
-/// The id of the padding at one end of all rows.
+/// Which id fills one end of the rows, over all rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Filling {
     Open,

@@ -1,4 +1,4 @@
-//! Deserializes cells with serde: a row reader receives token ids one by one, without a JSON tree.
+//! Deserializes cells with serde, so that a row reader receives token ids one by one, without a JSON tree.
 
 use serde::{
     Deserializer,
@@ -32,7 +32,7 @@ impl<'de> Deserializer<'de> for Cell<'_> {
             },
             Cell::UInt(it) => visitor.visit_u64(it),
             Cell::Big(digits) => visitor.visit_string(digits),
-            // JSON has no other numbers.
+            // JSON cannot express NaN or infinity, so these become null.
             Cell::Float(it) if it.is_finite() => visitor.visit_f64(it),
             Cell::Float(_) => visitor.visit_unit(),
             Cell::Text(text) => visitor.visit_str(&text),

@@ -1,4 +1,4 @@
-//! The types of numpy's elements.
+//! The element types of numpy arrays.
 
 use std::borrow::Cow;
 
@@ -10,27 +10,27 @@ pub(crate) enum Kind {
     Int,
     UInt,
     Float,
-    /// UTF-32, filled up with zeros.
+    /// UTF-32, padded with zeros.
     Text,
-    /// Bytes, filled up with zeros.
+    /// Bytes, padded with zeros.
     Bytes,
-    /// A time since 1970 in UTC: nanoseconds of its unit.
+    /// A time since 1970 in UTC. The number is the length of its unit in nanoseconds.
     Time(i64),
-    /// An object of Python.
+    /// A Python object.
     Object,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dtype {
     pub(crate) kind: Kind,
-    /// Bytes of an element.
+    /// Size of an element in bytes.
     pub(crate) size: usize,
     /// Whether the byte order is big-endian.
     pub(crate) big: bool,
 }
 
 impl Dtype {
-    /// A type by its code, such as `i4`, and the unit of times, such as `ns` or `25s`.
+    /// Parses a type from its code, such as `i4`. `unit`: the unit of a time, such as `ns` or `25s`.
     pub(crate) fn parse(code: &str, big: bool, unit: Option<&str>) -> Result<Dtype, Problem> {
         let refused = || Problem::new(format!("holds elements of the type {}, which is not read", shown(code)));
         let mut rest = code.chars();
@@ -51,7 +51,7 @@ impl Dtype {
         Ok(Dtype { kind, size, big })
     }
 
-    /// The name of the type as numpy prints it.
+    /// The name of the type as numpy prints it, such as `int32`.
     pub(crate) fn name(&self) -> String {
         let bits = self.size * 8;
         match self.kind {
@@ -66,12 +66,12 @@ impl Dtype {
         }
     }
 
-    /// Whether every element of the right size is a value.
+    /// Whether any bytes of the right size are a valid element.
     pub(crate) fn is_number(&self) -> bool {
         matches!(self.kind, Kind::Bool | Kind::Int | Kind::UInt | Kind::Float)
     }
 
-    /// The value of an element, of [`Dtype::size`] bytes.
+    /// Reads an element from its [`Dtype::size`] bytes.
     pub(crate) fn element(&self, bytes: &[u8]) -> Result<Cell<'static>, Problem> {
         let bits = || {
             let mut whole = [0; 8];
@@ -99,7 +99,7 @@ impl Dtype {
                 let end = bytes.iter().rposition(|it| *it != 0).map_or(0, |it| it + 1);
                 Cell::Bytes(Cow::Owned(bytes.get(..end).unwrap_or_default().to_vec()))
             }
-            // The lowest number is numpy's "no time".
+            // Numpy stores "no time" as the lowest number.
             Kind::Time(_) if signed() == i64::MIN => Cell::Null,
             Kind::Time(unit) => {
                 let time = signed().checked_mul(unit);
@@ -118,7 +118,7 @@ impl Dtype {
     }
 }
 
-/// Nanoseconds of a unit such as `ns` or `25s`; months and years have no fixed length.
+/// The length of a unit such as `ns` or `25s` in nanoseconds. `None` for months and years, which have no fixed length.
 fn nanoseconds(unit: &str) -> Option<i64> {
     let letters = unit.trim_start_matches(|it: char| it.is_ascii_digit());
     let digits = unit.strip_suffix(letters)?;
@@ -136,7 +136,7 @@ fn nanoseconds(unit: &str) -> Option<i64> {
     one.checked_mul(number)
 }
 
-/// A number of 16 bits, as IEEE 754 has it.
+/// Converts the bits of a 16-bit floating-point number of IEEE 754.
 fn half(bits: u16) -> f64 {
     let (exponent, fraction) = (i32::from(bits >> 10 & 0x1f), f64::from(bits & 0x3ff));
     let value = match exponent {

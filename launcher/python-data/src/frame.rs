@@ -12,25 +12,25 @@ use crate::{
     table::{Table, TableParts},
 };
 
-/// Maximum columns of a table, and maximum nesting of index types.
+/// Maximum number of columns of a table, and maximum nesting depth of indexes.
 pub(crate) const MAX_COLUMNS: usize = 10_000;
 const MAX_INDEX_DEPTH: usize = 4;
 
-/// The labels of rows or columns.
+/// The labels of rows or columns, and the name of each level.
 struct Index<'t> {
     labels: Column<'t>,
     names: Vec<Item>,
 }
 
 impl<'a> Pickle<'a> {
-    /// A type of numpy.
+    /// Reads a numpy type.
     pub(crate) fn dtype(&self, item: Item) -> Result<Dtype, Problem> {
         let wrong = || Problem::new("has a type of numpy that is not written as numpy writes it");
         let call = self.call(item).filter(|it| it.name == Name::Dtype).ok_or_else(wrong)?;
         let code = call.arguments.first().and_then(|it| self.text(*it)).ok_or_else(wrong)?;
         let state = call.state.and_then(|it| self.tuple(it)).unwrap_or_default();
         let big = state.get(1).and_then(|it| self.text(*it)) == Some(">");
-        // A time has its unit in the last item: (..., (b'ns', 1, 1, 1)).
+        // The unit of a time is in the last item of the state: (..., (b'ns', 1, 1, 1)).
         let unit = state.get(8).and_then(|it| self.tuple(*it)?.get(1).and_then(|it| self.tuple(*it)));
         let unit = match unit {
             Some([unit, number, ..]) => {
@@ -46,7 +46,7 @@ impl<'a> Pickle<'a> {
         Dtype::parse(code, big, unit.as_deref())
     }
 
-    /// A numpy array; `None`: the item is not an array.
+    /// Reads a numpy array. `None` if the item is not an array.
     pub(crate) fn array(&self, item: Item) -> Result<Option<Array<'_>>, Problem> {
         let wrong = || Problem::new("holds an array that is not written as numpy writes it");
         let Some(call) = self.call(item) else { return Ok(None) };
@@ -77,7 +77,7 @@ impl<'a> Pickle<'a> {
         Array::new(dtype, lengths, fortran, data).map(Some)
     }
 
-    /// The state of an object as a dict: itself, or a dict within a tuple.
+    /// The state of an object as a dict. The state is either a dict, or a tuple that contains one.
     fn state_dict(&self, state: Item) -> Option<Item> {
         if self.dict(state).is_some() {
             return Some(state);
@@ -85,7 +85,7 @@ impl<'a> Pickle<'a> {
         self.tuple(state)?.iter().copied().find(|it| self.dict(*it).is_some_and(|it| !it.is_empty()))
     }
 
-    /// The array and the type that an array of pandas is built around.
+    /// The numpy array inside a pandas array, and its type.
     fn backing(&self, state: Item) -> (Option<Item>, Option<Item>) {
         let is_array =
             |it: &Item| self.call(*it).is_some_and(|it| matches!(it.name, Name::Reconstruct | Name::FromBuffer));
@@ -103,7 +103,7 @@ impl<'a> Pickle<'a> {
         (array, self.field(dict, "_dtype"))
     }
 
-    /// The class of an array of pandas around an array of numpy, and its state.
+    /// The class and the state of a pandas array that is built around a numpy array.
     fn backed(&self, item: Item) -> Option<(Name, Item)> {
         let call = self.call(item)?;
         match call.name {
@@ -117,7 +117,7 @@ impl<'a> Pickle<'a> {
         }
     }
 
-    /// A numpy array, or the one inside an array of texts or times.
+    /// Reads a numpy array, or the numpy array inside a pandas array of texts or times. `None` if the item is neither.
     fn plain_array(&self, item: Item) -> Result<Option<Array<'_>>, Problem> {
         if let Some((Name::Backed, state)) = self.backed(item) {
             let (array, _) = self.backing(state);
@@ -126,7 +126,7 @@ impl<'a> Pickle<'a> {
         self.array(item)
     }
 
-    /// One-dimensional values.
+    /// Reads a one-dimensional array of any supported class.
     fn values(&self, item: Item, depth: usize) -> Result<Column<'_>, Problem> {
         let wrong = || Problem::new(format!("holds {} where an array belongs", self.kind(item)));
         if depth > MAX_INDEX_DEPTH {
@@ -163,7 +163,7 @@ impl<'a> Pickle<'a> {
         }
     }
 
-    /// The labels of rows or columns.
+    /// Reads the labels of rows or columns.
     fn index(&self, item: Item, depth: usize) -> Result<Index<'_>, Problem> {
         let wrong = || Problem::new(format!("holds {} where an index belongs", self.kind(item)));
         let call = self.call(item).filter(|it| it.name == Name::NewIndex).ok_or_else(wrong)?;
@@ -200,7 +200,7 @@ impl<'a> Pickle<'a> {
         }
     }
 
-    /// The table of a DataFrame or a Series; `None`: the item is neither.
+    /// Reads the table of a DataFrame or a Series. `None` if the item is neither.
     pub(crate) fn frame(&self, item: Item) -> Result<Option<Table<'_>>, Problem> {
         let Some(Call { name, state, .. }) = self.call(item) else { return Ok(None) };
         let wrong = || Problem::new(format!("holds a {name:?} that is not written as pandas writes it"));
@@ -250,11 +250,11 @@ impl<'a> Pickle<'a> {
         items.iter().map(|it| self.cell(*it)).collect()
     }
 
-    /// The axes, and the blocks as values and places.
+    /// The axes of a table, and its blocks. A block is an item with values and an item with the numbers of the columns that the values belong to.
     #[expect(clippy::type_complexity, reason = "a pair of lists")]
     fn blocks(&self, manager: Call<'_>) -> Option<(Vec<Item>, Vec<(Item, Item)>)> {
         let items = |it: Item| self.seq(it).map(|it| it.iter().take(MAX_COLUMNS + 1).collect::<Vec<_>>());
-        // Until pandas 1.2, and for a Series: a state of four items.
+        // Pandas up to 1.2, and each Series, writes a state of four items.
         if let Some([_, _, _, last]) = manager.state.and_then(|it| self.tuple(it)) {
             let fields = self.field(*last, "0.14.1")?;
             let axes = items(self.field(fields, "axes")?)?;
@@ -272,7 +272,7 @@ impl<'a> Pickle<'a> {
         Some((items(*axes)?, blocks?))
     }
 
-    /// Puts the columns of a block into their places.
+    /// Splits a block into columns, and stores each column at its number.
     fn fill<'t>(&'t self, values: Item, placement: Item, columns: &mut [Option<Column<'t>>]) -> Result<(), Problem> {
         let places = self.places(placement, columns.len())?;
         let mut put = |place: usize, column: Column<'t>| match columns.get_mut(place) {
@@ -304,7 +304,7 @@ impl<'a> Pickle<'a> {
         put(place, self.values(values, 0)?)
     }
 
-    /// The places of the columns of a block.
+    /// The numbers of the columns in a block.
     fn places(&self, placement: Item, most: usize) -> Result<Vec<usize>, Problem> {
         let wrong = || Problem::new("has a block without places");
         let column = match self.call(placement) {
@@ -328,7 +328,7 @@ impl<'a> Pickle<'a> {
     }
 }
 
-/// The numbers of Python's `range`.
+/// The numbers of a Python `range`.
 fn range<'t>(start: i64, stop: i64, step: i64) -> Option<Column<'t>> {
     let (distance, size) = if step > 0 {
         (stop.checked_sub(start)?, step)

@@ -1,14 +1,14 @@
-//! Reads the data that Python programs write: pickles of pandas and numpy objects, `npy` and `npz`. Pure: bytes in, a table out.
+//! Reads data files that Python programs write: pickles of pandas and numpy objects, `npy` and `npz`. Pure: bytes in, a table out.
 //!
-//! A pickle is a program. [`pickle`] interprets it and cannot call anything: names become symbols, calls become nodes, and only the
-//! combinations that pandas and numpy write are converted to data. Nothing is looked up, loaded or run.
+//! A pickle is a program. [`pickle`] interprets it without calling anything: names become symbols, and calls become nodes. Only the combinations that
+//! pandas and numpy write are converted to data. No Python name is looked up, loaded or run.
 //!
-//! Memory: the bytes of the file, which the caller holds; 4 bytes per token id in lists; at most [`pickle::MAX_HEAP`] for everything else.
-//! Texts, and the numbers of arrays, stay in the file's bytes. A length is compared with the remaining bytes before memory is reserved for
-//! it.
+//! Memory: the caller holds the bytes of the file. Token ids in lists take 4 bytes each. Everything else takes at most [`pickle::MAX_HEAP`]. Texts,
+//! and the numbers of arrays, are read from the bytes of the file. Before memory is reserved for a length, the length is compared with the number of
+//! remaining bytes.
 //!
-//! - [`table`] is the result: named columns, the labels of the rows, and [`cell`] for the content of a cell.
-//! - [`zip`] unpacks archives; [`npy`] reads arrays and archives of them, and the folders of arrays that vendors make of a data set.
+//! - [`table`] is the result: named columns and row labels. [`cell`] is the value of a table cell.
+//! - [`zip`] unpacks archives. [`npy`] reads arrays, archives of arrays, and the folders of arrays in which vendors ship a data set.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test fails by panicking"))]
 

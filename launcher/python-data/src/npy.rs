@@ -1,4 +1,4 @@
-//! Reads `npy`, and archives of them: `npz`.
+//! Reads `npy` files, and `npz` archives, which contain `npy` files.
 
 use std::{borrow::Cow, rc::Rc};
 
@@ -14,25 +14,25 @@ use crate::{
     table::{Table, VALUES},
 };
 
-/// How a file of numpy begins.
+/// The first bytes of an `npy` file.
 pub const MAGIC: &[u8] = b"\x93NUMPY";
-/// The longest header.
+/// Maximum bytes of a header.
 const MAX_HEADER: usize = 1 << 20;
 
-/// A file of numpy.
+/// The content of an `npy` file.
 #[derive(Debug)]
 pub enum Npy<'a> {
-    /// Numbers or texts.
+    /// An array of numbers or texts.
     Plain(Array<'a>),
-    /// Objects, in a pickle of the same array.
+    /// An array of objects, which the file contains as a pickle.
     Objects(Pickle<'a>),
 }
 
 impl<'a> Npy<'a> {
-    /// Reads a file.
+    /// Reads an `npy` file.
     ///
     /// # Errors
-    /// The header is damaged or states more elements than the file has; the elements are of a type that is not read; as [`Pickle::read`].
+    /// The header is damaged, or states more elements than the file has. The elements are of an unsupported type. See also [`Pickle::read`].
     pub fn read(file: &'a [u8]) -> Result<Npy<'a>, Problem> {
         let cut = || Problem::new("is no file of numpy, or ends within its header");
         let rest = file.strip_prefix(MAGIC).ok_or_else(cut)?;
@@ -58,10 +58,10 @@ impl<'a> Npy<'a> {
         Array::new(dtype, shape, fortran, Data::Bytes(Cow::Borrowed(data))).map(Npy::Plain)
     }
 
-    /// The array.
+    /// Returns the array.
     ///
     /// # Errors
-    /// The pickle holds none.
+    /// The pickle contains no array.
     pub fn array(&self) -> Result<Array<'_>, Problem> {
         match self {
             Npy::Plain(array) => Ok(array.clone()),
@@ -71,10 +71,10 @@ impl<'a> Npy<'a> {
         }
     }
 
-    /// A table with one column.
+    /// A table with the array as its only column.
     ///
     /// # Errors
-    /// The array is a single value; as [`Pickle::table`].
+    /// The array is a single value. See also [`Pickle::table`].
     pub fn table(&self) -> Result<Table<'_>, Problem> {
         self.numbered(vec![self.column(VALUES)?])
     }
@@ -97,10 +97,10 @@ impl<'a> Npy<'a> {
     }
 }
 
-/// A table with one column per array in an archive, named after the array.
+/// A table with one column per array of an archive. Each column has the name of its array.
 ///
 /// # Errors
-/// The arrays differ in length, or one has objects of a pickle: give its file alone.
+/// The arrays differ in length, or one contains pickled objects. Such an array must be given as a file of its own.
 pub fn table_of<'t>(arrays: &'t [(String, Npy<'t>)]) -> Result<Table<'t>, Problem> {
     if let [(name, array)] = arrays {
         return array.numbered(vec![array.column(name)?]);
@@ -115,11 +115,11 @@ pub fn table_of<'t>(arrays: &'t [(String, Npy<'t>)]) -> Result<Table<'t>, Proble
     numbered(columns, None)
 }
 
-/// A table from the folder that vendors make of a data set: padded ids, the lengths, and a mask that shows which end is padded. Without a
-/// mask, the padded end is the end where all padding has the same id. The column is `input_ids`.
+/// A table from a folder of arrays in which vendors ship a data set: padded ids, lengths, and a mask that shows which end of each row is padded.
+/// Without a mask, the padded end is the one at which all padding has the same id. The only column is `input_ids`.
 ///
 /// # Errors
-/// The shapes of the arrays differ; a length exceeds the row length; or, without a mask, the padding of the rows contains several ids.
+/// The shapes of the arrays differ. A length exceeds the row length. Without a mask, the padding contains several ids.
 pub fn padded<'t>(ids: &'t Npy<'t>, lengths: &'t Npy<'t>, mask: Option<&'t Npy<'t>>) -> Result<Table<'t>, Problem> {
     let rows = ids.part()?;
     if rows.array.shape().len() != 2 || !matches!(rows.array.dtype.kind, Kind::Int | Kind::UInt) {
@@ -140,7 +140,7 @@ pub fn padded<'t>(ids: &'t Npy<'t>, lengths: &'t Npy<'t>, mask: Option<&'t Npy<'
     numbered(vec![(Cell::Text(Cow::Borrowed("input_ids")), column)], None)
 }
 
-/// The header of a file, a Python dict.
+/// The header of an `npy` file, which is a Python dict.
 struct Header {
     descr: String,
     fortran: bool,
@@ -170,7 +170,7 @@ impl Header {
     }
 }
 
-/// The remaining part of a header.
+/// Parses a header. Contains the part that was not parsed yet.
 struct Scanner<'a>(&'a str);
 
 impl<'a> Scanner<'a> {
@@ -199,7 +199,7 @@ impl<'a> Scanner<'a> {
         self.sign('(')?;
         let mut shape = Vec::new();
         while self.sign(')').is_none() {
-            // Python 2 writes 3L.
+            // Python 2 writes the number 3 as 3L.
             shape.push(self.word()?.trim_end_matches('L').parse().ok()?);
             let _ = self.sign(',');
         }

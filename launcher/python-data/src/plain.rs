@@ -1,4 +1,4 @@
-//! Converts data other than DataFrames to a table: dicts of lists, lists of dicts, arrays and lists.
+//! Converts data other than DataFrames to a table: dicts of lists, lists of dicts, arrays, and lists of values.
 
 use std::{borrow::Cow, collections::HashSet, rc::Rc};
 
@@ -11,7 +11,7 @@ use crate::{
     table::{Table, TableParts, VALUES},
 };
 
-/// A table with the labels 0, 1, 2 and so on.
+/// A table whose rows have the labels 0, 1, 2 and so on.
 pub(crate) fn numbered<'t>(
     columns: Vec<(Cell<'t>, Column<'t>)>,
     budget: Option<&'t Pickle<'t>>,
@@ -22,12 +22,12 @@ pub(crate) fn numbered<'t>(
 }
 
 impl<'a> Pickle<'a> {
-    /// The table in a pickle: a DataFrame, a Series, a dict of equally long lists (other values repeat in each row), a list of dicts, an array,
-    /// or a list of values. Data without column names is in the column `values`.
+    /// Returns the table in a pickle. Accepted are a DataFrame, a Series, a dict of equally long lists, a list of dicts, an array, and a list of
+    /// values. A dict value that is not a list repeats in each row. Data without column names becomes the column `values`.
     ///
     /// # Errors
-    /// The pickle contains no table, or a table that pandas and numpy do not write; a cell contains no value; a value is nested deeper than 100
-    /// levels or contains itself; the file reuses its parts too often.
+    /// The pickle contains no table, or a table in a form that pandas and numpy do not write. A cell contains something that is not a value. A value
+    /// is nested deeper than 100 levels or contains itself. The file reuses its parts too often.
     pub fn table(&self) -> Result<Table<'_>, Problem> {
         let root = self.root;
         if let Some(table) = self.frame(root)? {
@@ -50,10 +50,10 @@ impl<'a> Pickle<'a> {
         )))
     }
 
-    /// The whole content as a value, unless it is a table.
+    /// The whole content as a single value. Use it for pickles that are not tables.
     ///
     /// # Errors
-    /// As [`Pickle::table`].
+    /// See [`Pickle::table`].
     pub fn value(&self) -> Result<Cell<'_>, Problem> {
         let cell = self.cell(self.root)?;
         crate::cell::check(&cell, 0, &|nodes| self.visit(nodes))?;

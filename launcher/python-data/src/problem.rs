@@ -1,12 +1,12 @@
 //! Why a file cannot be read.
 
-/// Why bytes are no data that is read here.
+/// Why bytes could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{what}", .at.map(|it| format!("byte {it}, counted from 0: ")).unwrap_or_default())]
 pub struct Problem {
-    /// The place in the file, where it is known.
+    /// The position in the file, if known.
     pub at: Option<usize>,
-    /// The problem. It may contain words of the file.
+    /// The problem. It may contain text from the file.
     pub what: String,
 }
 
@@ -20,7 +20,7 @@ impl Problem {
     }
 }
 
-/// A word from the file in a message: at most 60 characters, with control characters replaced.
+/// Text from the file for a message: at most 60 characters, with control characters replaced.
 pub(crate) fn shown(word: &str) -> String {
     let plain = |it: char| if it.is_control() { '.' } else { it };
     let mut text: String = word.chars().take(60).map(plain).collect();

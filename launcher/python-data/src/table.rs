@@ -1,11 +1,11 @@
-//! A table: named columns, and the labels of the rows.
+//! A table: named columns, and a label for each row.
 
 use crate::{Cell, Problem, cell::check, column::Column, pickle::Pickle};
 
-/// The column for data without column names.
+/// The name of the column for data without column names.
 pub const VALUES: &str = "values";
 
-/// A table that borrows from the file. All its cells were validated: reading them later causes no errors.
+/// A table that borrows from the file. All its cells were validated, so later reads cause no errors.
 #[derive(Clone, Debug)]
 pub struct Table<'t> {
     names: Vec<String>,
@@ -18,12 +18,12 @@ pub(crate) struct TableParts<'t> {
     pub(crate) columns: Vec<(Cell<'t>, Column<'t>)>,
     pub(crate) labels: Column<'t>,
     pub(crate) index_names: Vec<Cell<'t>>,
-    /// Whether it is a DataFrame.
+    /// Whether it was read from a DataFrame.
     pub(crate) is_frame: bool,
 }
 
 impl<'t> Table<'t> {
-    /// Validates every cell. `budget` counts the visits.
+    /// Creates a table and validates every cell. `budget` counts the visited nodes.
     pub(crate) fn new(parts: TableParts<'t>, budget: Option<&'t Pickle<'t>>) -> Result<Table<'t>, Problem> {
         let Some((_, first)) = parts.columns.first() else { return Err(Problem::new("holds a table without columns")) };
         let rows = first.len();
@@ -56,38 +56,38 @@ impl<'t> Table<'t> {
         self.rows
     }
 
-    /// The names of the columns, as texts.
+    /// The names of the columns as texts.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The names of the columns as they are: pandas numbers columns without names.
+    /// The names of the columns in their original type: pandas gives columns without names numbers.
     pub fn name_cells(&self) -> impl Iterator<Item = &Cell<'t>> {
         self.parts.columns.iter().map(|it| &it.0)
     }
 
-    /// Whether it was a DataFrame.
+    /// Whether it was read from a DataFrame.
     pub fn is_frame(&self) -> bool {
         self.parts.is_frame
     }
 
-    /// The place of a column.
+    /// The index of a column.
     pub fn find(&self, name: &str) -> Option<usize> {
         self.names.iter().position(|it| it == name)
     }
 
-    /// The value in a row of the column at a place; null outside the table.
+    /// The value in a row and a column; null outside the table.
     pub fn get(&self, row: usize, column: usize) -> Cell<'t> {
         let column = self.parts.columns.get(column).filter(|_| row < self.rows);
         column.and_then(|it| it.1.get(row).ok()).unwrap_or(Cell::Null)
     }
 
-    /// The label of a row; a list where the index has several levels.
+    /// The label of a row; a list if the index has several levels.
     pub fn label(&self, row: usize) -> Cell<'t> {
         if row < self.rows { self.parts.labels.get(row).unwrap_or(Cell::Null) } else { Cell::Null }
     }
 
-    /// The names of the levels of the index.
+    /// The name of each level of the index.
     pub fn index_names(&self) -> &[Cell<'t>] {
         &self.parts.index_names
     }

@@ -1,5 +1,5 @@
-//! Unpacks zip archives as Python's `zipfile` writes them: for `npz`, and for a pickle that pandas compressed. Stored and deflated files are
-//! read; archives beyond 4 GiB, encrypted files and other methods are not.
+//! Unpacks zip archives as Python's `zipfile` writes them: `npz`, and pickles that pandas compressed. Supports the methods "stored" and "deflated".
+//! Does not support archives above 4 GiB, encrypted files, or other methods.
 
 use std::io::Read as _;
 
@@ -7,17 +7,17 @@ use flate2::{Crc, read::DeflateDecoder};
 
 use crate::{Problem, problem::shown};
 
-/// How an archive begins.
+/// The first bytes of an archive.
 pub const MAGIC: &[u8] = b"PK\x03\x04";
-/// Maximum files of an archive.
+/// Maximum number of files in an archive.
 const MAX_FILES: usize = 10_000;
-/// The longest end of an archive: its record and a comment.
+/// Maximum bytes of the end record of an archive with its comment.
 const MAX_END: usize = 22 + 65_535;
 
-/// The files of an archive, with their names. Unpacks at most `most` bytes in total.
+/// Unpacks the files of an archive, at most `most` bytes in total. Returns each with its name.
 ///
 /// # Errors
-/// It is no archive, is damaged, or holds more.
+/// It is not an archive, is damaged, or unpacks to more than `most` bytes.
 pub fn unpack(archive: &[u8], most: u64) -> Result<Vec<(String, Vec<u8>)>, Problem> {
     let damaged = || Problem::new("is no zip archive, or a damaged one");
     let from = archive.len().saturating_sub(MAX_END);
@@ -45,7 +45,7 @@ pub fn unpack(archive: &[u8], most: u64) -> Result<Vec<(String, Vec<u8>)>, Probl
     Ok(files)
 }
 
-/// Numbers at places, the lowest byte first.
+/// Reads little-endian numbers at given positions.
 struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {
@@ -58,14 +58,14 @@ impl Fields<'_> {
     }
 }
 
-/// A file, by its entry in the directory at the end of the archive.
+/// A file in an archive, read from its entry in the directory at the end of the archive.
 struct Entry<'a> {
     name: String,
     method: usize,
     is_encrypted: bool,
     crc: u32,
     data: &'a [u8],
-    /// Bytes of the entry.
+    /// Bytes of the directory entry.
     length: usize,
 }
 
@@ -87,7 +87,7 @@ impl<'a> Entry<'a> {
         Some(Entry { name, method: entry.short(10)?, is_encrypted: entry.short(8)? & 1 == 1, crc, data, length })
     }
 
-    /// The content, at most one byte more than `most`.
+    /// Unpacks the content. Returns at most one byte more than `most`, which shows that the file is too large.
     fn unpack(&self, most: u64) -> Result<Vec<u8>, Problem> {
         let wrong = |what: &str| Problem::new(format!("has the file {}, which {what}", shown(&self.name)));
         let mut bytes = Vec::new();
@@ -122,7 +122,7 @@ mod tests {
         }
     }
 
-    /// An archive with one stored file.
+    /// An archive with one uncompressed file.
     fn stored(name: &str, content: &[u8]) -> Vec<u8> {
         let mut crc = Crc::new();
         crc.update(content);
@@ -148,7 +148,7 @@ mod tests {
         let mut damaged = archive.clone();
         damaged[36] ^= 1;
         assert!(unpack(&damaged, 5).unwrap_err().what.contains("a.npy, which is damaged"));
-        // The last two bytes are the length of a comment.
+        // Cut it at every position except within its last two bytes, which are the length of the comment.
         assert!((0..archive.len() - 2).all(|end| unpack(&archive[..end], 5).is_err()));
     }
 }

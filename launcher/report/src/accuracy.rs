@@ -1,11 +1,11 @@
-//! How good the answers of a run were, for people. The rows form one table: in Markdown, on a terminal and on a page.
+//! Presents how good the answers of a run were. The rows form one table that Markdown, the terminal and the page share.
 
 use analysis::{Accuracy, AccuracyLimit};
 
-/// A file of the scored answers.
+/// A file with scored answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccuracyFile {
-    /// The name in the results folder; it may include a folder.
+    /// The file name in the results folder; it may include a subfolder.
     pub name: String,
     /// The content of the file.
     pub content: Vec<u8>,
@@ -14,7 +14,7 @@ pub struct AccuracyFile {
 /// The columns of [`rows`].
 pub const COLUMNS: [&str; 4] = ["accuracy", "value", "limit", "result"];
 
-/// One row per limit of each figure, or one row for a figure without limits. Then one row per figure that was not computed.
+/// One row per limit of each figure, or one row for a figure without limits. Then one row for each figure that was not computed.
 pub fn rows(accuracy: &Accuracy) -> impl Iterator<Item = Vec<String>> {
     let rows = |name: &str, value: &str| -> Vec<Vec<String>> {
         let row = |limit: String, met: &str| vec![name.to_owned(), value.to_owned(), limit, met.to_owned()];
@@ -26,7 +26,7 @@ pub fn rows(accuracy: &Accuracy) -> impl Iterator<Item = Vec<String>> {
     computed.into_iter().chain(missing).flatten()
 }
 
-/// Whether a limit is met, in words.
+/// Whether a limit is met, as text.
 pub fn met(limit: &AccuracyLimit) -> &'static str {
     match limit.met {
         Some(true) => "met",
@@ -35,7 +35,7 @@ pub fn met(limit: &AccuracyLimit) -> &'static str {
     }
 }
 
-/// What was scored, and the verdict.
+/// What was scored, and the verdict, as a sentence.
 pub fn headline(accuracy: &Accuracy) -> String {
     let Accuracy { check, scored, without_answer, wanted, verdict, .. } = accuracy;
     let of = wanted.map(|it| format!(" of {it}")).unwrap_or_default();

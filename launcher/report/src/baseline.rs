@@ -1,17 +1,17 @@
-//! The report of an earlier run to compare objectives with.
+//! Reads the report of an earlier run, as the baseline of objectives.
 
 use document::{ReadError, ReportDocument};
 
-/// The largest `report.json` that is read, in bytes: enough for some thousand stages.
+/// Maximum size of a `report.json` that is read, in bytes. Enough for thousands of stages.
 pub const MAX_BASELINE_BYTES: u64 = 64 << 20;
 
-/// Why a text cannot be a baseline.
+/// Why a text cannot serve as a baseline.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BaselineError {
-    /// It is not a report that this release can read.
+    /// The text is not a report that this release can read.
     #[error("{0}; give the report.json of an earlier run, or its results folder")]
     NoReport(#[from] ReadError),
-    /// The run of the report was not valid, or not complete.
+    /// The run was invalid or incomplete.
     #[error("is of a run that is {0}, so that its figures do not count; give a valid and complete run")]
     NotValid(String),
 }
@@ -19,7 +19,7 @@ pub enum BaselineError {
 /// Reads the report of an earlier run.
 ///
 /// # Errors
-/// The text is not a report, has another format version, or contains figures that do not count.
+/// The text is not a report, has another format version, or contains figures that are not valid.
 pub fn parse(text: &str) -> Result<ReportDocument, BaselineError> {
     let report = ReportDocument::read(text)?;
     if !report.outcome.has_valid_figures() {

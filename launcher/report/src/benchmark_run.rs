@@ -1,6 +1,6 @@
-//! `benchmarkrun.yaml`: the BenchmarkRun that repeats a run. It has the rendered profile, and the seed and prompt salt of the run, so that
-//! workload, schedule and prompts are the same. Secrets stay references, and credentials in the profile are blacked out. The comment at its head
-//! lists what the file cannot express.
+//! Writes `benchmarkrun.yaml`: a BenchmarkRun that repeats a run. It contains the rendered profile, and the seed and prompt salt of the run, so that
+//! workload, schedule and prompts are the same. Secrets remain references, and credentials in the profile are blacked out. The comment at the top of
+//! the file lists what the file cannot express.
 
 use std::{borrow::Cow, collections::BTreeMap, path::Path};
 
@@ -23,30 +23,30 @@ pub const FILE_NAME: &str = "benchmarkrun.yaml";
 /// The inputs of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Inputs<'a> {
-    /// The run as resolved.
+    /// The resolved run.
     pub run: &'a ResolvedRun,
     /// The spec as the user wrote it.
     pub spec: &'a BenchmarkRunSpec,
-    /// The profile as rendered.
+    /// The rendered profile.
     pub profile_text: &'a str,
-    /// The base folder of relative paths in the profile, if that is not the profile's folder in a pod.
+    /// The base folder of relative paths in the profile; `None` if it is the profile's folder in a pod.
     pub paths_from: Option<&'a Path>,
-    /// Whether the rate of the profile's LoadGen tests is found by a search.
+    /// Whether a search finds the rate of the profile's LoadGen tests.
     pub searches_rate: bool,
     /// Whether stages of the profile take their rates from earlier stages.
     pub measures_rates: bool,
 }
 
-/// The text of the file.
+/// Returns the text of the file.
 pub(super) fn render(inputs: &Inputs<'_>) -> String {
     let mut notes = Vec::new();
     let (run, mut spec) = (inputs.run, inputs.spec.clone());
     spec.profile = profile(inputs, &mut notes);
     EffectiveSpec::new(&spec, &run.run.uid, &Settings::default()).write_into(&mut spec);
     spec.seed = Some(run.seed.0);
-    // The prompts of a run cannot be sent again by several runs.
+    // Several runs cannot all send the prompts of this run, so the file requests only one run.
     spec.repeat = None;
-    // The default for a laptop is too short for a cluster.
+    // The resolved timeout may be the default outside a cluster, which is too short for a cluster.
     spec.target.readiness.timeout_seconds = inputs.spec.target.readiness.timeout_seconds;
     spec.suspend = false;
     spec.cancel = None;
@@ -94,7 +94,7 @@ pub(super) fn render(inputs: &Inputs<'_>) -> String {
     head(&notes) + &yaml::write(&document)
 }
 
-/// Whether the server of a run needs an image in a cluster that it does not have. The simulated server is in our own image.
+/// Whether the file lacks a server image that a cluster needs. The simulated server needs none, because it is in our own image.
 fn needs_image(spec: &BenchmarkRunSpec) -> bool {
     spec.target.server.as_ref().is_some_and(|it| it.image.is_none() && it.engine != ServerEngine::Simulator)
 }
@@ -113,7 +113,7 @@ fn head(notes: &[String]) -> String {
     head
 }
 
-/// The profile as rendered, with everything filled in.
+/// The profile of the file: the rendered text, without placeholders.
 fn profile(inputs: &Inputs<'_>, notes: &mut Vec<String>) -> Profile {
     let text = redact::profile(inputs.profile_text);
     if let Cow::Owned(_) = text {
@@ -147,10 +147,11 @@ fn profile(inputs: &Inputs<'_>, notes: &mut Vec<String>) -> Profile {
     Profile { config_map_ref: Some(KeyRef { name, key: "profile.yaml".into() }), ..profile }
 }
 
-/// How to recognize a template of Tera, and a template of llm-d-benchmark.
+/// The syntax by which to recognize a template of Tera or of llm-d-benchmark.
 const SIGNS: [&str; 4] = ["{{", "{%", "{#", "REPLACE_ENV_"];
 
-/// A template that renders to `text`: the text itself, unless it contains template syntax. `None`: there is no such template.
+/// Returns a template that renders to `text`: the text itself, or its escaped form if it contains template syntax. `None` if neither renders to
+/// `text`.
 fn template(run: &ResolvedRun, text: &str) -> Option<String> {
     if !SIGNS.iter().any(|it| text.contains(it)) {
         return Some(text.to_owned());
@@ -163,7 +164,7 @@ fn template(run: &ResolvedRun, text: &str) -> Option<String> {
     [text.to_owned(), escaped(text)].into_iter().find(renders)
 }
 
-/// A text with each piece of Tera syntax written as a tag.
+/// Replaces each piece of Tera syntax by a tag that renders to it.
 fn escaped(text: &str) -> String {
     let mut template = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,7 +1,7 @@
-//! `comment.md`: a summary of the run, for a pull request comment on GitHub or GitLab.
+//! Writes `comment.md`: a summary of the run, for a comment on a pull request on GitHub or GitLab.
 //!
-//! Text from outside is in `<code>`, where it neither mentions a user (`@name`) nor links an issue (`#1`). Each character with a meaning in
-//! Markdown or HTML is a numeric entity. All lists are bounded, and so is the whole comment: GitHub refuses a comment of more than 65,536
+//! Text from outside is in `<code>`, so that it neither mentions a user (`@name`) nor links an issue (`#1`). Each character with a meaning in
+//! Markdown or HTML is written as a numeric entity. All lists and the whole comment have a maximum size: GitHub rejects comments of more than 65,536
 //! characters.
 
 use crds::{
@@ -26,7 +26,7 @@ use super::{
 /// The name of the file in a results folder.
 pub(super) const FILE_NAME: &str = "comment.md";
 
-/// Maximum size of the comment in bytes, and so in characters: below GitHub's limit, with room for a line before it.
+/// Maximum size of the comment in bytes, and therefore in characters. It leaves room for a line that a user adds before it.
 const MAX_COMMENT: usize = 60_000;
 /// Maximum number of rows of a table.
 const MAX_ROWS: usize = 30;
@@ -37,7 +37,7 @@ const MAX_TEXT: usize = 200;
 /// Maximum length of a remark, in characters.
 const MAX_REMARK: usize = 600;
 
-/// The text of `comment.md`.
+/// Returns the text of `comment.md`.
 pub fn render(document: &ReportDocument) -> String {
     let mut comment = String::new();
     Section::of(document, Renderer::Comment).for_each(|it| add(it, document, &mut comment));
@@ -50,7 +50,7 @@ fn add(section: Section, document: &ReportDocument, to: &mut String) {
         Section::Objectives => goals(document, to),
         Section::LoadGen => tests(document, to),
         Section::Accuracy => scores(document, to),
-        // One row per stage.
+        // A table with one row per stage.
         Section::Figures => stages(document, to),
         Section::Sureness => sureness(document, to),
         Section::Judgement => doubts(document, to),
@@ -99,7 +99,7 @@ fn head(document: &ReportDocument, to: &mut String) {
     }
 }
 
-/// The launcher's doubts about its own figures, or about the load.
+/// Doubts of the launcher about its own figures or about the load.
 fn doubts(document: &ReportDocument, to: &mut String) {
     let remarks = &document.self_judgement.remarks;
     if remarks.is_empty() {
@@ -204,7 +204,7 @@ fn foot(document: &ReportDocument, to: &mut String) {
     );
 }
 
-/// A table of at most [`MAX_ROWS`] rows; omitted without rows.
+/// A table with at most [`MAX_ROWS`] rows; nothing if there are no rows.
 fn table(header: &[&str], count: usize, rows: impl Iterator<Item = Vec<String>>, to: &mut String) {
     if count == 0 {
         return;
@@ -232,12 +232,12 @@ fn bounded(comment: String) -> String {
     cut_at_line(comment, MAX_COMMENT, "\nThe rest is in `report.md`.\n")
 }
 
-/// A text from outside, as code.
+/// Formats text from outside as code.
 fn code(text: &str) -> String {
     format!("<code>{}</code>", plain(text))
 }
 
-/// A text on one line, with bounded length. No character has a meaning in Markdown or HTML.
+/// A text on one line, with a maximum length, without characters that have a meaning in Markdown or HTML.
 fn plain(text: &str) -> String {
     shortened(text, MAX_TEXT)
 }
@@ -247,7 +247,7 @@ fn shortened(text: &str, most: usize) -> String {
     let mut shown = String::new();
     for letter in line.chars().take(most) {
         match letter {
-            // GitHub makes a link of text that begins with `www.`.
+            // GitHub makes a link of any text that begins with `www.`.
             '.' if !shown.to_ascii_lowercase().ends_with("www") => shown.push('.'),
             ' ' | '-' | ',' | '/' | '%' => shown.push(letter),
             it if it.is_ascii_punctuation() => shown.push_str(&format!("&#{};", u32::from(it))),

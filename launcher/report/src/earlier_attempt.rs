@@ -1,6 +1,6 @@
-//! [I/O] The termination message in the results folder of an attempt. A later attempt of the same run that finds a finished folder reports its
-//! figures again, and sends no load: the pod of the earlier attempt was lost after it had finished. A run that collects a folder reads the message
-//! of any run in the same way.
+//! [I/O] The termination message in the results folder of an attempt. If the pod of an attempt is lost after the attempt has finished, a later
+//! attempt of the same run finds the finished folder. It then reports the figures from this folder and sends no load. A run that collects a folder
+//! reads the message of any run in the same way.
 
 use std::{
     fs::File,
@@ -27,12 +27,12 @@ use super::{
 use analysis::Analysis;
 use document::redact;
 
-/// The file with the termination message, in the results folder of an attempt in a cluster.
+/// The name of the file with the termination message, in the results folder of an attempt in a cluster.
 pub const MESSAGE_FILE_NAME: &str = "termination-message.txt";
-/// The largest file that is compared, in bytes: above the size of the report of the longest run.
+/// Maximum size of a file that is read, in bytes. It exceeds the size of the longest run's report.
 const MAX_FILE: u64 = 256 << 20;
 
-/// Writes the termination message. Call it last: it lists the files.
+/// Writes the termination message. Call it last, because the message lists all files of the folder.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -41,10 +41,10 @@ pub fn write_message(folder: &mut Folder, run: &RunIdentity, analysis: &Analysis
     folder.write(MESSAGE_FILE_NAME, |file| file.write_all(envelope.to_text().as_bytes()))
 }
 
-/// The termination message of an attempt with a finished folder, if its figures count and belong to the same run and profile.
+/// Returns the termination message from the finished folder of an attempt. The figures must be valid, and must belong to the same run and profile.
 ///
 /// # Errors
-/// Why the folder is not used; `NotFound`: there is none.
+/// The reason why the folder is not used. `NotFound` if there is no such folder.
 pub fn read(root: &Path, run: &RunIdentity, profile_text: &str) -> io::Result<Envelope> {
     let folder = folder_of(root, &run.attempt_name())?;
     let envelope = message(&folder)?;
@@ -62,10 +62,10 @@ pub fn read(root: &Path, run: &RunIdentity, profile_text: &str) -> io::Result<En
     Ok(envelope)
 }
 
-/// The termination message and the `report.json` of a finished folder with this name. The run may be any that measured to its end.
+/// Returns the termination message and the `report.json` from the finished folder with this name. Accepts any run that finished its measurement.
 ///
 /// # Errors
-/// Why the folder is not used; `NotFound`: there is none.
+/// The reason why the folder is not used. `NotFound` if there is no such folder.
 pub fn read_any(root: &Path, name: &str) -> io::Result<(Envelope, String)> {
     let folder = folder_of(root, name)?;
     let envelope = match message(&folder) {
@@ -84,7 +84,7 @@ pub fn read_any(root: &Path, name: &str) -> io::Result<(Envelope, String)> {
 }
 
 fn folder_of(root: &Path, name: &str) -> io::Result<OwnedFd> {
-    // A link may lead outside the folder.
+    // A link is refused, because it may lead outside the root.
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
     let folder = open(root.join(name), flags, Mode::empty())?;
     if statat(&folder, "repeats.json", AtFlags::SYMLINK_NOFOLLOW).is_ok() {
@@ -99,7 +99,7 @@ fn message(folder: &OwnedFd) -> io::Result<Envelope> {
     Envelope::parse(&message).map_err(|error| unused(&error.to_string()))
 }
 
-/// The `report.json` that a termination message lists.
+/// Reads the `report.json`, which must match the hash in the termination message.
 fn checked_report(folder: &OwnedFd, core: &Core) -> io::Result<Vec<u8>> {
     let is_report = |it: &&ArtifactRef| it.name == REPORT_FILE_NAME;
     let report =
@@ -115,7 +115,7 @@ fn unused(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
-/// A regular file of at most `most` bytes. A named pipe would block forever, and a link may lead outside the folder.
+/// Reads a regular file of at most `most` bytes. A named pipe would block forever, and a link may lead outside the folder.
 fn bounded(folder: &OwnedFd, name: &str, most: u64) -> io::Result<Vec<u8>> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::RDONLY | OFlags::CLOEXEC;
     let file = File::from(openat(folder, name, flags, Mode::empty())?);

@@ -1,19 +1,19 @@
-//! Unsuccessful requests by kind and cause, for every table that shows them.
+//! Groups unsuccessful requests by kind and cause, for every table that shows them.
 
 use document::FiguresDocument;
 use measurement::record::{Cause, Limit, RequestOutcome};
 
-/// One kind of failure, or one cause or limit within the kind above it.
+/// A kind of failure; or, if `part` is set, a cause or limit within the kind above it.
 pub(super) struct Row<'a> {
     pub kind: String,
-    /// The cause of a connection error, or the limit that a request exceeded; `None`: the kind as a whole.
+    /// The cause of a connection error, or the limit that a request exceeded; `None` for the whole kind.
     pub part: Option<&'static str>,
     pub count: u64,
-    /// The first message; empty if there is none.
+    /// The first error message; empty if there is none.
     pub sample: &'a str,
 }
 
-/// Every kind with its parts, in the order of [`RequestOutcome`].
+/// Returns each kind with its parts, in the order of [`RequestOutcome`].
 pub(super) fn rows(figures: &FiguresDocument) -> Vec<Row<'_>> {
     let mut outcomes: Vec<(RequestOutcome, u64)> = figures
         .outcomes

@@ -1,7 +1,7 @@
-//! [I/O] The results folder: built under `<name>.partial`, and renamed to `<name>` when it is complete.
+//! [I/O] The results folder. It is built under `<name>.partial`, and renamed to `<name>` when it is complete.
 //!
-//! Each file is written under a temporary name, flushed to the disk and renamed, so that a reader never sees a partial file. A killed launcher leaves
-//! a folder with a name that ends in `.partial`. It contains the files that were complete by then, and a file that explains the folder.
+//! Each file is written under a temporary name, flushed to disk and then renamed, so that a reader never sees a partial file. A killed launcher
+//! leaves a folder with the suffix `.partial`. It contains the files that were complete by then, and a file that explains the folder.
 
 use files::{Written, write_whole};
 use std::{
@@ -15,25 +15,25 @@ use jiff::Timestamp;
 
 use super::partial::{self, MARKER, SUFFIX};
 
-/// Maximum number of folders with one name, as `<name>`, `<name>-2` and so on.
+/// Maximum number of folders with the same name: `<name>`, `<name>-2` and so on.
 const MAX_SAME_NAME: u32 = 1_000;
 
-/// The results cannot be kept.
+/// The error that results cannot be stored.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {path}: {source}; {remedy}", path = path.display(), remedy = remedy(source, *chosen_by))]
 pub struct StorageError {
-    /// The file or folder.
+    /// The file or folder that cannot be written.
     pub path: PathBuf,
-    /// Why.
+    /// The cause.
     pub source: io::Error,
-    /// The setting that the remedy names.
+    /// The setting that the error message tells the user to change.
     pub chosen_by: ChosenBy,
 }
 
 /// The setting that determines where results are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ChosenBy {
-    /// `--results` of the command line.
+    /// `--results` on the command line.
     #[default]
     Flag,
     /// `spec.storage` of a BenchmarkRun in a cluster.
@@ -41,7 +41,7 @@ pub enum ChosenBy {
 }
 
 impl ChosenBy {
-    /// What to do if the results cannot be stored there.
+    /// Advice on what to change if the results cannot be stored.
     pub fn other_place(self) -> &'static str {
         match self {
             ChosenBy::Flag => "choose another folder with --results",
@@ -61,7 +61,7 @@ fn remedy(error: &io::Error, chosen_by: ChosenBy) -> String {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
             return "free space there, or ask for a larger volume in spec.storage.pvc.size".to_owned();
         }
-        // The encoders of JSON and YAML return these; the disk is not involved.
+        // The JSON and YAML encoders return these errors; they do not come from the disk.
         ErrorKind::InvalidData | ErrorKind::Other => {
             return "the content cannot be encoded, which is a defect of benchwright: report it with this message and the profile"
                 .to_owned();
@@ -77,7 +77,7 @@ fn remedy(error: &io::Error, chosen_by: ChosenBy) -> String {
     format!("{first}, or {}", chosen_by.other_place())
 }
 
-/// Creates a folder below `root` under a name that no complete or partial folder has: the name itself, or with `-2` and so on. Returns the name.
+/// Creates a folder below `root` and returns its name. If a complete or partial folder already has the name, the suffix `-2` and so on is added.
 ///
 /// # Errors
 /// The folder cannot be created.
@@ -109,7 +109,7 @@ pub struct Folder {
     name: String,
     partial: PathBuf,
     artifacts: Vec<ArtifactRef>,
-    /// Locked until the process ends; `None`: the folder is not marked.
+    /// The locked marker file. The lock lasts until the process ends. `None` if the folder has no marker.
     marker: Option<File>,
 }
 
@@ -125,8 +125,8 @@ pub struct Stored {
 }
 
 impl Folder {
-    /// Creates a folder below `root`, and so checks whether results can be stored before any load is issued. `name` may have several parts, such as
-    /// `chat/a1`. If a complete or partial folder has the name, it gets `-2` and so on.
+    /// Creates a folder below `root`. This also checks, before any load is issued, whether results can be stored. `name` may have several parts, such
+    /// as `chat/a1`. If a complete or partial folder already has the name, the suffix `-2` and so on is added.
     ///
     /// # Errors
     /// The folder cannot be created.
@@ -151,7 +151,7 @@ impl Folder {
         Err(StorageError::new(&wanted, ErrorKind::AlreadyExists.into()))
     }
 
-    /// Writes a file that explains the folder to people, until it is complete.
+    /// Writes a marker file that tells people that the folder is not complete yet.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -166,16 +166,16 @@ impl Folder {
         self.artifacts.iter().all(|it| self.partial.join(&it.name).is_file())
     }
 
-    /// The path of the files until the folder is complete.
+    /// The path of the folder until it is complete.
     pub fn path(&self) -> &Path {
         &self.partial
     }
 
-    /// Writes one file with the content from `fill`; its name may include a folder, such as `Accuracy/a.json`. On failure, no part of the file
-    /// stays.
+    /// Writes one file with the content that `fill` writes. `name` may include a folder, such as `Accuracy/a.json`. If this fails, no partial file
+    /// remains.
     ///
     /// # Errors
-    /// The file cannot be written, or `fill` gives up.
+    /// The file cannot be written, or `fill` returns an error.
     pub fn write(
         &mut self,
         name: &str,
@@ -183,29 +183,29 @@ impl Folder {
     ) -> Result<(), StorageError> {
         let path = self.partial.join(name);
         let Written { bytes, sha256 } = write_whole(&path, fill).map_err(|source| StorageError::new(&path, source))?;
-        // A file that disappeared is written a second time.
+        // If a file disappeared, it may be written a second time.
         self.artifacts.retain(|it| it.name != name);
         self.artifacts.push(ArtifactRef { name: name.to_owned(), uri: String::new(), bytes, sha256 });
         Ok(())
     }
 
-    /// Deletes the folder: nothing was measured that it could report.
+    /// Deletes the folder, because nothing was measured.
     ///
     /// # Errors
-    /// It cannot be removed.
+    /// The folder cannot be deleted.
     pub fn discard(self) -> Result<(), StorageError> {
         fs::remove_dir_all(&self.partial).map_err(|source| StorageError::new(&self.partial, source))
     }
 
-    /// The folder as it will be when it is finished, with the files written so far.
+    /// Describes the folder as it will be when it is complete, with the files written so far.
     pub fn when_finished(&self) -> Stored {
         Stored { path: self.root.join(&self.name), name: self.name.clone(), artifacts: self.artifacts.clone() }
     }
 
-    /// Gives the folder its final name: from now on it is complete.
+    /// Renames the folder to its final name, which marks it as complete.
     ///
     /// # Errors
-    /// It cannot be renamed; its files stay in the partial folder.
+    /// The folder cannot be renamed. Its files stay in the partial folder.
     pub fn finish(self) -> Result<Stored, StorageError> {
         let path = self.root.join(&self.name);
         // The marker may have disappeared together with the folder.
@@ -220,7 +220,7 @@ impl Folder {
     }
 }
 
-/// Makes a rename durable. Some network file systems cannot sync a folder; the rename is done nevertheless.
+/// Makes a rename durable. Some network file systems cannot sync a folder. That is no error, because the rename itself was done.
 fn sync_folder(path: &Path) -> io::Result<()> {
     match File::open(path).and_then(|folder| folder.sync_all()) {
         Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
@@ -315,7 +315,7 @@ mod tests {
             let error = StorageError::new(Path::new("/results/a1"), kind.into());
             let message = error.to_string();
             assert!(message.contains("/results/a1") && message.contains(part), "{message}");
-            // A BenchmarkRun has no command line.
+            // The message for a cluster does not mention the command line.
             let in_cluster = StorageError { chosen_by: ChosenBy::Spec, ..error }.to_string();
             assert!(in_cluster.contains(part) && !in_cluster.contains("--results"), "{in_cluster}");
             assert_eq!(in_cluster.contains("spec.storage"), !part.contains("defect"), "{in_cluster}");

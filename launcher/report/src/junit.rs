@@ -1,4 +1,4 @@
-//! `junit.xml`: the validity of a measurement and its objectives as test cases, for the test pages of a pipeline.
+//! Writes `junit.xml`: the validity of the measurement and each objective as test cases, for the test pages of a CI system.
 
 use std::io::{self, Write};
 

@@ -1,5 +1,5 @@
-//! The report of a run for people and programs: one file per format. Only [`folder`], [`index`] and the folder of [`repeats`] write files, and
-//! [`report_file`] reads what they wrote.
+//! Writes the report of a run for people and programs, one file per format. Only [`folder`], [`index`] and the folder of [`repeats`] write files, and
+//! [`report_file`] reads them back.
 
 pub mod accuracy;
 pub mod baseline;

@@ -1,4 +1,4 @@
-//! The server that was started for a run, for people: the rows and sentences of its section, in Markdown and on the page. No text is escaped here.
+//! The server that was started for a run, as the rows and sentences of its section in Markdown and on the page. No text is escaped here.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use document::ManagedServerDocument;
 
 /// The columns of [`rows`].
 pub const COLUMNS: [&str; 7] = ["replica", "URL", "process", "started", "launch to ready", "requests", "end"];
-/// The column with the start time, which a page shows to the second.
+/// The index of the column with the start time, which a page shows to the second.
 pub const STARTED: usize = 3;
-/// Prefix of the exit of a replica that ended unexpectedly.
+/// Prefix of the exit text of a replica that ended unexpectedly.
 pub(crate) const DIED: &str = "died";
 
-/// Since when the server ran, and for how long.
+/// When the server was started, and whether it still runs, as a sentence.
 pub fn headline(server: &ManagedServerDocument) -> &'static str {
     match (server.reused, &server.end) {
         _ if server.in_pods && server.lifecycle == Lifecycle::PerRun => {
@@ -45,7 +45,7 @@ pub fn rows(server: &ManagedServerDocument) -> impl Iterator<Item = [String; COL
     })
 }
 
-/// Sentences about the whole server: its unknown options, the notes of the run, and what the server left behind when it ended.
+/// Sentences about the whole server: its unknown options, the notes of the run, and what it left behind when it ended.
 pub fn notes(server: &ManagedServerDocument) -> Vec<String> {
     let options: Vec<String> = server.unknown_options.iter().map(|it| format!("--{it}")).collect();
     let options = (!options.is_empty())

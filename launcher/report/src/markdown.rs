@@ -1,4 +1,4 @@
-//! `report.md`: the report that a person reads, or puts into a pull request.
+//! Writes `report.md`: the report that a person reads, or puts into a pull request.
 
 use std::fmt::{Display, Write as _};
 
@@ -28,12 +28,12 @@ use super::{
     uncertainty,
 };
 
-/// Left-aligned columns.
+/// Alignment of columns with text: left.
 const TEXT: &str = "---";
-/// Right-aligned columns.
+/// Alignment of columns with numbers: right.
 const NUMBERS: &str = "---:";
 
-/// The text of `report.md`.
+/// Returns the text of `report.md`.
 pub fn render(document: &ReportDocument) -> String {
     let mut page = Page::default();
     for section in Section::of(document, Renderer::Markdown) {
@@ -76,12 +76,12 @@ fn content(section: Section, document: &ReportDocument, page: &mut Page) {
         Section::Contamination => contamination(document, page),
         Section::Judgement => judgement(document, page),
         Section::Repeat => repeat(document, page),
-        // Shown within other sections.
+        // These sections are shown within other sections.
         Section::Headline | Section::Identity => {}
     }
 }
 
-/// The path of a file as a cell of a table.
+/// The path of a file as a table cell.
 fn path(file: &FileDigest) -> String {
     cell(&file.path.display().to_string())
 }
@@ -258,7 +258,7 @@ fn profile(document: &ReportDocument, page: &mut Page) {
 }
 
 fn stages(document: &ReportDocument, page: &mut Page) {
-    // Either all stages have goals, or none has.
+    // Either all stages have goals, or none.
     let goals = document.stages.iter().any(|it| it.figures.goodput.is_some());
     let mut header =
         ["stage", "clock", "requests", "failed", "cancelled", "asked/s", "sent/s"].map(str::to_owned).to_vec();
@@ -329,7 +329,7 @@ fn sureness(document: &ReportDocument, page: &mut Page) {
     }
 }
 
-/// The server that was started for the run, and what became of it.
+/// The server that was started for the run, and how it ended.
 fn server_of_run(document: &ReportDocument, page: &mut Page) {
     let Some(server) = &document.managed_server else { return };
     page.line(format_args!("{}\n", managed_server::headline(server)));
@@ -401,7 +401,7 @@ fn servers(document: &ReportDocument, page: &mut Page) {
     }
 }
 
-/// How the servers that the run itself started came up.
+/// How the servers that the run itself started became ready.
 fn startups(document: &ReportDocument, page: &mut Page) {
     page.line(
         "From the logs of the servers; docs/startup.md of Benchwright explains the steps. Steps of different processes may overlap.\n",
@@ -543,7 +543,7 @@ fn judgement(document: &ReportDocument, page: &mut Page) {
 fn repeat(document: &ReportDocument, page: &mut Page) {
     let run = &document.resolved_run;
     let in_a_cluster = match &run.endpoint {
-        // The simulated server is in our own image.
+        // The simulated server needs no image, because it is in our own image.
         Endpoint::Server(it) if it.engine != ServerEngine::Simulator => " once spec.target.server has an image",
         _ => "",
     };
@@ -566,12 +566,12 @@ fn repeat(document: &ReportDocument, page: &mut Page) {
     page.line("report.json holds every figure of this page and more: distributions, the course over time, the metrics of the servers, a sample of requests, and the run and its load as they were read. requests.parquet, where it was asked for, has a row for every request, and server_metrics.parquet, where servers were read, one for every sample.");
 }
 
-/// Whether the profile requests other prompts in every run.
+/// Whether the profile requests new prompts for every run.
 fn draws_fresh_prompts(document: &ReportDocument) -> bool {
     document.workload.get("prompts").is_none_or(|it| *it == serde_json::json!(PromptReuse::Fresh))
 }
 
-/// Markdown, line by line.
+/// Builds a Markdown text line by line.
 #[derive(Default)]
 struct Page(String);
 
@@ -588,7 +588,7 @@ impl Page {
         self.line(format_args!("\n## {text}\n"));
     }
 
-    /// The first column is text; `alignment` applies to the others.
+    /// Adds a table. The first column contains text; `alignment` applies to the other columns.
     fn table(&mut self, header: &[&str], alignment: &str, rows: impl IntoIterator<Item = Vec<String>>) {
         self.row(header.iter());
         self.row(header.iter().enumerate().map(|(column, _)| if column == 0 { TEXT } else { alignment }));
@@ -597,7 +597,7 @@ impl Page {
         }
     }
 
-    /// A table of figures, with a legend below it if a percentile is marked.
+    /// Adds a table of figures. If a percentile has a mark, a legend follows.
     fn figures(&mut self, header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) {
         let begin = self.0.len();
         self.table(header, NUMBERS, rows);
@@ -606,7 +606,7 @@ impl Page {
         }
     }
 
-    /// A table of figures with texts from outside.
+    /// Adds a table of figures that may contain texts from outside.
     fn text_table(&mut self, (header, rows): TableText) {
         let header: Vec<String> = header.iter().map(|it| cell(it)).collect();
         let header: Vec<&str> = header.iter().map(String::as_str).collect();

@@ -2,7 +2,7 @@
 
 use crds::wording::one_line;
 
-/// A text of at most `most` bytes. A longer text is cut after a complete line, and ends with the note.
+/// Cuts a text to at most `most` bytes. The cut is after a complete line, and `note` is appended.
 pub fn cut_at_line(text: String, most: usize, note: &str) -> String {
     if text.len() <= most {
         return text;

@@ -1,5 +1,5 @@
-//! [I/O] `measurement.bin`: the measurement of a run, for a later analysis. [`measurement::kept_run`] defines its format, which only the same
-//! release reads.
+//! [I/O] `measurement.bin`: the measurement of a run, so that it can be analysed again later. [`measurement::kept_run`] defines the format. Only the
+//! release that wrote a file can read it.
 
 use std::{
     io::{self, BufReader},
@@ -11,11 +11,11 @@ use measurement::{kept_run::KeptRun, wire::StreamError};
 
 /// The name of the file in a results folder.
 pub const NAME: &str = "measurement.bin";
-/// The largest file that is read: about 200 million requests.
+/// Maximum size of a file that is read, in bytes. Enough for about 200 million requests.
 pub const MAX_BYTES: u64 = 16 << 30;
-/// Approximate memory per byte of a file: a value takes fewer bytes in the file than in memory.
+/// Approximate bytes of memory per byte of the file: a value is smaller in the file than in memory.
 const MEMORY_PER_BYTE: u64 = 8;
-/// Memory for histograms. They take more memory than their size in the file suggests.
+/// Memory for histograms, in bytes. They are much larger in memory than in the file.
 const MEMORY: u64 = 1 << 30;
 
 /// Why the measurement of a run is not available.
@@ -38,10 +38,10 @@ pub enum MeasurementError {
     Content { path: PathBuf, source: StreamError, tool_version: String },
 }
 
-/// Reads the measurement in the results folder of a run. `tool_version`: the release that wrote it.
+/// Reads the measurement from the results folder of a run. `tool_version`: the release that wrote it.
 ///
 /// # Errors
-/// The file is missing, too large, truncated or changed, or comes from another release.
+/// The file is missing, too large, truncated or changed, or another release wrote it.
 pub fn read(folder: &Path, tool_version: &str) -> Result<KeptRun, MeasurementError> {
     let path = folder.join(NAME);
     let found = user_file::open_regular(&path).and_then(|file| Ok((file.metadata()?.len(), file)));

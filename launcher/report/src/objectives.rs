@@ -29,13 +29,13 @@ pub(super) fn rows(document: &ReportDocument) -> Vec<Row<'_>> {
     rows.collect()
 }
 
-/// Counts the objectives by their result. `None`: the run has no objectives.
+/// Counts the objectives by their result. `None` if the run has no objectives.
 pub(super) fn counts(document: &ReportDocument) -> Option<ObjectiveCounts> {
     let found = document.objectives.iter().map(|it| it.met);
     (!document.objectives.is_empty()).then(|| ObjectiveCounts::count(found))
 }
 
-/// Which earlier run the objectives are compared with, and how; `None` if there is none.
+/// The baseline of the objectives and the allowed worsening, as text; `None` if there is no baseline.
 pub(super) fn baseline(document: &ReportDocument) -> Option<String> {
     let baseline = document.resolved_run.slo.as_ref()?.baseline.as_ref()?;
     let name = baseline.report.as_ref().map_or_else(|| "an earlier run".to_owned(), |it| it.display().to_string());
@@ -49,24 +49,24 @@ impl Row<'_> {
         self.objective.figure_in_place()
     }
 
-    /// The limit in the spec with its bound, such as `max 500ms`. It is the same in every run of the spec.
+    /// The limit as the spec has it, such as `max 500ms`. It is the same in every run of the spec.
     pub(super) fn limit(&self) -> String {
         self.objective.bound.described()
     }
 
-    /// The measured value, formatted like the limit that decides.
+    /// The measured value, formatted like the effective limit.
     pub(super) fn observed(&self) -> String {
         let own = self.objective.bound.limit();
         let limit = self.value(self.result.baseline_limit).map_or(own, |it| stricter(self.objective.bound, it));
         optional(self.value(self.result.observed), |it| it.beside(limit))
     }
 
-    /// Whether the value is compared with an earlier one.
+    /// Whether the value was compared with the value of an earlier run.
     pub(super) fn has_baseline(&self) -> bool {
         self.result.baseline.is_some()
     }
 
-    /// The value of the baseline, and the limit that follows from it, such as `max 422ms`.
+    /// The value of the baseline, and the limit derived from it, such as `max 422ms`.
     pub(super) fn baseline(&self) -> [String; 2] {
         let side = self.objective.bound.name();
         let limit = self.value(self.result.baseline_limit);
@@ -78,7 +78,7 @@ impl Row<'_> {
     }
 }
 
-/// A number of the document in the type of the metric. Times are milliseconds.
+/// Converts a number of the document to the type of the metric. Times are in milliseconds.
 fn value(metric: Metric, number: f64) -> Option<FigureValue> {
     match metric.unit() {
         MetricUnit::Time => Span::from_millis_f64(number).map(FigureValue::Time),

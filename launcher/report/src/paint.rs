@@ -1,6 +1,6 @@
-//! Colours and weights of text on a terminal. Without them the text has no escape byte.
+//! Colours and styles of text on a terminal. If they are off, the text contains no escape sequences.
 
-/// How a piece of text stands out.
+/// A style of text on a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     Bold,
@@ -11,20 +11,20 @@ pub enum Style {
     Cyan,
 }
 
-/// Whether styles are applied: only a terminal that supports them gets them.
+/// Whether styles are applied. They are applied only on a terminal that supports them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Paint(bool);
 
 impl Paint {
-    /// For files, pipes and terminals without colours.
+    /// No styles, for files, pipes and terminals without colours.
     pub const OFF: Paint = Paint(false);
 
-    /// `on`: the reader is a terminal that supports colours.
+    /// `on`: the output is a terminal that supports colours.
     pub fn new(on: bool) -> Paint {
         Paint(on)
     }
 
-    /// The text in this style, and the terminal's default style after it.
+    /// Returns the text in this style, followed by a return to the terminal's default style.
     pub fn apply(self, style: Style, text: &str) -> String {
         if !self.0 || text.is_empty() {
             return text.to_owned();

@@ -1,10 +1,10 @@
-//! [I/O] Unfinished results folders: a marker in each explains what it is, and the next run deletes folders without results that a killed launcher
-//! left.
+//! [I/O] Unfinished results folders. A marker file in each folder explains it to people. The next run deletes folders that a killed launcher left
+//! without results.
 //!
-//! The launcher holds a lock on the marker as long as it lives. On the same host, a process that gets the lock knows that the launcher is gone.
-//! Another host may not see the lock: NFS with `local_lock`, CIFS with `nobrl` and Lustre with `localflock` grant it twice. So a folder of another
-//! host is deleted only if its name shows that nobody needs it any more. On a file system without locks, nobody gets the lock, and the folder
-//! stays.
+//! The launcher locks the marker as long as it lives. A process on the same host that gets the lock knows that the launcher is gone. A process on
+//! another host may get the lock although the launcher lives: NFS with `local_lock`, CIFS with `nobrl` and Lustre with `localflock` grant it twice.
+//! So a folder of another host is deleted only if its name shows that nobody needs it any more. On a file system without locks, no process gets the
+//! lock, and the folder stays.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -18,29 +18,29 @@ use crds::benchmark_run::MAX_REPEATS;
 use jiff::Timestamp;
 use tracing::{info, warn};
 
-/// Suffix of the name of such a folder.
+/// Suffix of the name of an unfinished folder.
 pub const SUFFIX: &str = ".partial";
-/// The file that such a folder contains until its run has ended.
+/// The marker file in a folder until its run has ended.
 pub const MARKER: &str = "PARTIAL.md";
-/// The files that a folder contains before the load.
+/// The files that a folder contains before the load starts.
 const INPUTS: [&str; 4] = [MARKER, "run.yaml", "profile.yaml", super::benchmark_run::FILE_NAME];
-/// Maximum number of names that are read in a folder of results; more would make a start slow.
+/// Maximum number of entries that are read in a results root. Reading more would make the start of a run slow.
 const MAX_ENTRIES: usize = 10_000;
-/// Maximum number of names that are read in the folder of a series: its runs, complete or not, and its files.
+/// Maximum number of entries that are read in the folder of a series: its runs, complete or not, and its files.
 const MAX_RUNS: usize = 4 * MAX_REPEATS as usize;
-/// Above the size of a marker, in bytes.
+/// Maximum number of bytes that are read from a marker; a marker is smaller.
 const MAX_MARKER: u64 = 4_096;
-/// Prefix of the line with the host.
+/// Prefix of the marker's line that names the host.
 const HOST: &str = "- host: ";
 
-/// Writes the marker and returns it, locked if the file system supports locks.
+/// Writes the marker and returns its file, which is locked if the file system supports locks.
 pub(super) fn mark(folder: &Path, begun: Timestamp) -> io::Result<File> {
     let temporary = folder.join(format!(".{MARKER}.tmp"));
     let mut file = File::options().write(true).create_new(true).open(&temporary)?;
-    // Without a lock, the folder is never taken for the folder of a dead launcher.
+    // If locking fails, nobody else can get the lock either, so the folder is never deleted by mistake.
     let _ = file.try_lock();
     file.write_all(text(begun).as_bytes())?;
-    // Locked before the rename: nobody finds it unlocked while this process lives.
+    // The marker is locked before it gets its name, so that nobody finds it unlocked while this process lives.
     fs::rename(&temporary, folder.join(MARKER))?;
     Ok(file)
 }
@@ -72,9 +72,9 @@ fn host() -> Option<String> {
 /// Which unfinished folders may be deleted.
 #[derive(Clone, Copy, Debug)]
 pub enum Leftovers<'a> {
-    /// Folders of launchers on this host, which sees their locks.
+    /// Folders that launchers on this host created. Only their locks are reliable.
     OfThisHost,
-    /// Folders with these names on any host; also with the suffixes `-2` and so on for names that were taken.
+    /// Folders with these names, from any host. Includes names with a suffix `-2` and so on, which are added if a name was taken.
     Named(&'a [String]),
 }
 
@@ -102,7 +102,7 @@ impl Leftovers<'_> {
     }
 }
 
-/// Deletes the unfinished folders in `parent` that are among `leftovers`, contain no results, and have no living launcher. The runs of a series are
+/// Deletes the unfinished folders in `parent` that belong to `leftovers`, contain no results, and have no living launcher. The runs of a series are
 /// one level deeper, in a folder that already has its final name.
 pub fn sweep(parent: &Path, leftovers: Leftovers<'_>) {
     for (path, name) in folders(parent, MAX_ENTRIES) {
@@ -128,7 +128,7 @@ fn sweep_series(series: &Path, leftovers: Leftovers<'_>) {
     }
 }
 
-/// The folders in a folder, with their names. Links are skipped, because they may lead outside.
+/// Returns the subfolders with their names. Links are skipped, because they may lead outside.
 fn folders(parent: &Path, most: usize) -> Vec<(PathBuf, String)> {
     let entries = fs::read_dir(parent).into_iter().flatten().take(most).flatten();
     let folders = entries.filter(|it| it.file_type().is_ok_and(|it| it.is_dir()));
@@ -136,7 +136,7 @@ fn folders(parent: &Path, most: usize) -> Vec<(PathBuf, String)> {
 }
 
 fn delete_abandoned(path: &Path, leftovers: Leftovers<'_>) {
-    // Held until the folder is deleted.
+    // The lock is held until the folder is deleted.
     let Some(_locked) = abandoned(path, leftovers) else { return };
     if !has_inputs_alone(path) {
         info!(folder = %path.display(), "a launcher was killed while it wrote this report; the folder stays");
@@ -150,10 +150,10 @@ fn delete_abandoned(path: &Path, leftovers: Leftovers<'_>) {
     }
 }
 
-/// The marker of a folder with a launcher that is certainly gone, locked.
+/// Returns the locked marker of a folder if its launcher is certainly gone.
 fn abandoned(folder: &Path, leftovers: Leftovers<'_>) -> Option<File> {
     let marker = folder.join(MARKER);
-    // A pipe in its place would block forever.
+    // A named pipe instead of the marker would block forever.
     fs::symlink_metadata(&marker).ok().filter(fs::Metadata::is_file)?;
     let file = File::options().read(true).write(true).open(marker).ok()?;
     match file.try_lock() {
@@ -170,7 +170,7 @@ fn has_inputs_alone(folder: &Path) -> bool {
     let Ok(mut entries) = fs::read_dir(folder) else { return false };
     entries.all(|entry| {
         let name = entry.map(|it| it.file_name().to_string_lossy().into_owned()).unwrap_or_default();
-        // An incomplete file has a temporary name.
+        // A file that is still being written has a temporary name.
         INPUTS.contains(&name.as_str()) || (name.starts_with('.') && name.ends_with(".tmp"))
     })
 }
@@ -213,7 +213,7 @@ mod tests {
         );
     }
 
-    /// A folder of a launcher on another host, with a lock that this host does not see.
+    /// Creates a folder as if a launcher on another host had created it, with a lock that is not visible on this host.
     fn begin_elsewhere(root: &Path, name: &str) {
         drop(begin(root, name, &["run.yaml"]));
         let marker = root.join(name).join(MARKER);
@@ -225,9 +225,9 @@ mod tests {
     #[test]
     fn a_folder_of_another_host_stays_unless_it_is_named() {
         let root = tempfile::tempdir().unwrap();
-        // A second pod of the attempt, created when the name was taken.
+        // The second folder belongs to another pod of the same attempt, which found the name taken.
         let earlier = ["chat-2db482-a1.partial", "chat-2db482-a1-2.partial"];
-        // Folders of the attempt that sweeps, and of runs with launchers that may live: one claim contains the folders of all of them.
+        // The folder of the attempt that sweeps, and folders of other runs whose launchers may live. All share one volume.
         let others = [
             "chat-2db482-a10.partial",
             "chat-2db482-a2.partial",

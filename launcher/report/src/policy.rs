@@ -1,4 +1,4 @@
-//! The policy of a page: nothing is loaded, and only its own style and script apply.
+//! The Content-Security-Policy of a page: it loads nothing, and only its own style and script are active.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use sha2::{Digest as _, Sha256};
@@ -9,7 +9,7 @@ pub fn policy(style: &str, script: &str) -> String {
     format!("default-src 'none'; style-src '{style}'; script-src '{script}'; base-uri 'none'; form-action 'none'")
 }
 
-/// The digest by which a policy names an element.
+/// The digest that identifies an element in the policy.
 fn digest(text: &str) -> String {
     format!("sha256-{}", BASE64_STANDARD.encode(Sha256::digest(text.as_bytes())))
 }

@@ -1,11 +1,11 @@
-//! What a profiler recorded, as text and cells: for `report.md`, the page and the table of a terminal.
+//! What a profiler recorded, as text and table cells for `report.md`, the page and the terminal.
 
 use analysis::Profiling;
 use document::StageDocument;
 
 use crate::text::millis;
 
-/// The name of a stage, with a mark if a profiler affects its figures, or if they do not count.
+/// The name of a stage, with a mark if a profiler affects its figures, or if its figures are not valid.
 pub fn stage_name(stage: &StageDocument) -> String {
     let name = &stage.name;
     match (stage.profiled, stage.invalid.is_empty()) {
@@ -15,7 +15,7 @@ pub fn stage_name(stage: &StageDocument) -> String {
     }
 }
 
-/// The result of the profiler in a sentence.
+/// What the profiler recorded, as a sentence.
 pub fn headline(it: &Profiling) -> String {
     match (&it.window, it.files.len()) {
         (None, _) => "Nothing was recorded.".to_owned(),
@@ -25,7 +25,7 @@ pub fn headline(it: &Profiling) -> String {
     }
 }
 
-/// Names and values: profiler, stage, window, times of the calls, files.
+/// Pairs of name and value: profiler, stage, window, times of the calls, files.
 pub fn rows(it: &Profiling) -> Vec<[String; 2]> {
     let row = |name: &str, value: String| [name.to_owned(), value];
     let window = match &it.window {
@@ -62,7 +62,7 @@ pub fn notes(it: &Profiling) -> Vec<String> {
     touched.into_iter().chain(it.remarks.iter().cloned()).collect()
 }
 
-/// Bytes in the largest unit in which the number is at least one.
+/// A size in the largest unit in which the number is at least one.
 fn size(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     match UNITS.iter().find(|(unit, _)| bytes >= *unit) {

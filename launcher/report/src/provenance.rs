@@ -32,7 +32,7 @@ pub(super) fn server(document: &ReportDocument) -> Option<String> {
     (!told.is_empty()).then(|| told.join(", "))
 }
 
-/// The hardware as the user named it, in one line.
+/// The hardware in one line, as the user described it.
 pub(super) fn hardware(hardware: &Hardware) -> String {
     let Hardware { accelerator, accelerators, price } = hardware;
     let name = accelerator.as_deref().unwrap_or("accelerators");
@@ -41,10 +41,10 @@ pub(super) fn hardware(hardware: &Hardware) -> String {
     format!("{accelerators} x {name}{}, as spec.target.hardware says", price.unwrap_or_default())
 }
 
-/// Rows below a header.
+/// The header and the rows of a table.
 pub(super) type TableText = (Vec<String>, Vec<Vec<String>>);
 
-/// Interactivity of the stages.
+/// The table of the stages' interactivity.
 pub(super) fn interactivity(document: &ReportDocument) -> TableText {
     let header = ["stage", "1000 / TPOT p90 (ms)", "median of 1 / TPOT", "1 / p90(latency / OSL)"].map(str::to_owned);
     let rows = document.stages.iter().map(|stage| {
@@ -62,7 +62,7 @@ pub(super) fn interactivity(document: &ReportDocument) -> TableText {
     (header.into(), rows.collect())
 }
 
-/// Rates per accelerator and cost per stage; `None` if the run names no hardware.
+/// The table of rates per accelerator and cost per stage; `None` if the run specifies no hardware.
 pub(super) fn cost(document: &ReportDocument) -> Option<TableText> {
     let hardware = document.hardware.as_ref()?;
     let names = text::cost(hardware, &hardware.figures).into_iter().map(|(name, _)| name);
@@ -74,7 +74,7 @@ pub(super) fn cost(document: &ReportDocument) -> Option<TableText> {
     Some((header, rows.collect()))
 }
 
-/// Whether the server could have had the prompts in its cache, in one sentence without its full stop.
+/// Whether the server could have had the prompts in its prefix cache, as a sentence without its full stop.
 pub fn exposure(it: &ContaminationDocument) -> &'static str {
     match it.exposure.as_str() {
         "unlikely" => "The server can hardly have had these prompts in its cache",
@@ -86,7 +86,7 @@ pub fn exposure(it: &ContaminationDocument) -> &'static str {
     }
 }
 
-/// Whether the server could have had the prompts in its cache: one sentence per fact. The first sentence is the answer.
+/// Whether the server could have had the prompts in its prefix cache, one sentence per fact. The first sentence is the answer.
 pub fn contamination(it: &ContaminationDocument) -> Vec<String> {
     let cached = match it.cached_share {
         Some(share) => format!(

@@ -1,4 +1,4 @@
-//! [I/O] Reads the report of a finished run that a user names by its results folder or its `report.json`.
+//! [I/O] Reads the report of a finished run. The user names the run by its results folder or by its `report.json`.
 
 use std::{
     fs, io,
@@ -16,10 +16,10 @@ use crate::{
 
 /// The name of the report that programs read, in a results folder.
 pub const REPORT_FILE_NAME: &str = "report.json";
-/// Maximum number of entries that are read to identify a folder; more would not improve the message.
+/// Maximum number of entries that are read to identify a folder. More entries would not make the error message better.
 const MOST_ENTRIES: usize = 1_000;
 
-/// Files that identify the results of other tools.
+/// Files by which the results of other tools are recognized.
 const OTHER_TOOLS: [(&str, &str); 6] = [
     ("profile_export_aiperf.json", "AIPerf"),
     ("benchmarks.json", "GuideLLM"),
@@ -29,7 +29,7 @@ const OTHER_TOOLS: [(&str, &str); 6] = [
     ("profile_export.json", "GenAI-Perf"),
 ];
 
-/// Why there is no report at a path.
+/// Why no report can be read from a path.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportFileError {
     #[error("{path}: {cause}; give a results folder, such as results/latest, or its {REPORT_FILE_NAME}", path = path.display())]
@@ -49,7 +49,7 @@ pub enum ReportFileError {
 }
 
 impl ReportFileError {
-    /// Renames the path in the error. Used for a copy at a place that the user did not name.
+    /// Replaces the path in the error with a name that the user knows. Used if the report is read from a copy.
     pub fn named(mut self, name: &str) -> ReportFileError {
         let (ReportFileError::Read { path, .. }
         | ReportFileError::Unfinished { path }
@@ -63,10 +63,10 @@ impl ReportFileError {
     }
 }
 
-/// Reads the report of a run, or the reports of all valid runs of a series: two or more.
+/// Reads the report of a run, or the reports of all valid runs of a series, which are at least two.
 ///
 /// # Errors
-/// The errors of [`read`]; or the series has fewer than two valid runs.
+/// The errors of [`read`], or the series has fewer than two valid runs.
 pub fn read_all(path: &Path) -> Result<Vec<ReportDocument>, ReportFileError> {
     let is_series = path.join("repeats.json").is_file() && !path.join(REPORT_FILE_NAME).exists();
     if !is_series {
@@ -82,7 +82,7 @@ pub fn read_all(path: &Path) -> Result<Vec<ReportDocument>, ReportFileError> {
     }
 }
 
-/// Reads the report at a path, and returns the path of the report with it.
+/// Reads the report at a path, and returns it with the path of its file.
 ///
 /// # Errors
 /// There is no report, the run has not ended, or this release cannot read the report.
@@ -107,7 +107,7 @@ pub fn read(path: &Path) -> Result<(PathBuf, ReportDocument), ReportFileError> {
     }
 }
 
-/// The name that a folder has until its run has ended.
+/// The name of a folder while its run has not ended.
 fn unfinished(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(SUFFIX);
@@ -116,7 +116,7 @@ fn unfinished(path: &Path) -> PathBuf {
 
 fn in_folder(folder: &Path) -> Result<PathBuf, ReportFileError> {
     let path = folder.to_owned();
-    // The name of `.` or of a link is resolved.
+    // Resolves `.` and links to get the real name.
     let real = fs::canonicalize(folder).unwrap_or_else(|_| path.clone());
     let has_name = real.file_name().and_then(|it| it.to_str()).is_some_and(|it| it.ends_with(SUFFIX));
     if has_name || folder.join(MARKER).exists() {
@@ -131,7 +131,7 @@ fn in_folder(folder: &Path) -> Result<PathBuf, ReportFileError> {
     }
     let entries = fs::read_dir(folder).map_err(|cause| ReportFileError::Read { path: path.clone(), cause })?;
     let mut inner: Vec<PathBuf> = entries.take(MOST_ENTRIES).flatten().map(|it| it.path()).collect();
-    // The newest run is the best example.
+    // Prefers the newest run as the example.
     inner.sort_by_key(|it| !it.ends_with("latest"));
     match inner.into_iter().find(|it| it.join(REPORT_FILE_NAME).is_file()) {
         Some(example) => Err(ReportFileError::Several { path, example }),

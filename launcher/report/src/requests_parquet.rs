@@ -1,8 +1,8 @@
 //! `requests.parquet`: one row per request, without prompts and outputs.
 //!
-//! Times are nanoseconds from the start of the run, which the file's metadata contains as `benchwright.started`. A time that did not occur is null.
-//! `benchwright.left_out` is the number of requests that did not fit into memory. Rows are in the order of stages, and of the numbers within a
-//! stage.
+//! Times are nanoseconds from the start of the run. The file's metadata contains that start as `benchwright.started`. A time is null if the event did
+//! not occur. The metadata `benchwright.left_out` is the number of requests that did not fit into memory. Rows are sorted by stage, and by number
+//! within a stage.
 
 use std::{
     io::{self, Write},
@@ -25,17 +25,17 @@ use parquet::{
 use document::{Parts, TOOL_VERSION};
 use measurement::{record::RequestRecord, recorder::Records};
 
-/// A reader and the writer each hold one group in memory: about 15 MB.
+/// Rows per row group. Reader and writer hold one group in memory, about 15 MB.
 const ROWS_PER_GROUP: usize = 100_000;
 
-/// Maximum bytes that a request adds to the file: in the worst case, every value of it differs from all other rows.
+/// Maximum number of bytes that a request adds to the file. In the worst case, each of its values differs from all other rows.
 pub const BYTES_PER_ROW: u64 = 128;
 
 /// How a column reads its value from a request.
 enum Column {
-    /// Text that every request has.
+    /// A text that every request has.
     Text(fn(&RequestRecord, &Names) -> String),
-    /// Text that a request may lack.
+    /// A text that a request may lack.
     OptionalText(fn(&RequestRecord, &Names) -> Option<String>),
     /// A number that every request has.
     Number(fn(&RequestRecord) -> i64),
@@ -43,13 +43,13 @@ enum Column {
     Optional(fn(&RequestRecord) -> Option<i64>),
 }
 
-/// Names that a record refers to by index.
+/// The names that records refer to by index.
 struct Names {
     stages: Vec<String>,
     classes: Vec<String>,
 }
 
-/// The column that a file has only if the run had several servers.
+/// The column with the replica. A file has it only if the run had several servers.
 const REPLICA: &str = "replica";
 
 const COLUMNS: [(&str, Column); 20] = [
@@ -78,7 +78,7 @@ const COLUMNS: [(&str, Column); 20] = [
     (REPLICA, Column::Optional(|it| it.replica.and_then(|it| i64::try_from(it.get()).ok()))),
 ];
 
-/// The columns of a report.
+/// The columns of the file for a report.
 fn columns(report: &Parts<'_>) -> impl Iterator<Item = &'static (&'static str, Column)> {
     let several = report.managed_server.is_some_and(|it| it.replicas.len() > 1);
     COLUMNS.iter().filter(move |(name, _)| several || *name != REPLICA)
@@ -194,7 +194,7 @@ pub(super) fn write_values<T: DataType, W: Write + Send>(
     column.close()
 }
 
-/// The I/O error below a Parquet error, so that a full disk is reported as such.
+/// Extracts the I/O error from a Parquet error, so that a full disk is reported as such.
 pub(super) fn into_io(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(source) => match source.downcast::<io::Error>() {

@@ -1,4 +1,4 @@
-//! The files of a results folder.
+//! Writes the files of a results folder.
 
 use std::{
     fs, io,
@@ -21,30 +21,30 @@ use crate::{
     requests_parquet, server, stages_csv, startup,
 };
 
-/// The run as it was resolved, in a results folder.
+/// The file with the resolved run.
 const RUN: &str = "run.yaml";
-/// The profile as it was rendered, in a results folder.
+/// The file with the rendered profile.
 const PROFILE: &str = "profile.yaml";
-/// Maximum size of such a file in bytes: above the size of the largest profile.
+/// Maximum size in bytes of an input file that is read. It exceeds the size of the largest profile.
 const MAX_INPUT_BYTES: u64 = 64 << 20;
 /// The name of the page of a run, in a results folder.
 pub const PAGE_FILE_NAME: &str = "report.html";
 
-/// The content of a results folder besides the files made of [`Parts`].
+/// The content of a results folder that does not come from [`Parts`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Attachments<'a> {
-    /// The files of the scored answers; empty if no answers were scored.
+    /// The files with scored answers; empty if no answers were scored.
     pub accuracy_files: &'a [AccuracyFile],
-    /// The logs of the replicas of a managed server, in their order.
+    /// The paths of the logs of a managed server's replicas, in their order.
     pub server_logs: &'a [PathBuf],
-    /// The records of all requests; `None` if the run does not request them.
+    /// The records of all requests; `None` if the run does not store them.
     pub records: Option<&'a Records>,
-    /// The load for a later analysis; `None` if it is not kept.
+    /// The measurement for a later analysis; `None` if it is not kept.
     pub kept: Option<&'a KeptRun>,
 }
 
-/// Writes `run.yaml`, `profile.yaml` and `benchmarkrun.yaml` before the load, so that the folder of a killed launcher shows what it was doing.
-/// Credentials in the profile are blacked out.
+/// Writes `run.yaml`, `profile.yaml` and `benchmarkrun.yaml`. This happens before the load, so that the folder of a killed launcher shows what it was
+/// doing. Credentials in the profile are blacked out.
 ///
 /// # Errors
 /// The folder cannot be written.
@@ -57,7 +57,7 @@ pub fn write_inputs(folder: &mut Folder, inputs: &Inputs<'_>) -> Result<(), Stor
     folder.write(benchmark_run::FILE_NAME, |file| file.write_all(benchmark_run::render(inputs).as_bytes()))
 }
 
-/// Copies the files of [`write_inputs`] from the results folder of an earlier run, if they exist.
+/// Copies the files of [`write_inputs`] from the results folder of an earlier run. Missing files are skipped.
 ///
 /// # Errors
 /// A file cannot be read, or the folder cannot be written.
@@ -73,19 +73,19 @@ pub fn copy_inputs(folder: &mut Folder, from: &Path) -> Result<(), StorageError>
     Ok(())
 }
 
-/// The log of a replica of a managed server, in a results folder.
+/// The path of a replica's log within a results folder.
 pub fn server_log(replica: usize) -> String {
     format!("server/{replica}.log")
 }
 
-/// Makes the page of a report. A higher-level crate provides it.
+/// Renders the page of a report. A crate that depends on this one provides it.
 pub type PageOf<'a> = &'a dyn Fn(&ReportDocument) -> io::Result<String>;
 
-/// Writes every format: the formats for programs first, the largest last. `document`: the result of [`Parts::document`]. A page that cannot be made
-/// is only a warning: the figures count nevertheless.
+/// Writes all files of a report: the ones for programs first, the largest last. `document`: the result of [`Parts::document`]. If the page cannot be
+/// rendered, this only logs a warning, because the figures are valid nevertheless.
 ///
 /// # Errors
-/// The folder cannot be written; the files written before are complete.
+/// The folder cannot be written. Files that were written before are complete.
 pub fn write_report(
     folder: &mut Folder,
     report: &Parts<'_>,
@@ -98,7 +98,7 @@ pub fn write_report(
         let text = startup::result_yaml(report.startups);
         folder.write(startup::RESULT_FILE_NAME, |file| file.write_all(text?.as_bytes()))?;
     }
-    // A status lists only the first files, and there may be many stages.
+    // These files come late, because a status lists only the first files of a run, and these can be many.
     loadgen::write(folder, report)?;
     for it in attachments.accuracy_files {
         folder.write(&it.name, |file| file.write_all(&it.content))?;
@@ -128,10 +128,10 @@ pub fn write_report(
     Ok(())
 }
 
-/// Writes the files that are made of the document alone.
+/// Writes the files that need only the document.
 ///
 /// # Errors
-/// The folder cannot be written; the files written before are complete.
+/// The folder cannot be written. Files that were written before are complete.
 pub fn write_document(
     folder: &mut Folder,
     document: &ReportDocument,

@@ -1,43 +1,43 @@
-//! The size in bytes of a run's results folder, as far as it is known before the load. Pure.
+//! Estimates the size of a run's results folder in bytes, as far as it is known before the load. Pure.
 
 use workload_profiles::{Workload, loadgen::Mode};
 
 use super::requests_parquet::BYTES_PER_ROW;
 
-/// Files with a size that does not grow with the requests: the reports, the page, and the samples of the servers' metrics.
+/// Bytes of files whose size does not depend on the requests: the reports, the page, and the samples of the servers' metrics.
 const REPORTS: u64 = 16 << 20;
-/// What each stage adds to them: two standard reports, and its part of the others.
+/// Bytes that each stage adds to them: two standard reports, and its part of the other files.
 const PER_STAGE: u64 = 128 << 10;
-/// Assumed rows for a stage with a number of requests that is unknown before the load.
+/// Assumed number of requests in a stage whose number of requests is unknown before the load.
 pub const ROWS_OF_UNDECIDED_STAGE: u64 = 100_000;
-/// Bytes per request in measurement.bin, without times between tokens: the worst case, about twice the size of most runs.
+/// Bytes per request in `measurement.bin`, without times between tokens. The worst case, about twice as much as in most runs.
 const MEASUREMENT_PER_REQUEST: u64 = 128;
 /// Bytes per request for times between tokens: 1,000 tokens of 4 bytes each.
 const TOKEN_TIMES_PER_REQUEST: u64 = 4_000;
 /// Bytes per answer in an accuracy log of LoadGen: 1,000 tokens of 8 hexadecimal digits each.
 const PER_ANSWER: u64 = 8 << 10;
 
-/// The properties of a run that determine how much it writes.
+/// The properties of a run that determine the size of its results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Planned {
-    /// Stages of the workload.
+    /// Number of stages.
     pub stages: u64,
-    /// Stages with a number of requests that is unknown before the load.
+    /// Number of stages whose number of requests is unknown before the load.
     pub undecided_stages: u64,
-    /// Requests of all other stages.
+    /// Number of requests in all other stages.
     pub requests: u64,
-    /// Whether each request has a row, and a part of measurement.bin.
+    /// Whether each request has a row in `requests.parquet` and a part of `measurement.bin`.
     pub with_rows: bool,
-    /// Whether that part contains the times between tokens.
+    /// Whether `measurement.bin` contains the times between tokens.
     pub with_token_times: bool,
-    /// Answers in accuracy logs.
+    /// Number of answers in accuracy logs.
     pub answers: u64,
-    /// Remaining runs of the series, including this one.
+    /// Number of runs of the series that remain, including this one.
     pub runs: u64,
 }
 
 impl Planned {
-    /// What is known without planning the requests.
+    /// Reads these properties from a workload without planning its requests.
     pub fn new(workload: &Workload, runs: u64) -> Planned {
         let answers = workload.loadgen.as_ref().map_or(0, |loadgen| {
             let accurate = |mode| matches!(mode, Mode::AccuracyOnly | Mode::SubmissionRun);
@@ -47,7 +47,7 @@ impl Planned {
         Planned { stages: workload.stages.len() as u64, answers, runs, ..Planned::default() }
     }
 
-    /// Bytes of all results folders.
+    /// Total bytes of all results folders.
     pub fn bytes(&self) -> u64 {
         let one = REPORTS
             .saturating_add(self.stages.saturating_mul(PER_STAGE))

@@ -1,6 +1,7 @@
-//! `stages.csv`: one row per stage, for spreadsheets. Each column has the name of its value in `report.json`, and therefore its unit.
+//! Writes `stages.csv`: one row per stage, for spreadsheets. A column has the name of the corresponding key in `report.json`, which includes the
+//! unit.
 //!
-//! A cell without a value is empty. Text that a spreadsheet would take for a formula begins with an apostrophe.
+//! Missing values are empty cells. Text that a spreadsheet would interpret as a formula gets an apostrophe in front.
 
 use std::io::{self, Write};
 
@@ -15,10 +16,10 @@ use serde_json::Value;
 /// The name of the file in a results folder.
 pub(super) const FILE_NAME: &str = "stages.csv";
 
-/// What a spreadsheet or its import takes for the beginning of a formula.
+/// Characters that spreadsheets and their imports interpret as the start of a formula.
 const FORMULA: [char; 7] = ['=', '+', '-', '@', '\t', '\r', '\n'];
 
-/// The source of a row.
+/// The data that the cells of a row are read from.
 struct Row<'a> {
     document: &'a ReportDocument,
     stage: &'a StageDocument,
@@ -27,30 +28,30 @@ struct Row<'a> {
     cost: Option<CostDocument>,
 }
 
-/// A column: its name, and how it reads its value.
+/// The name of a column, and the function that reads its value.
 struct Column(String, Box<dyn Fn(&Row<'_>) -> Value>);
 
-/// A column of the stage or the run as a whole.
+/// A column with a value of the stage or of the whole run.
 fn plain<T: Into<Value>>(name: &str, read: impl Fn(&Row<'_>) -> Option<T> + 'static) -> Column {
     Column(name.to_owned(), Box::new(move |row| read(row).map_or(Value::Null, Into::into)))
 }
 
-/// A column of the figures of the stage.
+/// A column with one of the stage's figures.
 fn figure<T: Into<Value>>(name: &str, read: impl Fn(&FiguresDocument) -> Option<T> + 'static) -> Column {
     plain(name, move |row| read(&row.stage.figures))
 }
 
-/// The column of a figure with one value.
+/// A column for a figure that has a single value.
 fn number(of: Figure) -> Column {
     figure(of.row().name, move |it| it.number(of))
 }
 
-/// A column of the servers' metrics.
+/// A column with a value of the servers' metrics.
 fn server(name: &str, read: impl Fn(&ServerWindowDocument) -> Option<f64> + 'static) -> Column {
     plain(name, move |row| read(row.server?))
 }
 
-/// A column of the cost.
+/// A column with a value of the cost.
 fn cost(name: &str, read: impl Fn(CostDocument) -> Option<f64> + 'static) -> Column {
     plain(name, move |row| read(row.cost?))
 }
@@ -58,7 +59,7 @@ fn cost(name: &str, read: impl Fn(CostDocument) -> Option<f64> + 'static) -> Col
 type OfStatistics = fn(&Statistics) -> Value;
 type OfEstimate = fn(&EstimateDocument) -> Option<f64>;
 
-/// These have all [`STATISTICS`].
+/// The figures that have a column for each of [`STATISTICS`].
 const DISTRIBUTIONS: [Figure; 9] = [
     Figure::Ttft,
     Figure::Tpot,
@@ -81,7 +82,7 @@ const STATISTICS: [(&str, OfStatistics); 8] = [
     ("max", |it| it.max.into()),
 ];
 
-/// These have the bounds of their interval.
+/// The values that have columns for the bounds of their interval.
 const INTERVALS: [figures::Value; 10] = [
     figures::Value::stat(Figure::Ttft, Stat::P50),
     figures::Value::stat(Figure::Ttft, Stat::P90),
@@ -96,7 +97,7 @@ const INTERVALS: [figures::Value; 10] = [
 ];
 const BOUNDS: [(&str, OfEstimate); 2] = [("low", |it| it.low), ("high", |it| it.high)];
 
-/// All columns. Columns of the run repeat in each row, so that files of several runs can be concatenated.
+/// All columns. Values of the run are repeated in each row, so that files of several runs can be concatenated.
 fn columns() -> Vec<Column> {
     let mut all = vec![
         plain("run", |it| Some(it.document.run.title())),
@@ -169,7 +170,7 @@ fn columns() -> Vec<Column> {
     all
 }
 
-/// The steady state of the stage; `None` if it was not judged.
+/// The steady state of the stage; `None` if it was not determined.
 fn steady<'a>(row: &Row<'a>) -> Option<&'a SteadyStateDocument> {
     row.stage.uncertainty.steady_state.as_ref()
 }
@@ -208,7 +209,7 @@ fn cell(value: &Value) -> String {
     }
 }
 
-/// A text on one line that no spreadsheet takes for a formula.
+/// A text on one line that no spreadsheet interprets as a formula.
 fn safe(text: &str) -> String {
     let line = one_line(text);
     if text.trim_start_matches(' ').starts_with(FORMULA) { format!("'{line}") } else { line }

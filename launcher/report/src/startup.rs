@@ -1,4 +1,5 @@
-//! How servers started, for people: one column per log, or per group of logs. The rows form one table: in Markdown, on a terminal and on a page.
+//! Presents how servers started, with one column per log or per group of logs. The rows form one table that Markdown, the terminal and the page
+//! share.
 
 use std::{fmt::Write as _, io};
 
@@ -11,59 +12,60 @@ use crate::{
     text_table::{add_row, fitted_beside, new_table},
 };
 
-/// Columns with longer names are lettered in a table, and their names are listed above it.
+/// Maximum length of column names in a table, in characters. If a name is longer, columns are labelled with letters, and a legend above the table
+/// lists the names.
 const LONGEST_NAME: usize = 16;
-/// The same limit for the only column of a table.
+/// The same maximum for a table with only one column.
 const LONGEST_ONLY_NAME: usize = 40;
-/// Minimum width of the row names, in characters: nearly all of them fit.
+/// Minimum width for the names of rows, in characters. Nearly all names fit.
 const ROW_NAMES: u16 = 28;
 
-/// A column with one or more starts.
+/// A column of the table, for one or more starts.
 #[derive(Clone, Debug)]
 pub struct Column<'a> {
     pub name: String,
     pub starts: Vec<Start<'a>>,
 }
 
-/// A start, and what the launcher observed about it.
+/// A server start, and what the launcher observed about it.
 #[derive(Clone, Copy, Debug)]
 pub struct Start<'a> {
     pub startup: &'a Startup,
-    /// As in [`ServerStart`].
+    /// See [`ServerStart`].
     pub observed_ready_seconds: Option<f64>,
-    /// As in [`ServerStart`].
+    /// See [`ServerStart`].
     pub sleep_cycles: &'a [SleepCycle],
     pub pod: Option<PodStart>,
 }
 
-/// A row: its name, and one cell per column.
+/// The name of a row, and one cell per column.
 pub type Row = (String, Vec<String>);
 
-/// Durations of a part of a start in seconds. A bar may show them.
+/// The durations of one part of a start, in seconds. They may be drawn as a bar.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     pub name: String,
-    /// Whether it is part of the part before it.
+    /// Whether this part belongs to the part before it.
     pub is_nested: bool,
-    /// The mean per column; `None`: no start in the column has the part.
+    /// The mean per column; `None` if no start in the column has this part.
     pub seconds: Vec<Option<f64>>,
     /// The means with their spread, as text.
     pub texts: Vec<String>,
 }
 
-/// The name of the file of llm-d-benchmark's nop harness, in the results folder of a run that measures a start.
+/// The result file of llm-d-benchmark's nop harness. It is in the results folder of a run that measures a start.
 pub const RESULT_FILE_NAME: &str = "result.yaml";
 
-/// The text of that file.
+/// Returns the text of `result.yaml`.
 ///
 /// # Errors
-/// It cannot be written as YAML, which is a defect of this program.
+/// The results cannot be written as YAML, which is a defect of this program.
 pub fn result_yaml(starts: &[ServerStart]) -> io::Result<String> {
     let names: Vec<String> = starts.iter().map(|it| format!("server {}", it.server)).collect();
     let startups: Vec<Startup> = starts.iter().map(ServerStart::with_sleeps).collect();
     let server = |((start, startup), name)| -> Server<'_> {
         let (start, startup, name): (&ServerStart, &Startup, &String) = (start, startup, name);
-        // For a process, it is the time from its launch.
+        // For a server outside a cluster, the time from the launch of its process.
         let pod_start_seconds = start.pod.map_or(start.observed_ready_seconds, |it| it.ready_seconds);
         Server { name, image: None, pod_start_seconds, startup }
     };
@@ -87,7 +89,7 @@ pub fn columns(starts: &[ServerStart]) -> Vec<Column<'_>> {
         .collect()
 }
 
-/// The time until a server was ready, and its steps: every step that any start has.
+/// The times until a server was ready, and all steps that occur in any start.
 pub fn parts(columns: &[Column<'_>]) -> Vec<Part> {
     let part = |name: &str, is_nested: bool, of: &dyn Fn(&Start<'_>) -> Option<f64>| {
         let found: Vec<Vec<f64>> = columns.iter().map(|it| it.starts.iter().filter_map(of).collect()).collect();
@@ -114,7 +116,7 @@ pub fn parts(columns: &[Column<'_>]) -> Vec<Part> {
     parts
 }
 
-/// All rows: what was started, its parts, and what the engine printed.
+/// All rows: what was started, the durations of its parts, and what the engine printed.
 pub fn rows(columns: &[Column<'_>]) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     let mut texts = |name: &str, of: &dyn Fn(&Startup) -> Option<String>| {
@@ -169,7 +171,7 @@ pub fn rows(columns: &[Column<'_>]) -> Vec<Row> {
     rows
 }
 
-/// Notes: why a start failed, what bounds a step, how a log was read.
+/// Notes, such as why a start failed, where a step begins and ends, or how a log was read.
 pub fn notes(columns: &[Column<'_>]) -> Vec<String> {
     let mut notes = Vec::new();
     for column in columns {
@@ -212,7 +214,7 @@ pub fn notes(columns: &[Column<'_>]) -> Vec<String> {
     notes
 }
 
-/// Column names that fit into a table, and the meaning of lettered names.
+/// Returns column heads that fit into a table, and a legend if they are letters.
 fn heads(columns: &[Column<'_>]) -> (Vec<String>, Vec<String>) {
     let longest = if columns.len() == 1 { LONGEST_ONLY_NAME } else { LONGEST_NAME };
     if columns.iter().all(|it| it.name.chars().count() <= longest) {
@@ -226,7 +228,7 @@ fn heads(columns: &[Column<'_>]) -> (Vec<String>, Vec<String>) {
     ((0..columns.len()).map(letter).collect(), legend.collect())
 }
 
-/// The table for a terminal, with a line break at its end.
+/// The table for a terminal, with a final line break.
 pub fn text(columns: &[Column<'_>]) -> String {
     let (heads, legend) = heads(columns);
     let header: Vec<&str> = std::iter::once("").chain(heads.iter().map(String::as_str)).collect();
@@ -275,7 +277,7 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The mean. For several values also the least and the greatest, and the number of starts if not all have a value.
+/// The mean. For several values also the minimum and the maximum. If some starts have no value, also the number of values.
 fn spread(values: &[f64], of: usize, unit: Unit) -> String {
     let Some(mean) = mean(values) else { return String::new() };
     let shown = shown_in(mean, unit);
@@ -298,7 +300,7 @@ struct Shown {
     factor: f64,
 }
 
-/// Times below a tenth of a second are shown in milliseconds. A log in whole seconds may give `0 s`, which stays.
+/// Times below a tenth of a second are shown in milliseconds. A time of `0 s`, from a log with whole seconds, stays in seconds.
 fn shown_in(mean: f64, unit: Unit) -> Shown {
     match unit {
         Unit::Tokens => Shown { name: "", factor: 1.0 },
@@ -311,7 +313,7 @@ impl Shown {
     fn digits(&self, value: f64) -> String {
         let value = value * self.factor;
         match self.name {
-            // A measured time is never zero.
+            // A measured time is never exactly zero.
             "ms" if value > 0.0 && value < 1.0 => "<1".to_owned(),
             "ms" => format!("{value:.0}"),
             _ => digits(value),
@@ -319,7 +321,7 @@ impl Shown {
     }
 }
 
-/// Two decimals below ten, three below a tenth, one below a thousand, without trailing zeros.
+/// Rounds to three decimals below 0.1, two below 10, one below 1,000, and none above. Removes trailing zeros.
 fn digits(value: f64) -> String {
     let decimals = match value {
         it if it < 0.1 => 3,
@@ -430,7 +432,7 @@ mod tests {
         assert_eq!(cell(&[0.1]), "0.1 s");
         assert_eq!(cell(&[0.002, 0.12]), "61 ms (2 to 120)");
         assert_eq!(cell(&[0.004, 0.6]), "0.3 s (0.004 to 0.6)");
-        // Logs in whole seconds contain this value.
+        // A log with whole seconds can contain this value.
         assert_eq!(cell(&[0.0]), "0 s");
     }
 

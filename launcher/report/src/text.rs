@@ -16,32 +16,32 @@ pub(super) use figures::text::{
     signed_percent,
 };
 
-/// The meaning of the mark, for the foot of a page.
+/// Explains the mark on percentiles, for the foot of a page.
 pub(super) const LARGEST_MEANS: &str = "the largest value: p90 needs 10 values or more, p95 20, p99 100, p99.9 1000";
-/// If fewer requests than this share met the goals, a run that passed gets a note.
+/// If the share of requests that met the goals is below this, a passed run gets a note.
 const FEW_GOOD: f64 = 0.5;
 
-/// Whether a text contains a marked percentile.
+/// Whether a text contains a percentile with a mark.
 pub(super) fn has_marks(text: &str) -> bool {
     text.contains(LARGEST)
 }
 
-/// p50 of times; marked if it is the largest value.
+/// p50 of a distribution of times, with a mark if it is the largest value.
 pub(super) fn p50(of: Option<&Statistics>) -> String {
     optional(of, |it| percentile(millis(it.p50), 500, it.count))
 }
 
-/// p90 of times; marked if it is the largest value.
+/// p90 of a distribution of times, with a mark if it is the largest value.
 pub(super) fn p90(of: Option<&Statistics>) -> String {
     optional(of, |it| percentile(millis(it.p90), 900, it.count))
 }
 
-/// p99 of times; marked if it is the largest value.
+/// p99 of a distribution of times, with a mark if it is the largest value.
 pub(super) fn p99(of: Option<&Statistics>) -> String {
     optional(of, |it| percentile(millis(it.p99), 990, it.count))
 }
 
-/// The maximum length of a name within a line; a longer one is cut.
+/// Maximum length of a stage name within a line, in characters. Longer names are cut.
 const MAX_NAME: usize = 16;
 
 /// A name of a stage on one line, cut so that it fits beside other text.
@@ -50,16 +50,16 @@ pub fn shortened(name: &str) -> String {
     if name.chars().count() <= MAX_NAME { name } else { name.chars().take(MAX_NAME - 1).chain(['\u{2026}']).collect() }
 }
 
-/// How a person finds the profile: a profile within the BenchmarkRun has the name of the BenchmarkRun.
+/// The name by which a person finds the profile. An inline profile has the name of its BenchmarkRun.
 pub fn profile(run: &ResolvedRun) -> String {
     if run.profile_source == "inline" { format!("{} (inline)", run.run.name) } else { run.profile_source.clone() }
 }
 
-/// What the verdict does not report: how many requests met the goals. `None` if the load has no goals.
+/// How many requests met the goals, which the verdict does not report. `None` if the load has no goals.
 pub(super) struct Goals {
-    /// For several stages, the least and the most.
+    /// The share as text; for several stages, the minimum and the maximum.
     pub text: String,
-    /// So few requests met the goals that a passed run gets a note.
+    /// Whether so few requests met the goals that a passed run gets a note.
     pub are_few: bool,
 }
 
@@ -83,7 +83,7 @@ pub(super) struct Row<'a> {
     pub figures: &'a Statistics,
 }
 
-/// The measured latencies that a table shows, the headline clock first. In milliseconds.
+/// The measured latencies for a table, in milliseconds. Latencies by the headline clock come first.
 pub(super) fn latencies(document: &ReportDocument) -> Vec<Row<'_>> {
     let all = &document.figures;
     let probes = document.probes.as_ref();
@@ -112,7 +112,7 @@ pub(super) fn latencies(document: &ReportDocument) -> Vec<Row<'_>> {
     rows.into_iter().filter_map(|(figure, name, figures)| Some(Row { figure, name, figures: figures? })).collect()
 }
 
-/// The lengths that a table shows, in tokens.
+/// The lengths for a table, in tokens.
 pub(super) fn lengths(document: &ReportDocument) -> Vec<Row<'_>> {
     let row = |figure: Figure| {
         let name = format!("{}, {}", figure.label(), figure.row().unit.symbol());
@@ -121,7 +121,7 @@ pub(super) fn lengths(document: &ReportDocument) -> Vec<Row<'_>> {
     [Figure::Isl, Figure::Osl].into_iter().filter_map(row).collect()
 }
 
-/// Requests that are excluded from all figures, if any.
+/// Requests that all figures exclude, by reason.
 pub(super) fn excluded(document: &ReportDocument) -> Vec<(&'static str, u64)> {
     let named = WindowPart::ALL.into_iter().filter_map(|part| {
         let outcomes = document.figures.aside.get(part.name())?;
@@ -136,7 +136,7 @@ pub(super) fn excluded(document: &ReportDocument) -> Vec<(&'static str, u64)> {
     named.collect()
 }
 
-/// Rates and their names.
+/// Pairs of a rate's name and its value.
 pub(super) fn rates(document: &ReportDocument) -> Vec<(String, String)> {
     let all = &document.figures;
     let Some(rates) = &all.throughput else { return Vec::new() };
@@ -168,7 +168,7 @@ fn of_unit(figure: Figure, value: f64) -> String {
     if figure.row().unit == Unit::Share { percent(value) } else { number(value) }
 }
 
-/// Rates per accelerator and money per token, with their names.
+/// Pairs of name and value: rates per accelerator, and cost per token.
 pub(super) fn cost(hardware: &HardwareDocument, figures: &CostDocument) -> Vec<(String, Option<f64>)> {
     let per_accelerator = format!("output tokens/s per accelerator (of {})", hardware.accelerators);
     let mut rows = vec![(per_accelerator, figures.output_tokens_per_second_per_accelerator)];
@@ -179,13 +179,13 @@ pub(super) fn cost(hardware: &HardwareDocument, figures: &CostDocument) -> Vec<(
     rows
 }
 
-/// One result of the launcher's self-measurement.
+/// A result of the launcher's self-measurement.
 pub(super) struct Trust {
     pub name: &'static str,
-    /// `None` if it was not measured.
+    /// The measured value; `None` if it was not measured.
     value: Option<f64>,
     show: fn(f64) -> String,
-    /// The largest value of a valid run, in the unit of `value`; `None` if it has no bound.
+    /// The largest value that is allowed in a valid run, in the unit of `value`; `None` if there is no limit.
     bound: Option<fn(&ValidityBounds) -> f64>,
 }
 
@@ -195,7 +195,7 @@ impl Trust {
         self.value.map(self.show)
     }
 
-    /// The largest value of a valid run as text; `None` if it has no bound.
+    /// The largest value that is allowed in a valid run, as text; `None` if there is no limit.
     pub(super) fn bound(&self, bounds: &ValidityBounds) -> Option<String> {
         self.bound.map(|it| (self.show)(it(bounds)))
     }
@@ -206,7 +206,7 @@ impl Trust {
     }
 }
 
-/// The launcher's measurements of itself.
+/// The results of the launcher's self-measurement.
 pub(super) fn trust(it: &JudgementDocument) -> Vec<Trust> {
     let time = |name, value, bound: fn(&ValidityBounds) -> f64| Trust { name, value, show: millis, bound: Some(bound) };
     let share =
@@ -232,9 +232,9 @@ pub(super) fn trust(it: &JudgementDocument) -> Vec<Trust> {
     ]
 }
 
-/// How late requests were sent.
+/// The name of the row on how late requests were sent.
 pub(super) const SEND_LAG: &str = "send lag p99";
-/// The CPU share of the busiest load thread.
+/// The name of the row on the CPU share of the busiest load thread.
 pub(super) const BUSIEST_THREAD: &str = "busiest load thread";
 
 fn in_millis(time: Span) -> f64 {

@@ -1,7 +1,7 @@
-//! Tables and sentences that fit the width of a terminal. comfy-table lays them out.
+//! Tables and sentences that fit the width of a terminal. The crate comfy-table computes the layout.
 //!
-//! comfy-table counts escape sequences as columns. Its feature `custom_styling` does not, but needs six more crates, and still counts them where it
-//! shrinks a column. So letters without width stand for styles until the layout is done.
+//! comfy-table counts escape sequences as visible characters. Its feature `custom_styling` avoids that, but needs six more crates, and still counts
+//! them when it shrinks a column. So characters without width mark the styles until the layout is done.
 
 use std::iter;
 
@@ -10,11 +10,11 @@ use crds::wording::one_line;
 
 use crate::paint::{Paint, Style};
 
-/// A single line, below the header.
+/// The only line of a table is below its header.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
-/// The default width of a terminal. In a table that needs more, the first column is wrapped.
+/// The default width of a terminal, in characters. If a table needs more, its first column is wrapped.
 const WIDTH: u16 = 80;
-/// The letter before a text in a style. It has no width, and [`one_line`] removes it from other texts.
+/// The character that starts a style. It has no width. [`one_line`] removes it from other texts.
 const STYLES: [(Style, char); 6] = [
     (Style::Bold, '\u{202a}'),
     (Style::Dim, '\u{202b}'),
@@ -23,21 +23,21 @@ const STYLES: [(Style, char); 6] = [
     (Style::Red, '\u{202e}'),
     (Style::Cyan, '\u{2066}'),
 ];
-/// The letter after a text in a style.
+/// The character that ends a style.
 const END: char = '\u{2069}';
 
 /// A text on one line, with or without a style.
 pub(super) struct Cell(String);
 
-/// Words in the first column, and figures in the others.
+/// A table with words in the first column and figures in the others.
 pub(super) struct Table {
     table: comfy_table::Table,
-    /// Whether a column with marks, such as verdicts on the rows, is before the first column.
+    /// Whether a column with marks, such as verdicts, comes before the first column.
     has_marks: bool,
 }
 
 impl From<String> for Cell {
-    /// A report from disk may contain any text: it becomes one line.
+    /// Puts the text on one line, because a report from disk may contain any text.
     fn from(text: String) -> Cell {
         Cell(one_line(&text))
     }
@@ -50,7 +50,7 @@ impl Cell {
     }
 }
 
-/// A table without rows. A line separates its header from them. A title may have several lines.
+/// Creates a table without rows. A line separates the header from the rows. A title may have several lines.
 pub(super) fn new_table(header: &[&str]) -> Table {
     let mut table = comfy_table::Table::new();
     table.load_style(STYLE);
@@ -65,25 +65,25 @@ pub(super) fn add_row<C: Into<Cell>>(table: &mut Table, name: String, cells: imp
     table.table.add_row(iter::once(one_line(&name)).chain(cells));
 }
 
-/// Adds a row with a mark before its first column. Every row of the table needs one.
+/// Adds a row with a mark in front of its first column. Either all rows of a table have marks, or none.
 pub(super) fn add_marked_row(table: &mut Table, mark: Cell, name: String, cells: Vec<Cell>) {
     table.has_marks = true;
     table.table.add_row([mark, name.into()].into_iter().chain(cells).map(|it| it.0));
 }
 
-/// The text of a table in the width of a terminal: two blanks between columns, or one if the first column needs the room. Only the first column,
-/// which contains words, may be wrapped.
+/// Returns the text of a table that fits a terminal. Columns are separated by two spaces, or by one if the first column needs the space. Only the
+/// first column may be wrapped, because it contains words.
 pub(super) fn fitted(table: Table) -> String {
     fitted_beside(table, 0)
 }
 
-/// Like [`fitted`], but the first column keeps at least `first` characters if it has them. The table may then be wider than a terminal.
+/// Like [`fitted`], but the first column is not made narrower than `first` characters. So the table may become wider than a terminal.
 pub(super) fn fitted_beside(table: Table, first: u16) -> String {
     table.text(WIDTH, first, Paint::OFF)
 }
 
 impl Table {
-    /// The text in at most `width` columns, unless the figures alone need more.
+    /// Returns the text with at most `width` characters per line, unless the figures alone need more.
     pub(super) fn painted(self, width: u16, paint: Paint) -> String {
         self.text(width, 0, paint)
     }
@@ -94,7 +94,7 @@ impl Table {
         let is_narrow = widths.iter().map(|it| usize::from(*it) + 2).sum::<usize>() > usize::from(width);
         let words = usize::from(self.has_marks);
         for (index, column) in table.column_iter_mut().enumerate() {
-            // The width of the first column includes the blank before it.
+            // The width of the column with words includes the space in front of it.
             column.set_constraint(match index == words {
                 true => ColumnConstraint::LowerBoundary(Width::Fixed(first.min(widths[index]).saturating_add(1))),
                 false => ColumnConstraint::ContentWidth,
@@ -108,7 +108,7 @@ impl Table {
     }
 }
 
-/// The text with escape sequences in place of the letters for styles.
+/// Replaces the characters that mark styles by escape sequences.
 fn painted(text: &str, paint: Paint) -> String {
     let part = |part: &str| {
         let styled = STYLES.iter().find_map(|(style, letter)| Some((*style, part.split_once(*letter)?)));
@@ -117,7 +117,8 @@ fn painted(text: &str, paint: Paint) -> String {
     text.split(END).map(part).collect()
 }
 
-/// The text in lines of at most `width` columns, broken between words, or within a word that is longer. At least one line.
+/// Wraps a text to at most `width` characters per line. Breaks between words, and within words that are longer than a line. Returns at least one
+/// line.
 pub(super) fn wrapped(text: &str, width: u16) -> Vec<String> {
     let mut table = comfy_table::Table::new();
     table.load_style(TableStyle::new()).set_content_arrangement(ContentArrangement::Dynamic).set_width(width);

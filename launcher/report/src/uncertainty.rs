@@ -13,7 +13,7 @@ use super::text::{millis, number, optional, signed_percent};
 pub(super) const COLUMNS: [&str; 6] =
     ["figure", "stage", "value", "95 % interval", "effective values", "within the steady window"];
 
-/// One row per figure with an interval, for each stage. With several stages, only the headline figures.
+/// For each stage, one row per figure. With several stages, only the headline figures. Stages without any interval are left out.
 pub(super) fn rows(document: &ReportDocument) -> Vec<Vec<String>> {
     let all = document.stages.len() == 1;
     let told = document.stages.iter().filter(|it| has_interval(&it.uncertainty));
@@ -30,7 +30,7 @@ fn has_interval(it: &UncertaintyDocument) -> bool {
 
 fn of_stage(stage: &StageDocument, all: bool) -> Vec<Vec<String>> {
     let it = &stage.uncertainty;
-    // Only a stage that was steady as a whole has a window with representative figures.
+    // Only the window of a steady stage has representative figures.
     let steady = it.steady_state.as_ref().filter(|it| it.verdict == SteadyVerdict::Steady.name());
     let window = steady.and_then(|it| it.window.as_ref());
     let mut rows = Vec::new();
@@ -48,7 +48,7 @@ fn of_stage(stage: &StageDocument, all: bool) -> Vec<Vec<String>> {
         for (stat, (_, p)) in percentiles.filter(|it| all || it.0 != Stat::P90) {
             let Some(estimate) = whole.get(stat) else { continue };
             let few = match figure {
-                // The effective values of ITL are bins of time.
+                // For ITL, an effective value is a time bin.
                 Figure::Itl => Some("bins of time".to_owned()),
                 _ => few_for_percentile(mean, estimate, p),
             };
@@ -77,7 +77,7 @@ fn row(
     vec![name, stage.name.clone(), optional(whole.value, unit), interval, effective, within]
 }
 
-/// The interval, or why there is none.
+/// The interval, or the reason why there is none.
 fn interval(it: &EstimateDocument, few: Option<String>, unit: fn(f64) -> String) -> String {
     match (it.low.zip(it.high), few) {
         (Some((low, high)), _) => format!("{} to {}", unit(low), unit(high)),
@@ -86,12 +86,12 @@ fn interval(it: &EstimateDocument, few: Option<String>, unit: fn(f64) -> String)
     }
 }
 
-/// How many effective values there are, and how many are needed; `None` if there are enough.
+/// Describes how many effective values there are and how many are needed; `None` if there are enough.
 fn needed(effective: f64, needed: f64) -> Option<String> {
     (effective < needed).then(|| format!("independent values: {} of {needed}", rounded_down(effective)))
 }
 
-/// Rounds down, like the rules on too few values.
+/// Rounds down, as the rules on too few values do.
 fn rounded_down(effective: f64) -> u64 {
     effective as u64
 }
@@ -102,7 +102,7 @@ fn few_for_percentile(mean: &EstimateDocument, percentile: &EstimateDocument, p:
     of_mean.map(|it| format!("{it} of the mean")).or_else(|| needed(effective(percentile), enough::for_ranks(p)))
 }
 
-/// A figure within the steady window. `window`: `None` if there is no such window.
+/// A figure within the steady window. `window`: `None` if there is no such figure.
 fn within(window: Option<&EstimateDocument>, unit: fn(f64) -> String) -> String {
     optional(window, |it| match &it.withheld {
         None => {
@@ -119,7 +119,7 @@ fn withheld(state: &str) -> String {
     format!("none: {}", in_words(state))
 }
 
-/// `state`: the name of a [`State`].
+/// Describes a state in words. `state`: the name of a [`State`].
 fn in_words(state: &str) -> &str {
     let words = [
         (State::Plateau, "steady"),
@@ -131,7 +131,7 @@ fn in_words(state: &str) -> &str {
     words.into_iter().find(|(it, _)| it.name() == state).map_or(state, |(_, words)| words)
 }
 
-/// A sentence or two per stage: its steady state, and Little's law.
+/// One or two sentences per stage, about its steady state and Little's law.
 pub(super) fn sentences(document: &ReportDocument) -> Vec<String> {
     let named = |stage: &StageDocument, text: String| match document.stages.len() {
         1 => text,

@@ -1,4 +1,4 @@
-//! [I/O] One HTTP request for a text, within bounds on time and size.
+//! [I/O] Requests a text over HTTP, with limits on time and size.
 
 use std::{cell::Cell, error::Error, net::SocketAddr, rc::Rc, sync::Arc, time::Duration};
 
@@ -8,16 +8,16 @@ use reqwest::{Client, StatusCode, Url, header, redirect::Policy};
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use server_metrics::identity::shown;
 
-/// Maximum bytes of all concurrent responses.
+/// Maximum total size of all concurrent responses, in bytes.
 const MAX_AT_ONCE: usize = 64 << 20;
-/// Prometheus text first, because every server supports it.
+/// Prefers Prometheus text, because every server supports it.
 const ACCEPT: &str = "text/plain;version=0.0.4, application/openmetrics-text;q=0.5, */*;q=0.1";
 
-/// The bytes of responses in flight.
+/// Counts the bytes of all responses in flight.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Budget(Rc<Cell<usize>>);
 
-/// A part of the budget, which is released on drop.
+/// A part of the budget that is in use. It is released on drop.
 struct Taken {
     budget: Budget,
     bytes: usize,
@@ -38,7 +38,7 @@ impl Drop for Taken {
     }
 }
 
-/// How to call an address.
+/// Sends requests to one address.
 #[derive(Clone, Debug)]
 pub(super) struct Caller {
     client: Client,
@@ -47,7 +47,7 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    /// `address`: the address of the URL's host; `None`: the URL contains an address, or `socket` is used.
+    /// `host`: the URL's host and the address to use for it; `None` if the URL contains the address itself, or if `socket` is used.
     pub(super) fn new(
         host: Option<(&str, SocketAddr)>,
         socket: Option<&str>,
@@ -56,7 +56,7 @@ impl Caller {
         budget: Budget,
     ) -> Result<Caller, reqwest::Error> {
         let mut builder = Client::builder()
-            // A proxy would resolve the name itself.
+            // A proxy would resolve the name itself, and so bypass the address check.
             .no_proxy()
             .tls_backend_preconfigured(tls)
             .redirect(Policy::none())
@@ -72,10 +72,10 @@ impl Caller {
         Ok(Caller { client: builder.build()?, token, budget })
     }
 
-    /// The body of a response with status 200.
+    /// Returns the body of a response with status 200.
     ///
     /// # Errors
-    /// The reason, in a few words without the URL or a credential.
+    /// Returns the reason in a few words, without the URL and credentials.
     pub(super) async fn get(self, url: Url, most: usize, limit: Duration) -> Result<Vec<u8>, String> {
         match clock::limit(limit, self.read(url, most)).await {
             Ok(done) => done,
@@ -116,7 +116,7 @@ impl Caller {
     }
 }
 
-/// The last cause of an error, which names the fact; earlier causes name layers.
+/// Returns the innermost cause of an error. It contains the fact, whereas the outer causes only name layers.
 fn why(error: reqwest::Error, what: &str) -> String {
     let error = error.without_url();
     let mut cause: &dyn Error = &error;
@@ -126,7 +126,7 @@ fn why(error: reqwest::Error, what: &str) -> String {
     shown(&format!("{what}: {cause}"))
 }
 
-/// How certificates are verified: as for a target. If no source needs TLS, no authority is loaded.
+/// Creates the TLS settings, which are the same as for a target. If no source needs TLS, no certificate authorities are loaded.
 ///
 /// # Errors
 /// The authorities are not valid certificates.
@@ -141,7 +141,7 @@ pub(super) fn tls(is_needed: bool, authorities: Option<&str>) -> Result<ClientCo
         .with_no_client_auth())
 }
 
-/// Each address once, in an order that does not depend on the server.
+/// Returns each address once, in an order that does not depend on the DNS server.
 pub(super) fn distinct(mut found: Vec<SocketAddr>) -> Vec<SocketAddr> {
     found.sort_unstable();
     found.dedup();

@@ -1,14 +1,14 @@
-//! A round of scrapes before or after a load: scrapes every address once, and again if a server is still busy. Pure.
+//! A round of scrapes before or after a load: scrapes every address once, and a second time if a server is still busy. Pure.
 
 use std::{collections::BTreeSet, sync::mpsc::SyncSender, time::Duration};
 
-/// The round that the launcher waits for.
+/// A round that the launcher waits for.
 #[derive(Debug)]
 pub(super) struct Edge {
     done: SyncSender<()>,
-    /// Addresses with an unfinished scrape in this round.
+    /// Addresses whose scrape in this round has not ended.
     left: BTreeSet<usize>,
-    /// When the second round begins.
+    /// When the second round begins; `None` if none is planned.
     pub(super) again: Option<Duration>,
     /// Whether there may be a second round.
     settles: bool,
@@ -24,22 +24,22 @@ impl Edge {
         self.left.contains(&endpoint)
     }
 
-    /// Adds an address that was found during the round.
+    /// Adds an address that was discovered during the round.
     pub(super) fn add(&mut self, endpoint: usize) {
         self.left.insert(endpoint);
     }
 
-    /// A scrape of this round has ended, or will not happen.
+    /// Records that a scrape of this round has ended, or will not happen.
     pub(super) fn end(&mut self, endpoint: usize) {
         self.left.remove(&endpoint);
     }
 
-    /// Every address was scraped.
+    /// Whether every address was scraped.
     pub(super) fn is_over(&self) -> bool {
         self.left.is_empty() && self.again.is_none()
     }
 
-    /// After the first round: whether a second one is needed, which begins at `at`.
+    /// Decides after the first round whether a second one is needed. If so, it begins at `at`.
     pub(super) fn settle(&mut self, busy: bool, at: Duration) -> bool {
         let second = self.settles && busy;
         self.settles = false;
@@ -47,7 +47,7 @@ impl Edge {
         second
     }
 
-    /// Begins the second round.
+    /// Begins the second round, with these addresses.
     pub(super) fn begin_again(&mut self, endpoints: impl Iterator<Item = usize>) {
         self.again = None;
         self.left = endpoints.collect();
@@ -55,7 +55,7 @@ impl Edge {
 
     /// Notifies the launcher that the round is over.
     pub(super) fn answer(self) {
-        // This fails only if the launcher has stopped waiting.
+        // Sending fails only if the launcher has stopped waiting.
         let _ = self.done.try_send(());
     }
 }

@@ -1,4 +1,4 @@
-//! One scraped address: when its next scrape is due, and the results so far. Pure.
+//! One scraped address: when its next scrape is due, and its results so far. Pure.
 
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
@@ -6,38 +6,38 @@ use server_metrics::{identity::Identity, scraped::Address, series::Store};
 
 use super::client::Caller;
 
-/// Maximum number of different failure reasons that are counted separately.
+/// Maximum number of different failure reasons to count separately.
 const MAX_REASONS: usize = 8;
 const OTHER: &str = "other";
 
-/// An address, its client, and its counts.
+/// An address, its client and its results.
 #[derive(Debug)]
 pub(super) struct Endpoint {
-    /// The index of its source.
+    /// Index of its source.
     pub(super) source: usize,
     pub(super) address: Option<SocketAddr>,
     pub(super) caller: Caller,
-    /// The index of the endpoint in the store.
+    /// Index of the address in the store.
     pub(super) index: usize,
-    /// A scrape is in flight.
+    /// Whether a scrape is in flight.
     pub(super) busy: bool,
-    /// It is no longer scraped: its name no longer resolves to it, or one of the following fields is set.
+    /// Whether it is no longer scraped, because its name no longer resolves to it, or because one of the following two fields is set.
     pub(super) gone: bool,
-    /// The address was a guess, and has no metrics.
+    /// Whether the address was only a guess, and has no metrics.
     pub(super) has_none: bool,
-    /// The server of this endpoint is scraped at an address of the other family.
+    /// Whether its server is scraped at an address of the other IP family instead.
     pub(super) is_other_family: bool,
     /// When the next scrape begins, on the worker's clock.
     pub(super) due: Duration,
     pub(super) counts: Counts,
-    /// The version that it reported.
+    /// The version that the server reported.
     pub(super) version: Option<String>,
     pub(super) models: Option<Vec<server_metrics::identity::Model>>,
-    /// The version and the models were requested.
+    /// Whether the version and the models were requested.
     pub(super) asked: bool,
 }
 
-/// Scrapes by their results.
+/// Counts of scrapes by result.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts {
     ok: u64,
@@ -68,14 +68,14 @@ impl Counts {
 }
 
 impl Endpoint {
-    /// Sets the time of the next scrape: the next multiple of the interval in the future.
+    /// Sets the time of the next scrape to the next multiple of the interval that is in the future.
     pub(super) fn schedule(&mut self, now: Duration, interval: Duration) {
         let step = interval.as_nanos().max(1);
         let missed = now.saturating_sub(self.due).as_nanos() / step + 1;
         self.due += interval * u32::try_from(missed).unwrap_or(u32::MAX);
     }
 
-    /// The results of the address.
+    /// Converts to the results of the address.
     pub(super) fn into_address(self, url: &str, store: &Store) -> Address {
         let Counts { ok, failed, time, max_time, bytes, reasons } = self.counts;
         let known = store.addresses().get(self.index);

@@ -1,8 +1,9 @@
-//! [I/O] Scrapes the metrics of servers while a load runs, on a separate thread.
+//! [I/O] Scrapes the metrics of servers during a load, on a separate thread.
 //!
-//! Each address is scraped once per interval, with at most one scrape in flight. A failed scrape is a gap with a reason, not an error of the run.
-//! Host names are resolved repeatedly, and every address of a name is scraped: a headless Service has one address per pod. Only addresses that are
-//! allowed for a target are called. Nothing here runs on the threads of the load. `server-metrics` interprets the responses.
+//! Each address is scraped once per interval, with at most one scrape in flight. A failed scrape is a gap with a reason, and not an error
+//! of the run. Host names are resolved repeatedly, and every address of a name is scraped, because a headless Service has one address per
+//! pod. Only addresses that are allowed for a target are called. Nothing here runs on the load's threads. `server-metrics` interprets the
+//! responses.
 
 mod client;
 mod edge;
@@ -30,29 +31,29 @@ use tracing::warn;
 
 use worker::Worker;
 
-/// The time between two scrapes of an address, while there is enough memory.
+/// Time between two scrapes of an address, as long as there is enough memory.
 pub const INTERVAL: Duration = Duration::from_secs(1);
-/// Timeout of a scrape. A busy server responds late.
+/// Timeout of a scrape. It is long because a busy server responds late.
 pub const TIMEOUT: Duration = Duration::from_secs(5);
-/// The maximum size of a scrape, in bytes; vLLM's has about 60,000.
+/// Maximum size of a response, in bytes. vLLM's has about 60,000.
 pub const MAX_BYTES: usize = 16 << 20;
-/// Timeout for a round of scrapes before or after a load: a slow scrape, an interval, and a scrape.
+/// Timeout of a round of scrapes before or after a load. It allows a slow scrape, an interval and another scrape.
 const EDGE_LIMIT: Duration = Duration::from_secs(7);
-/// The same timeout after a stop: the run's grace period is for requests in flight and for the report.
+/// The same timeout after a stop. It is short because the run's grace period is needed for requests in flight and for the report.
 const STOPPED_LIMIT: Duration = Duration::from_secs(1);
-/// How often the wait checks for a stop.
+/// How often the launcher checks for a stop while it waits.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// One source of metrics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// The whole URL, such as `http://vllm.llm-d:8000/metrics`; or `unix:` and the path of a socket, with the URL path `/metrics`.
+    /// The whole URL, such as `http://vllm.llm-d:8000/metrics`; or `unix:` and the path of a socket, where `/metrics` is requested.
     pub url: String,
-    /// The kind of server; `None`: its metrics identify it.
+    /// The kind of server; `None`: it is derived from the metrics.
     pub engine: Option<MetricsKind>,
-    /// The user did not name it: if the first scrape fails there are no metrics, and that is no gap.
+    /// Whether the user did not name this source. If its first scrape fails, it has no metrics, and that is not reported as a gap.
     pub is_guess: bool,
-    /// Whether it gets the bearer token of the target.
+    /// Whether requests to it contain the bearer token of the target.
     pub gets_token: bool,
 }
 
@@ -70,16 +71,16 @@ pub struct Order {
     pub resolver: Resolver,
 }
 
-/// A command for the thread.
+/// A command to the thread.
 enum Command {
-    /// Scrape every address now, and notify the sender when done.
+    /// Scrape every address now, and notify the sender when that is done.
     Scrape(SyncSender<()>),
-    /// The same, but scrape again after an interval if a server still has requests in flight.
+    /// Like `Scrape`, but scrape again after an interval if a server still has requests in flight.
     Settle(SyncSender<()>),
     End,
 }
 
-/// A thread that scrapes until [`Scraper::end`].
+/// A thread that scrapes until [`Scraper::end`] is called.
 #[derive(Debug)]
 pub struct Scraper {
     commands: commands::Sender<Command>,
@@ -90,17 +91,17 @@ impl Scraper {
     /// Starts the thread.
     ///
     /// # Errors
-    /// The system refuses a thread or a runtime, or the certificate authorities cannot be used.
+    /// The system refuses a thread or a runtime, or the certificate authorities are invalid.
     pub fn start(order: Order) -> io::Result<Scraper> {
-        // The launcher waits for each reply except the last.
+        // Two places are enough: the launcher waits for the reply to each command except the last.
         let (sender, receiver) = commands::channel(2);
-        // Loading the many system authorities takes time, which a run without TLS saves.
+        // There are many system certificate authorities. Loading them takes time, so a run without TLS skips it.
         let needs_tls = order.sources.iter().any(|it| it.url.starts_with("https:"));
         let tls = client::tls(needs_tls, order.authorities.as_deref()).map_err(io::Error::other)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let body = move || {
             let scraped = runtime.block_on(Worker::new(order, tls, receiver).run());
-            // A lookup is a blocking system call, which may take minutes.
+            // Does not wait for lookups, because each is a blocking system call that may take minutes.
             runtime.shutdown_background();
             scraped
         };
@@ -108,14 +109,14 @@ impl Scraper {
         Ok(Scraper { commands: sender, thread })
     }
 
-    /// Scrapes every address once, right before a load. Blocks until that is done, at most for 7 s; for 1 s after a stop, and not at all after an
-    /// abort.
+    /// Scrapes every address once, right before a load. Blocks until that is done, but for at most 7 s. After a stop it blocks for at most
+    /// 1 s, and after an abort not at all.
     pub fn before_load(&self, stop: &Stop) {
         self.ask(stop, Command::Scrape);
     }
 
-    /// Scrapes every address right after a load, and again after an interval if a server has requests in flight, because servers count at the end of
-    /// a step. Blocks as long as [`Scraper::before_load`].
+    /// Scrapes every address right after a load. If a server still has requests in flight, scrapes again after an interval, because servers
+    /// update their counters at the end of a step. Blocks as long as [`Scraper::before_load`].
     pub fn after_load(&self, stop: &Stop) {
         self.ask(stop, Command::Settle);
     }
@@ -129,9 +130,9 @@ impl Scraper {
         }
     }
 
-    /// Ends the thread. `None`: it ended early because of a launcher fault.
+    /// Ends the thread and returns its results. `None` if it had ended early because of a fault of the launcher.
     pub fn end(self) -> Option<Scraped> {
-        // This fails only if the thread has ended.
+        // Sending fails only if the thread has ended.
         let _ = self.commands.blocking_send(Command::End);
         self.thread.join().ok()
     }
@@ -152,7 +153,7 @@ fn is_done(waiting: &Receiver<()>, stop: &Stop) -> bool {
     }
 }
 
-/// The longest wait from now on.
+/// Returns the maximum time to wait from now on.
 fn patience(state: StopState) -> Duration {
     match state {
         StopState::Run => EDGE_LIMIT,

@@ -1,4 +1,4 @@
-//! A source with a resolved host: if the host is a name, every address of the name.
+//! A source and how its addresses are found. If its host is a name, every address of the name is used.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -14,11 +14,11 @@ use super::Source;
 /// How the addresses of a source are found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// The URL contains an address, which is called as it is.
+    /// The URL contains an address, which is used directly.
     Fixed,
-    /// The path of a socket.
+    /// The path of a Unix socket.
     Socket(String),
-    /// A name that is resolved repeatedly.
+    /// A name, which is resolved repeatedly.
     Name { host: String, port: u16 },
 }
 
@@ -28,15 +28,17 @@ pub(super) struct Known {
     pub(super) source: Source,
     pub(super) url: Url,
     pub(super) place: Place,
-    /// Why the name has no address; `None`: it has one, or was not looked up yet.
+    /// Why the name has no address; `None` if it has one, or was not looked up yet.
     pub(super) problem: Option<String>,
-    /// Whether only IPv4 or only IPv6 addresses are scraped. `None`: no address has responded yet, so all are scraped.
+    /// Whether only IPv4 or only IPv6 addresses are scraped; `None`: both, because no address has responded yet.
     pub(super) is_v4: Option<bool>,
-    /// Addresses of the name that are not scraped, because there are too many.
+    /// Number of the name's addresses that are not scraped, because there are too many.
     pub(super) left_out: usize,
 }
 
 impl Known {
+    /// Parses and checks the URL of a source.
+    ///
     /// # Errors
     /// The URL is not allowed.
     pub(super) fn new(source: Source, resolver: &Resolver) -> Result<Known, String> {
@@ -62,15 +64,15 @@ impl Known {
         Ok(Known { source, url, place, problem: None, is_v4: None, left_out: 0 })
     }
 
-    /// The addresses of a lookup to scrape. They belong to one family, because a server has an address in each. If the name has no address of that
-    /// family any more, all of them are scraped again.
+    /// Returns the addresses of a lookup that should be scraped. They are of one IP family, because a server may have an address in each.
+    /// If the name no longer has an address of that family, all addresses are scraped again.
     pub(super) fn of_one_family(&mut self, found: Vec<SocketAddr>) -> Vec<SocketAddr> {
         let known = self.is_v4.filter(|is_v4| found.iter().any(|it| it.is_ipv4() == *is_v4));
         self.is_v4 = known;
         found.into_iter().filter(|it| known.is_none_or(|is_v4| it.is_ipv4() == is_v4)).collect()
     }
 
-    /// The URL with another path in place of the metrics path, such as `/version` in place of `/metrics`.
+    /// Returns the URL with another path instead of the metrics path, such as `/version` instead of `/metrics`.
     pub(super) fn beside(&self, path: &str) -> Url {
         let mut url = self.url.clone();
         let base = url.path().trim_end_matches('/');
@@ -80,7 +82,7 @@ impl Known {
     }
 }
 
-/// The result of a lookup: new addresses, and addresses that are gone.
+/// Compares a lookup with the known addresses. Returns the new addresses, and those that have disappeared.
 pub(super) fn changes(known: &[SocketAddr], found: &[SocketAddr]) -> (Vec<SocketAddr>, Vec<SocketAddr>) {
     let without =
         |all: &[SocketAddr], some: &[SocketAddr]| all.iter().copied().filter(|it| !some.contains(it)).collect();

@@ -19,7 +19,7 @@ fn a_lookup_that_hangs_does_not_hold_up_the_end() {
     let lookup: Lookup = Arc::new(move |_, _| {
         let (begun, released) = (begun.clone(), Arc::clone(&released));
         let hang = move || {
-            // The test listens until the lookup has begun.
+            // The test waits for this message until the lookup has begun.
             let _ = begun.try_send(());
             let _ = released.lock().unwrap().recv();
             Ok(Vec::new())
@@ -30,7 +30,7 @@ fn a_lookup_that_hangs_does_not_hold_up_the_end() {
     begins.recv().unwrap();
     let scraped = scraper.end().unwrap();
     assert!(scraped.addresses.is_empty());
-    // The lookup hung until here.
+    // Only now can the lookup return.
     drop(release);
 }
 

@@ -1,4 +1,4 @@
-//! Scrapes of servers that respond well, badly, late, or not at all, over real sockets.
+//! Tests scrapes of servers that respond well, badly, late, or not at all, over real sockets.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -21,10 +21,10 @@ use engine::{
 use scrape::{Order, Scraper, Source};
 use server_metrics::{scraped::Scraped, series::WindowFigures};
 
-/// Writes the response to a request: its index among the requests for the same path, its head, and the socket.
+/// Writes the response to a request. The arguments are the request's index among those for the same path, its head, and the socket.
 type Answer = dyn Fn(usize, &str, &mut TcpStream) + Send + Sync;
 
-/// A server on loopback. It lives as long as the test's process.
+/// Starts a server on loopback. It runs until the test process ends.
 fn serve(answer: impl Fn(usize, &str, &mut TcpStream) + Send + Sync + 'static) -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
@@ -53,13 +53,13 @@ fn serve(answer: impl Fn(usize, &str, &mut TcpStream) + Send + Sync + 'static) -
     address
 }
 
-/// A server with the same response to every metrics request.
+/// Starts a server that sends the same response to every request for metrics.
 fn serve_text(text: String) -> SocketAddr {
     serve(move |_, head, stream| if head.starts_with("GET /metrics ") { send(stream, &text) } else { refuse(stream) })
 }
 
 fn send(stream: &mut TcpStream, body: &str) {
-    // The client may have left.
+    // An error is ignored, because the client may have disconnected.
     let head = format!("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", body.len());
     let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes()));
 }
@@ -76,7 +76,7 @@ fn source_at(address: SocketAddr) -> Source {
     source(format!("http://{address}/metrics"))
 }
 
-/// Long intervals: only the scrapes before and after the load happen.
+/// Creates an order whose interval is so long that only the scrapes before and after the load happen.
 fn order(sources: Vec<Source>) -> Order {
     Order {
         sources,
@@ -88,7 +88,7 @@ fn order(sources: Vec<Source>) -> Order {
     }
 }
 
-/// The result of two scrapes, one before a load without duration and one after it, and the figures of that load.
+/// Scrapes twice, before and after a load that takes no time. Returns the result, and the figures of that load.
 fn scrape(sources: Vec<Source>) -> (Scraped, WindowFigures) {
     scrape_by(order(sources))
 }
@@ -104,7 +104,7 @@ fn scrape_by(order: Order) -> (Scraped, WindowFigures) {
     (scraped, figures)
 }
 
-/// Why the scrapes of the only address failed.
+/// Returns why the scrapes of the only address failed.
 fn reason(scraped: &Scraped) -> String {
     let [address] = scraped.addresses.as_slice() else { panic!("{:?}", scraped.addresses) };
     assert_eq!((address.scrapes, address.mean_time), (address.failures, None), "{address:?}");
@@ -152,7 +152,7 @@ fn the_time_of_the_server_is_of_no_interest() {
 
 #[test]
 fn a_busy_server_is_scraped_again_after_its_load() {
-    // The second scrape is right after the load. The third scrape, one interval later, contains all tokens.
+    // The second scrape comes right after the load. Only the third one, an interval later, contains all tokens.
     let answers = |number: usize, _: &str, stream: &mut TcpStream| {
         let (running, tokens) = [(0, 0), (1, 90), (0, 100)][number.min(2)];
         send(stream, &format!("vllm:num_requests_running {running}\nvllm:generation_tokens_total {tokens}\n"));
@@ -238,7 +238,7 @@ fn a_million_labels_are_one_bad_line() {
 #[test]
 fn a_server_that_hangs_is_a_gap_and_holds_up_no_other() {
     let hangs = serve(|_, _, stream| {
-        // It reads until the client leaves.
+        // Waits until the client disconnects.
         let _ = stream.read_to_end(&mut Vec::new());
     });
     let sources = vec![source_at(hangs), source_at(serve_text(tokens(5)))];
@@ -252,7 +252,7 @@ fn a_server_that_hangs_is_a_gap_and_holds_up_no_other() {
 fn an_aborted_run_does_not_wait_for_a_server_that_hangs() {
     let hangs_later = serve(|number, head, stream| {
         if head.starts_with("GET /metrics ") && number > 0 {
-            // It reads until the client leaves.
+            // Waits until the client disconnects.
             let _ = stream.read_to_end(&mut Vec::new());
         }
         send(stream, "vllm:num_requests_running 0\n");
@@ -263,7 +263,7 @@ fn an_aborted_run_does_not_wait_for_a_server_that_hangs() {
     scraper.before_load(&stop);
     stop.abort(StopReason::Signal);
     scraper.after_load(&stop);
-    // The second scrape has neither succeeded nor failed.
+    // The second scrape is not counted, because it neither succeeded nor failed.
     assert_eq!((scraper.end().unwrap().addresses[0].scrapes, stop.state()), (1, StopState::Abort(StopReason::Signal)));
 }
 
@@ -310,7 +310,7 @@ fn a_guess_without_metrics_leaves_no_trace() {
 fn a_name_leads_to_all_its_addresses() {
     let port = serve_text(tokens(1)).port();
     let (scraped, _) = scrape(vec![source(format!("http://localhost:{port}/metrics"))]);
-    // If the name also resolves to an IPv6 address, nothing listens there.
+    // The name may also resolve to an IPv6 address, but nothing listens there.
     let [address] = scraped.addresses.as_slice() else { panic!("{:?}", scraped.addresses) };
     assert_eq!((address.address, address.failures), (Some(SocketAddr::from((Ipv4Addr::LOCALHOST, port))), 0));
     let (scraped, _) = scrape(vec![source("http://no-such-host.invalid/metrics".into())]);

@@ -1,4 +1,4 @@
-//! The server's description of itself: engine, version, models, KV cache settings, GPUs. Pure.
+//! What a server reports about itself: engine, version, models, KV cache settings and GPUs. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,16 +13,16 @@ const MAX_CHARS: usize = 200;
 const MAX_MODELS: usize = 20;
 /// Maximum number of KV cache settings; vLLM 0.32 has about 20.
 const MAX_SETTINGS: usize = 64;
-/// Labels other than KV cache settings.
+/// Labels of `cache_config_info` that are not KV cache settings.
 const NO_SETTINGS: [&str; 2] = ["engine", "model_name"];
 
-/// What one address reported about itself, or several addresses with the same settings. Values that were not reported are empty.
+/// What one address, or several addresses with the same values, reported about themselves. Values that were not reported are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
     pub engine: Option<MetricsKind>,
     pub version: Option<String>,
     pub models: Vec<Model>,
-    /// The labels of vLLM's `cache_config_info`, without unset ones.
+    /// The labels of vLLM's `cache_config_info`, except unset ones.
     pub cache_config: BTreeMap<String, String>,
     /// The names of GPUs with their counts.
     pub gpus: BTreeMap<String, u64>,
@@ -32,12 +32,12 @@ pub struct Identity {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Model {
     pub id: String,
-    /// Maximum length of a prompt with its output, in tokens.
+    /// Maximum number of tokens in a prompt and its output together.
     pub max_model_len: Option<u64>,
 }
 
 impl Identity {
-    /// The identity in the metrics of an address.
+    /// Reads the identity from the metrics of an address.
     pub fn from_metrics(address: &Address) -> Identity {
         let mut identity = Identity { engine: address.engine, ..Identity::default() };
         let mut gpus = BTreeMap::<String, BTreeSet<String>>::new();
@@ -70,13 +70,13 @@ impl Identity {
     }
 }
 
-/// The version in the response to vLLM's `/version` or SGLang's `/get_server_info`.
+/// Reads the version from the response to vLLM's `/version` or SGLang's `/get_server_info`.
 pub fn version(text: &[u8]) -> Option<String> {
     let answer: Value = serde_json::from_slice(text).ok()?;
     answer["version"].as_str().map(shown).filter(|it| !it.is_empty())
 }
 
-/// The models in the response to `/v1/models`, without adapters.
+/// Reads the models from the response to `/v1/models`. Adapters are left out.
 pub fn models(text: &[u8]) -> Option<Vec<Model>> {
     let answer: Value = serde_json::from_slice(text).ok()?;
     let models = answer["data"].as_array()?.iter().filter(|it| !it["parent"].is_string());
@@ -84,7 +84,7 @@ pub fn models(text: &[u8]) -> Option<Vec<Model>> {
     Some(models.filter_map(model).take(MAX_MODELS).collect())
 }
 
-/// A text from a server, on one line and of bounded length.
+/// A text from a server on one line, with a maximum length.
 pub fn shown(text: &str) -> String {
     one_line(text).chars().take(MAX_CHARS).collect()
 }

@@ -1,7 +1,7 @@
-//! The metrics of a server while a load runs: Prometheus text -> series of samples -> figures of a time window.
+//! The metrics of a server while a load runs: Prometheus text is converted to series of samples, and these to figures of a time window.
 //!
-//! `parse` reads one response, and [`families`] knows the meaning of metric names. [`series`] keeps the samples of all responses within a bound on
-//! memory, and computes increases, means and quantiles. [`scraped`] is what a run keeps of all scrapes. All of this is pure; the crate `scrape` sends
+//! `parse` reads one response, and [`families`] knows the meaning of metric names. [`series`] keeps the samples of all responses in limited memory,
+//! and computes increases, means and quantiles. [`scraped`] contains what a run keeps of all scrapes. All of this is pure; the crate `scrape` sends
 //! the requests.
 
 pub mod families;

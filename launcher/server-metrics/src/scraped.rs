@@ -1,4 +1,4 @@
-//! The results of a run's scrapes: the samples of every address, and statistics of the scrapes. Pure.
+//! The results of all scrapes of a run: samples of every address, and statistics about the scrapes. Pure.
 
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
@@ -6,15 +6,15 @@ use crds::benchmark_run::MetricsKind;
 
 use crate::{identity::Identity, series::Store};
 
-/// Maximum number of addresses of all sources together.
+/// Maximum number of addresses over all sources.
 pub const MAX_ADDRESSES: usize = 256;
 
-/// The scrape results of one address.
+/// The results for one address.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Address {
-    /// The URL of its source.
+    /// The URL from which the address was derived.
     pub url: String,
-    /// The resolved address; `None`: the URL contains an address, not a name.
+    /// The resolved address; `None` if the URL contains an address instead of a name.
     pub address: Option<SocketAddr>,
     /// The index of the address in the store.
     pub index: usize,
@@ -22,9 +22,9 @@ pub struct Address {
     pub identity: Identity,
     pub scrapes: u64,
     pub failures: u64,
-    /// Why scrapes failed, and how often. Beyond a maximum number of reasons, failures are counted as `other`.
+    /// Number of failed scrapes by reason. The number of different reasons is limited; further ones are counted as `other`.
     pub reasons: BTreeMap<String, u64>,
-    /// Mean time of the successful scrapes.
+    /// Mean duration of successful scrapes.
     pub mean_time: Option<Duration>,
     pub max_time: Option<Duration>,
     pub mean_bytes: Option<f64>,
@@ -35,13 +35,13 @@ pub struct Address {
 pub struct Scraped {
     pub store: Store,
     pub addresses: Vec<Address>,
-    /// Sources with a name that has no address, and the reason.
+    /// Sources whose name could not be resolved, each with the reason.
     pub unresolved: Vec<(String, String)>,
-    /// Pairs of addresses that lead to the same server: the kept address, then its duplicate. The duplicate's samples are removed.
+    /// Pairs of addresses that lead to the same server: (address that was kept, duplicate whose samples were removed).
     pub twins: Vec<(String, String)>,
-    /// Addresses beyond [`MAX_ADDRESSES`].
+    /// Number of addresses that were left out because of [`MAX_ADDRESSES`].
     pub left_out: usize,
-    /// The time between two scrapes of an address, at the end.
+    /// The interval between two scrapes of an address at the end of the run.
     pub interval: Duration,
     /// CPU time of the scraping thread.
     pub cpu: Duration,

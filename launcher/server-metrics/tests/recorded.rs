@@ -1,4 +1,4 @@
-//! Texts from real servers.
+//! Tests with texts from real servers.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use server_metrics::{
 const V0_16: &str = include_str!("data/vllm-0.16.0.txt");
 const V0_32: &str = include_str!("data/vllm-0.32.0.txt");
 
-/// A store with a scrape of an idle server, and a scrape of the text 10 s later.
+/// A store with two scrapes: of an idle server, and of `text` 10 s later.
 fn store(text: &str) -> Store {
     let mut store = Store::default();
     let address = store.add_address(None);

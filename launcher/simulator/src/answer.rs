@@ -1,4 +1,5 @@
-//! The text of an answer, token by token: where stop strings end it, which bytes are held back for them, and made-up log probabilities. Pure.
+//! Produces the text of an answer token by token. Stop strings end it, text that may begin a stop string is held back, and log probabilities are
+//! synthetic. Pure.
 
 use std::sync::Arc;
 
@@ -10,35 +11,35 @@ use super::text;
 /// What an answer consists of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// The seed of its words.
+    /// The seed from which the words are derived.
     pub words: u64,
-    /// Where a stop ends it; `None`: the request has none.
+    /// How the request's stops affect the text. `None`: the request has no stops.
     pub stop: Option<Stop>,
     /// The prompt, if the answer should begin with it.
     pub echo: Option<Arc<str>>,
-    /// The number of alternatives per token; `None`: no log probabilities are requested.
+    /// Number of alternatives per token with log probabilities. `None`: no log probabilities are requested.
     pub logprobs: Option<u32>,
-    /// What the text is part of.
+    /// The structure that contains the text.
     pub form: AnswerForm,
 }
 
-/// What the text of an answer is part of.
+/// The structure that contains the text of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum AnswerForm {
-    /// The text stands alone.
+    /// The text is the whole answer.
     #[default]
     Plain,
-    /// A JSON object with the text as its only value, if a request requires structured output. It follows no schema.
+    /// A JSON object whose only value is the text. Used if a request requires structured output. It does not follow the request's schema.
     Json,
-    /// The arguments of a call of this tool, if a request demands a call: a JSON object with the text as its only value.
+    /// The arguments of a call of this tool, if a request requires a call. They are a JSON object whose only value is the text.
     ToolCall(Arc<str>),
 }
 
-/// The text before and after the answer in a JSON object.
+/// The text before and after the answer if it is in a JSON object.
 const OBJECT: (&str, &str) = ("{\"text\":\"", "\"}");
 
 impl AnswerForm {
-    /// The form that a chat or completion requests. Its fields are already validated.
+    /// Returns the form that a chat or a completion requests. The fields of the body have already been validated.
     pub fn read(body: &Map<String, Value>) -> AnswerForm {
         let named = body.get("tool_choice").and_then(|it| it.get("function")?.get("name")?.as_str());
         let required = || {
@@ -53,7 +54,7 @@ impl AnswerForm {
         if structured || kind.is_some_and(|it| it != "text") { AnswerForm::Json } else { AnswerForm::Plain }
     }
 
-    /// The tool that is called.
+    /// The tool that the answer calls, if any.
     pub fn tool(&self) -> Option<&Arc<str>> {
         match self {
             AnswerForm::ToolCall(tool) => Some(tool),
@@ -62,35 +63,36 @@ impl AnswerForm {
     }
 }
 
-/// The effect of a request's stops on the text.
+/// How a request's stops affect the text of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stop {
-    /// Bytes that a stream holds back, because they may begin a stop string.
+    /// Number of bytes that a stream holds back, because they may be the beginning of a stop string.
     pub held: usize,
-    /// Bytes that are visible at the end; `None`: all.
+    /// Number of bytes of text that are visible at the end. `None`: all.
     pub shown: Option<usize>,
-    /// The stop that ended the answer, as JSON.
+    /// The stop that ended the answer, as JSON. `None`: no stop ended it.
     pub reason: Option<String>,
 }
 
-/// What ends an answer besides its length.
+/// What ends an answer before its maximum length.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StopRules {
-    /// Texts.
+    /// Stop strings.
     pub strings: Vec<String>,
-    /// Tokens.
+    /// Ids of stop tokens.
     pub token_ids: Vec<u32>,
-    /// Whether the stops are part of the visible text.
+    /// Whether the visible text includes the stop.
     pub include: bool,
 }
 
 impl StopRules {
-    /// Whether nothing ends it.
+    /// Whether there are no stops.
     pub fn is_empty(&self) -> bool {
         self.strings.is_empty() && self.token_ids.is_empty()
     }
 
-    /// Applies the rules to an answer of `tokens` tokens, from its token `min_tokens` on. Returns the length, and what is visible.
+    /// Applies the rules to an answer of `tokens` tokens. Stops before token `min_tokens` have no effect. Returns the resulting length, and how the
+    /// stops affect the text.
     pub fn apply(&self, words: u64, min_tokens: u32, tokens: u32) -> (u32, Stop) {
         let longest = self.strings.iter().map(String::len).max().unwrap_or(0);
         let held = if self.include { 0 } else { longest.saturating_sub(1) };
@@ -109,7 +111,7 @@ impl StopRules {
             if self.token_ids.contains(&id) {
                 return found(if self.include { text.len() } else { before }, json!(id));
             }
-            // The stop that is complete first wins; of two that end together, the first in the request.
+            // The stop that is complete first ends the answer. If two are complete at the same byte, the first one in the request does.
             for end in before + 1..=text.len() {
                 let complete = |stop: &&String| text.as_bytes()[..end].ends_with(stop.as_bytes());
                 if let Some(stop) = self.strings.iter().find(complete) {
@@ -121,13 +123,13 @@ impl StopRules {
     }
 }
 
-/// The text of an answer as it grows.
+/// The text of an answer, which becomes visible token by token.
 #[derive(Debug)]
 pub struct AnswerText {
     answer: Answer,
-    /// Text that is not visible yet.
+    /// Text of earlier tokens that is not visible yet.
     pending: String,
-    /// Bytes of the words that are visible.
+    /// Number of bytes of words that are already visible.
     shown: usize,
 }
 
@@ -137,7 +139,7 @@ impl AnswerText {
         AnswerText { answer, pending: String::new(), shown: 0 }
     }
 
-    /// The text that the token at this position makes visible.
+    /// Returns the text that becomes visible with the token at this position. `last`: whether it is the last token.
     pub fn next(&mut self, position: u32, last: bool) -> String {
         self.pending.push_str(text::word(self.answer.words, position));
         let visible = match &self.answer.stop {
@@ -171,8 +173,8 @@ impl AnswerText {
     }
 }
 
-/// The log probabilities of the tokens in `positions`, in the form of the endpoint. The model has none, so they are made up. They repeat for the same
-/// answer, and the chosen token is always the likeliest.
+/// Returns the log probabilities of the tokens in `positions`, in the form of the endpoint. They are synthetic, because there is no real model. The
+/// same answer always has the same values, and the chosen token is always the likeliest.
 pub fn logprobs(endpoint: Endpoint, words: u64, positions: std::ops::Range<u32>, alternatives: u32) -> Value {
     let tokens = positions.clone().map(|position| {
         let chosen = text::word(words, position);
@@ -189,7 +191,7 @@ pub fn logprobs(endpoint: Endpoint, words: u64, positions: std::ops::Range<u32>,
                 |(token, logprob): &(String, f64)| json!({"token": token, "logprob": logprob, "bytes": bytes(token)});
             let content = tokens.map(|all| {
                 let mut entry = one(&all[0]);
-                // As many as requested, including the chosen token.
+                // The requested number includes the chosen token.
                 entry["top_logprobs"] = all.iter().take(alternatives as usize).map(one).collect();
                 entry
             });
@@ -203,7 +205,7 @@ pub fn logprobs(endpoint: Endpoint, words: u64, positions: std::ops::Range<u32>,
                 offsets.push(offset);
                 offset += all[0].0.len();
             }
-            // The chosen token, and as many as requested.
+            // The chosen token comes in addition to the requested number.
             let top = |all: &Vec<(String, f64)>| all.iter().map(|(it, logprob)| (it.clone(), json!(logprob))).collect();
             json!({
                 "text_offset": offsets,
@@ -241,7 +243,7 @@ mod tests {
         assert_eq!(reason, Some(json!(across).to_string()));
         let (_, shown, _) = check(&StopRules { include: true, ..strings(&[&across]) }, 0);
         assert_eq!(shown, whole[..at + across.len()]);
-        // Without one all is shown; before the least number of tokens nothing ends it.
+        // Without a match the whole text is visible. A stop before the minimum number of tokens has no effect.
         assert_eq!(check(&strings(&["never"]), 0), (40, whole.clone(), None));
         assert!(check(&strings(&[&across]), 10).0 > 10);
     }

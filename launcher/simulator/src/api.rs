@@ -1,4 +1,4 @@
-//! Values that are needed both to read a request and to write its answer.
+//! Types that are needed to read a request and to write its answer.
 
 /// An endpoint that generates text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub enum Endpoint {
     Completions,
 }
 
-/// The API that defines the form of a request and its answer.
+/// The API that determines the format of a request and its answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dialect {
     /// OpenAI's completions and chats.
@@ -26,8 +26,8 @@ pub enum Dialect {
 pub enum StreamUsage {
     #[default]
     Never,
-    /// A chunk of its own at the end.
+    /// A separate chunk at the end.
     AtEnd,
-    /// The chunk at the end, and every chunk before it with the counts so far.
+    /// The chunk at the end, and every chunk before it, each with the counts so far.
     EveryChunk,
 }

@@ -1,8 +1,8 @@
-//! [I/O] The engine: takes requests, runs the scheduler step by step in time, and reports the progress to each stream.
+//! [I/O] The engine. Takes requests, runs the scheduler step by step in time, and reports the progress of each request to its stream.
 //!
-//! One task runs while there is work and ends when there is none, so that an idle server never wakes up. The engine passes a counter and a waker to a
-//! stream, not a queue: a slow reader uses no memory here. Time is the runtime's, so the simulation can run on a paused clock or in real time. Steps
-//! follow each other in model time, so that late timers do not add up.
+//! A task runs only while there is work, so that an idle server never wakes up. A stream gets its progress through a counter and a waker, not a
+//! queue, so a slow reader uses no memory here. Time is the runtime's, so the simulation can run on a paused clock or in real time. Each step begins
+//! at the model time at which the previous one ended, so that delays of timers do not add up.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -18,29 +18,29 @@ use super::scheduler::{Scheduler, Sequence};
 use super::work::{Finish, Work};
 use clock::Clock;
 
-/// Maximum lag of the model time behind the clock. Timers are late by about a millisecond; the next step compensates for it. A machine that was busy
-/// for longer slows the engine down, as it would slow a real engine down.
+/// Maximum time that the model may lag behind the clock. Timers are late by about a millisecond, and the next step compensates for this. If the
+/// machine was busy for longer, the engine is slowed down, as a real engine would be.
 const MAX_CATCH_UP: Duration = Duration::from_millis(2);
 
-/// Number of consecutive steps without length before the streams may send. Tokens due at the same time then leave in few writes, as from a busy
-/// server. With a larger number a stream would send too many tokens together.
+/// Number of consecutive steps of zero length before the streams may send. Tokens that are due at the same time then leave in few writes, as from a
+/// busy server. With a larger number, a stream would send too many tokens together.
 const STEPS_AT_ONCE: u32 = 4;
 
 /// The progress of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Tokens that are ready.
+    /// Number of tokens that are ready.
     pub tokens: u32,
-    /// Set together with the last token.
+    /// Why the request ended. Set together with the last token.
     pub finish: Option<Finish>,
 }
 
-/// The state that the engine and a stream share for one request.
+/// The state of one request. The engine and the request's stream share it.
 #[derive(Debug)]
 struct Slot {
-    /// Tokens in the lower half, the finish in the upper half, so that both change together.
+    /// The number of tokens in the lower half and the finish in the upper half, so that both change atomically.
     state: AtomicU64,
-    /// Prompt tokens from the prefix cache. Written before the first token is reported.
+    /// Number of prompt tokens from the prefix cache. Written before the first token is reported.
     cached: AtomicU32,
     waker: AtomicWaker,
     left: AtomicBool,
@@ -71,7 +71,7 @@ impl Slot {
     }
 }
 
-/// A request in the engine. Dropping it removes it at the end of the current step.
+/// A request in the engine. When this value is dropped, the request is removed at the end of the current step.
 #[derive(Debug)]
 pub struct Generation {
     model: Arc<BatchingModel>,
@@ -92,12 +92,12 @@ impl Generation {
         if news(progress) { Poll::Ready(progress) } else { Poll::Pending }
     }
 
-    /// Prompt tokens from the prefix cache, available with the first token.
+    /// Number of prompt tokens that came from the prefix cache. Known when the first token is ready.
     pub fn cached_tokens(&self) -> u32 {
         self.slot.cached.load(Ordering::Relaxed)
     }
 
-    /// Waits for the end.
+    /// Waits for the end of the request.
     pub async fn finished(&self) -> Progress {
         std::future::poll_fn(|cx| self.poll(cx, u32::MAX)).await
     }
@@ -117,7 +117,7 @@ impl Drop for Generation {
 pub struct BatchingModel {
     core: Mutex<Core>,
     somebody_left: AtomicBool,
-    /// Time zero is the first request, or the start of real time.
+    /// Its time zero is the first request, or the call of [`BatchingModel::use_real_time`].
     clock: OnceLock<Clock>,
 }
 
@@ -126,18 +126,18 @@ struct Core {
     scheduler: Scheduler<Arc<Slot>>,
     latency: Latency,
     metrics: Metrics,
-    /// Sequences that the current step left in the queue. Sequences that arrive during the step do not count yet.
+    /// Number of sequences that the current step left in the queue. Sequences that arrive during the step are not counted yet.
     queued: usize,
-    /// Whether the task runs.
+    /// Whether the task is running.
     busy: bool,
-    /// Whether the server shuts down.
+    /// Whether the server is shutting down.
     closed: bool,
-    /// The sleep level; 0: awake. A sleeping engine computes nothing.
+    /// The sleep level. 0 means awake. A sleeping engine computes nothing.
     sleep_level: u8,
 }
 
 impl BatchingModel {
-    /// An idle engine.
+    /// Creates an idle engine.
     pub fn new(options: &SimOptions) -> Arc<Self> {
         let core = Core {
             scheduler: Scheduler::new(options),
@@ -155,12 +155,12 @@ impl BatchingModel {
         })
     }
 
-    /// Steps follow real time, to the microsecond, instead of the runtime's clock. No effect after the first request.
+    /// Makes the steps follow real time, to the microsecond, instead of the runtime's clock. Has no effect after the first request.
     pub fn use_real_time(&self) {
         self.clock.get_or_init(Clock::start);
     }
 
-    /// Queues a request. Needs a tokio runtime. After [`BatchingModel::close`] the request is aborted immediately.
+    /// Queues a request. Must be called inside a tokio runtime. After [`BatchingModel::close`] the request is aborted immediately.
     pub fn submit(self: &Arc<Self>, work: Work) -> Generation {
         let slot = Arc::new(Slot {
             state: AtomicU64::new(0),
@@ -181,7 +181,7 @@ impl BatchingModel {
         Generation { model: self.clone(), slot }
     }
 
-    /// Starts the task if it does not run and the engine is awake.
+    /// Starts the task, if it is not running and the engine is awake.
     fn go_on(self: &Arc<Self>, core: &mut Core) {
         if core.sleep_level > 0 {
             self.drop_left(core);
@@ -191,7 +191,7 @@ impl BatchingModel {
         }
     }
 
-    /// Falls asleep: aborts running requests, as vLLM does by default, and clears the KV cache. Later requests wait.
+    /// Puts the engine to sleep. Aborts running requests, as vLLM does by default, and clears the KV cache. Later requests wait.
     pub fn sleep(&self, level: u8) {
         let mut core = self.lock();
         core.sleep_level = level;
@@ -200,7 +200,7 @@ impl BatchingModel {
         core.scheduler.forget();
     }
 
-    /// Wakes up. Waiting requests continue.
+    /// Wakes the engine up. Waiting requests continue.
     pub fn wake_up(self: &Arc<Self>) {
         let mut core = self.lock();
         core.sleep_level = 0;
@@ -208,7 +208,7 @@ impl BatchingModel {
         self.go_on(&mut core);
     }
 
-    /// The sleep level; 0: awake.
+    /// The sleep level. 0 means awake.
     pub fn sleep_level(&self) -> u8 {
         self.lock().sleep_level
     }
@@ -235,7 +235,7 @@ impl BatchingModel {
             if !length.is_zero() {
                 sleeper.until(end).await;
             } else if at_once == 0 {
-                // The streams send what they have before they get more.
+                // Let the streams send their tokens before they get more.
                 tokio::task::yield_now().await;
             }
             at_once = (at_once + 1) % STEPS_AT_ONCE;
@@ -258,7 +258,7 @@ impl BatchingModel {
         load.map(|load| core.latency.step(&load))
     }
 
-    /// Removes the requests of clients that have left.
+    /// Removes the requests of clients that have disconnected.
     fn drop_left(&self, core: &mut Core) {
         if self.somebody_left.swap(false, Ordering::AcqRel) {
             core.scheduler.retain(|slot| !slot.left.load(Ordering::Acquire));
@@ -293,7 +293,7 @@ impl BatchingModel {
     }
 
     fn lock(&self) -> MutexGuard<'_, Core> {
-        // A panic elsewhere leaves counters that are at worst one request behind.
+        // If another thread panicked, the counters are at most one request behind.
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

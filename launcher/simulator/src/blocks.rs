@@ -1,23 +1,23 @@
-//! Digests of the full blocks of a row of tokens, for the prefix cache. Pure.
+//! Digests of the full blocks of a token sequence, for the prefix cache. Pure.
 //!
-//! As in vLLM, a digest covers its block and all tokens before it. Two rows therefore share exactly the leading blocks with equal digests. A digest
-//! has 64 bits: two different prefixes collide in about one of 10^13 pairs of a full cache.
+//! As in vLLM, a digest covers its block and all tokens before it. Two sequences therefore share exactly the leading blocks with equal digests. A
+//! digest has 64 bits: two different prefixes collide in about one of 10^13 pairs of a full cache.
 
 use super::text::mix;
 
 /// The digests of the full blocks so far, and the state of the incomplete block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BlockHashes {
-    /// Tokens in a block; 0: no digests are kept.
+    /// Tokens per block. 0: no digests are kept.
     size: u32,
-    /// Tokens in the incomplete block.
+    /// Number of tokens in the incomplete block.
     filled: u32,
     state: u64,
     full: Vec<u64>,
 }
 
 impl BlockHashes {
-    /// For blocks of `size` tokens; 0 keeps no digests. Rows with different `salt` share no block.
+    /// Creates digests for blocks of `size` tokens. With size 0, no digests are kept. Sequences with different `salt` share no block.
     pub(crate) fn new(size: u32, salt: u64) -> Self {
         BlockHashes { size, filled: 0, state: salt, full: Vec::new() }
     }
@@ -34,7 +34,7 @@ impl BlockHashes {
         }
     }
 
-    /// A digest of all tokens.
+    /// Returns a digest of all tokens.
     pub(crate) fn digest(&self) -> u64 {
         self.state
     }
@@ -60,7 +60,7 @@ mod tests {
         let (long, short) = (hashes(4, 0, 0..11), hashes(4, 0, 0..8));
         assert_eq!((long.full().len(), short.full().len()), (2, 2));
         assert_eq!(long.full(), short.full());
-        // A different first token changes all blocks, a different last token only its own block.
+        // Another first token changes all blocks. Another last token changes only its own block.
         let first = hashes(4, 0, (0..8).map(|id| if id == 0 { 9 } else { id }));
         assert!(first.full().iter().zip(short.full()).all(|(left, right)| left != right));
         let last = hashes(4, 0, (0..8).map(|id| if id == 7 { 9 } else { id }));

@@ -1,7 +1,7 @@
 //! The bytes of answers: stream chunks and whole bodies with exactly the keys of vLLM 0.32, in its order.
 //!
-//! A token's chunk consists of head, word and tail. Most requests want only the words: their head and tail are made once per stream. If a request
-//! wants token ids, log probabilities, a running usage or stops, the tail is made for each chunk.
+//! A token's chunk consists of a head, the word and a tail. For most requests, head and tail are the same for all chunks, and are created once per
+//! stream. If a request wants token ids, log probabilities, running usage or stops, the tail is created for each chunk.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,36 +15,37 @@ use super::options::SimOptions;
 use super::text;
 use super::work::Finish;
 
-/// The end of every stream.
+/// The last event of every stream.
 pub const DONE: &[u8] = b"data: [DONE]\n\n";
 
-/// The form that vLLM makes from its version and a digest of its settings.
+/// The fingerprint. vLLM creates it from its version and a digest of its settings.
 const FINGERPRINT: &str = "vllm-0.32.0-5e1f4a7c";
 
-/// The value of absent fields.
+/// The JSON value of absent fields.
 const NULL: &str = "null";
 
-/// What a stream reserves for its chunks: room for several of them, but little memory per stream.
+/// Size of the buffer that a stream reserves for its chunks, in bytes. It has room for several chunks, but uses little memory.
 const BUFFER: usize = 1_024;
 
 /// How one prompt used the prefix cache, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheUse {
-    /// Read from the cache.
+    /// Tokens that were read from the cache.
     pub cached: u32,
-    /// Computed, and added to the cache.
+    /// Tokens that were computed and added to the cache.
     pub created: u32,
 }
 
 impl CacheUse {
-    /// For a prompt of `prompt_tokens`, including `cached` cached tokens. `block_size` is 0 without a prefix cache.
+    /// Returns the cache use of a prompt with `prompt_tokens` tokens, of which `cached` came from the cache. `block_size` is 0 without a prefix
+    /// cache.
     pub fn new(prompt_tokens: u32, cached: u32, block_size: u32) -> Self {
         let full = prompt_tokens.checked_rem(block_size).map_or(0, |rest| prompt_tokens - rest);
         CacheUse { cached, created: full.saturating_sub(cached) }
     }
 }
 
-/// Identifies the request and its answer.
+/// Identifies a request and its answer.
 #[derive(Clone, Debug)]
 pub struct Identity {
     /// The endpoint that defines the semantics of the answer.
@@ -53,7 +54,7 @@ pub struct Identity {
     pub dialect: Dialect,
     /// The id of the answer, with the prefix of the endpoint.
     pub id: String,
-    /// The time of the answer, in seconds since 1970.
+    /// When the answer was created, in seconds since 1970.
     pub created: i64,
     /// The name of the model.
     pub model: String,
@@ -66,13 +67,13 @@ pub struct Choice {
     pub index: u32,
     /// The text of the answer.
     pub answer: Answer,
-    /// Length of its prompt.
+    /// Length of the choice's prompt, in tokens.
     pub prompt_tokens: u32,
-    /// The ids of the prompt, if the answer includes token ids; otherwise `None`.
+    /// The token ids of the prompt. `None` if the answer does not include token ids.
     pub prompt_ids: Option<Arc<[u32]>>,
 }
 
-/// Makes the chunks of one choice of a stream.
+/// Creates the chunks of one choice in a stream.
 #[derive(Debug)]
 pub struct Chunks {
     endpoint: Endpoint,
@@ -82,24 +83,24 @@ pub struct Chunks {
     logprobs: Option<u32>,
     /// Whether chunks include token ids.
     token_ids: bool,
-    /// The prompt's token ids as JSON, until a chunk has included them.
+    /// The prompt's token ids as JSON. `None` after a chunk has included them.
     prompt_ids: Option<String>,
     index: u32,
-    /// The called tool, if the text is its arguments.
+    /// The tool that is called, if the text is the tool's arguments.
     tool: Option<Arc<str>>,
     text: AnswerText,
     /// Whether a chunk consists only of head, word and tail.
     plain: bool,
-    /// From `data: ` to the word of a token.
+    /// The beginning of a chunk: from `data: ` up to the word.
     head: String,
-    /// The length of the part of the head that all chunks share, up to the choices.
+    /// Length of the part of `head` that all chunks share, up to the choices.
     common: usize,
-    /// Where chunks are assembled; its memory is reused after they are sent.
+    /// The buffer in which chunks are assembled. Its memory is reused after they are sent.
     buffer: BytesMut,
 }
 
 impl Chunks {
-    /// For one choice of the answer to one request.
+    /// Creates the chunks for one choice of an answer.
     pub fn new(identity: &Identity, choice: Choice, usage: StreamUsage) -> Self {
         let Identity { endpoint, created, .. } = *identity;
         let Choice { index, answer, prompt_tokens, prompt_ids } = choice;
@@ -136,7 +137,7 @@ impl Chunks {
         }
     }
 
-    /// The chunk that opens a chat; other streams have none.
+    /// Returns the first chunk of a chat, which contains only the role. `None` for other streams.
     pub fn role(&mut self) -> Option<Bytes> {
         if self.endpoint == Endpoint::Completions {
             return None;
@@ -152,7 +153,7 @@ impl Chunks {
         Some(self.put(self.common, &[&role, &usage, r#","prompt_token_ids":"#, ids.as_deref().unwrap_or(NULL), end]))
     }
 
-    /// The chunk of the token at this position; the last one if it has a finish.
+    /// Returns the chunk for the token at this position. With a `finish`, it is the last chunk of the choice.
     pub fn token(&mut self, position: u32, finish: Option<Finish>) -> Bytes {
         if self.plain && finish.is_none() {
             let tail = match self.endpoint {
@@ -169,12 +170,12 @@ impl Chunks {
         self.choice(&shown, Some(position), position + 1, finish)
     }
 
-    /// The chunk that ends a stream without a token, after `tokens` tokens.
+    /// Returns the chunk that ends a stream without another token, after `tokens` tokens.
     pub fn ending(&mut self, tokens: u32, finish: Finish) -> Bytes {
         self.choice("", None, tokens, Some(finish))
     }
 
-    /// A chunk with a text, for the token at `position` if there is one. `tokens` counts the tokens up to this chunk.
+    /// Returns a chunk with a text. `position` is the position of its token, if it has one. `tokens` is the number of tokens up to this chunk.
     fn choice(&mut self, shown: &str, position: Option<u32>, tokens: u32, finish: Option<Finish>) -> Bytes {
         let whole = self.head.len();
         let shown = json!(shown).to_string();
@@ -210,7 +211,7 @@ impl Chunks {
         };
         let usage = self.running_usage(tokens);
         let (prompt, ids) = (prompt.as_deref().unwrap_or_default(), ids.as_deref().unwrap_or(NULL));
-        // Without its quotes: the first one belongs to the head.
+        // Without its opening quote, which is part of the head.
         let shown = &shown[1..];
         self.put(
             whole,
@@ -234,7 +235,7 @@ impl Chunks {
         )
     }
 
-    /// The usage up to this chunk, if the request wants `continuous_usage_stats`.
+    /// Returns the usage up to this chunk, if the request wants `continuous_usage_stats`.
     fn running_usage(&self, tokens: u32) -> String {
         if self.usage != StreamUsage::EveryChunk {
             return String::new();
@@ -250,7 +251,7 @@ impl Chunks {
         )
     }
 
-    /// The chunk with the counts of all choices, if requested. `details` adds the use of the prefix cache.
+    /// Returns the chunk with the token counts of all choices, if it is requested. `details` adds the use of the prefix cache.
     pub fn usage(&mut self, prompt_tokens: u32, completion_tokens: u32, details: Option<CacheUse>) -> Option<Bytes> {
         if self.usage == StreamUsage::Never {
             return None;
@@ -285,7 +286,7 @@ fn finish_name(finish: Finish, calls_tool: bool) -> &'static str {
     if calls_tool && finish == Finish::Stop { "tool_calls" } else { finish.name() }
 }
 
-/// A call of a tool with these arguments. Its id is derived from the words of the answer.
+/// Returns a tool call with these arguments. Its id is derived from the words of the answer.
 fn tool_call(tool: &str, arguments: &str, words: u64) -> Value {
     json!({
         "id": format!("chatcmpl-tool-{words:016x}"), "type": "function", "index": 0,
@@ -298,7 +299,7 @@ fn list(ids: &[u32]) -> String {
     json!(ids).to_string()
 }
 
-/// The body of a complete answer: each choice with its number of tokens and its finish. `prompt_tokens` counts each prompt once.
+/// Returns the body of a complete answer. Each choice has its number of tokens and its finish. `prompt_tokens` counts each prompt once.
 pub fn whole(
     identity: &Identity,
     choices: Vec<(Choice, u32, Finish)>,
@@ -371,7 +372,7 @@ fn whole_choice(endpoint: Endpoint, choice: Choice, tokens: u32, finish: Finish)
     }
 }
 
-/// The body of `/v1/models`: the model, and a card for each LoRA adapter, which names the model as its parent.
+/// Returns the body of `/v1/models`: the model, and a card for each LoRA adapter, which names the model as its parent.
 pub fn models(options: &SimOptions, created: i64, permission: &str) -> String {
     let card = |id: &str, parent: Option<&str>| {
         json!({

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::api::Dialect;
 use super::error::ApiError;
 
-/// The body of the equivalent chat.
+/// Returns the body of the equivalent chat.
 pub fn chat_body(dialect: Dialect, body: Value) -> Result<Value, ApiError> {
     let Value::Object(body) = body else { return Ok(body) };
     Ok(match dialect {

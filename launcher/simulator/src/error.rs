@@ -1,4 +1,4 @@
-//! Refused requests, with the statuses and bodies of vLLM 0.32.
+//! Errors for refused requests, with the statuses and bodies of vLLM 0.32.
 
 use std::fmt::Display;
 
@@ -19,7 +19,7 @@ pub struct ApiError {
 }
 
 impl ApiError {
-    /// A bad request that names no parameter in its message.
+    /// A bad request whose message does not name the parameter.
     pub fn bad(param: Option<&str>, message: impl Into<String>) -> Self {
         let (message, param) = (message.into(), param.map(Into::into));
         ApiError { status: StatusCode::BAD_REQUEST, message, kind: "BadRequestError", param }
@@ -35,7 +35,7 @@ impl ApiError {
         ApiError::bad(Some(param), format!("{message} (parameter={param}, value={value})"))
     }
 
-    /// A schema violation at this place of the body: `loc` begins with `body`.
+    /// A violation of the schema. `loc` is the place in the body, and begins with `body`.
     pub fn schema(kind: &str, loc: &str, message: &str, input: &str) -> Self {
         ApiError {
             param: Some(loc.into()),
@@ -45,7 +45,7 @@ impl ApiError {
         }
     }
 
-    /// One validation error, by its text.
+    /// An error with the text of one validation error.
     pub fn validation(text: impl Display) -> Self {
         let message = format!("1 validation error:\n  {text}");
         ApiError { status: StatusCode::BAD_REQUEST, message, kind: "Bad Request", param: None }
@@ -61,7 +61,7 @@ impl ApiError {
         }
     }
 
-    /// The answer to a request that a fault hits.
+    /// The answer to a request that a fault affects.
     pub fn fault(status: StatusCode) -> Self {
         let kind = match status.as_u16() {
             404 => "NotFoundError",

@@ -6,15 +6,15 @@ use std::time::Duration;
 /// The size of the KV cache.
 #[derive(Clone, Debug)]
 pub(crate) struct CacheOptions {
-    /// Tokens in a block.
+    /// Tokens per block.
     pub(crate) block_size: u32,
-    /// Blocks, including one reserved block.
+    /// Number of blocks, including one reserved block.
     pub(crate) num_gpu_blocks: u32,
     /// Whether prefixes are cached.
     pub(crate) prefix_caching: bool,
 }
 
-/// A label's value with the special characters escaped.
+/// Escapes the special characters in the value of a label.
 pub(crate) fn escape(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
@@ -23,13 +23,13 @@ pub(crate) fn escape(value: &str) -> String {
 #[derive(Clone, Debug)]
 pub(crate) struct Histogram {
     bounds: Vec<f64>,
-    /// One more than the bounds: the last bucket is for all values above.
+    /// One count per bucket. There is one bucket more than bounds, for all values above the last bound.
     counts: Vec<u64>,
     sum: f64,
 }
 
 impl Histogram {
-    /// All at zero.
+    /// A histogram with all counts at zero.
     pub(crate) fn new(bounds: &[f64]) -> Self {
         Histogram { bounds: bounds.to_vec(), counts: vec![0; bounds.len() + 1], sum: 0.0 }
     }
@@ -47,11 +47,11 @@ impl Histogram {
     }
 }
 
-/// The text as it grows.
+/// The text of the metrics while it is being written.
 pub(crate) struct Exposition<'a> {
     /// The lines so far.
     pub(crate) out: String,
-    /// The labels of every series.
+    /// The labels that all series share.
     pub(crate) labels: &'a str,
     /// When counting began, in seconds since 1970.
     pub(crate) created: f64,
@@ -78,12 +78,12 @@ impl Exposition<'_> {
         self.line(format_args!("process_start_time_seconds {created:?}"));
     }
 
-    /// One series.
+    /// Writes a gauge with one series.
     pub(crate) fn gauge(&mut self, name: &str, help: &str, value: f64) {
         self.gauges(name, help, &[("", value)]);
     }
 
-    /// One series per label.
+    /// Writes a gauge with one series per label.
     pub(crate) fn gauges(&mut self, name: &str, help: &str, series: &[(&str, f64)]) {
         self.head(name, "gauge", help);
         for (label, value) in series {
@@ -91,7 +91,7 @@ impl Exposition<'_> {
         }
     }
 
-    /// One series per label.
+    /// Writes a counter with one series per label.
     pub(crate) fn counter(&mut self, name: &str, help: &str, series: &[(&str, u64)]) {
         self.head(&format!("{name}_total"), "counter", help);
         for (label, value) in series {
@@ -116,7 +116,7 @@ impl Exposition<'_> {
         }
     }
 
-    /// All its buckets.
+    /// Writes a histogram with all its buckets.
     pub(crate) fn histogram(&mut self, name: &str, help: &str, histogram: &Histogram) {
         let (labels, created) = (self.labels, self.created);
         self.head(name, "histogram", help);
@@ -134,7 +134,7 @@ impl Exposition<'_> {
         self.line(format_args!("vllm:{name}_created{{engine=\"0\",{labels}}} {created:?}"));
     }
 
-    /// No adapters; llm-d's endpoint picker needs the series nevertheless.
+    /// Writes the metric about LoRA adapters, without adapters. llm-d's endpoint picker needs the series anyway.
     pub(crate) fn lora_info(&mut self) {
         let created = self.created;
         self.head("lora_requests_info", "gauge", "Running stats on lora requests.");
@@ -142,7 +142,7 @@ impl Exposition<'_> {
         self.line(format_args!("vllm:lora_requests_info{{{labels}}} {created:?}"));
     }
 
-    /// The settings of the KV cache, as labels.
+    /// Writes the settings of the KV cache, as labels.
     pub(crate) fn cache_info(&mut self, options: &CacheOptions) {
         let CacheOptions { block_size, num_gpu_blocks, prefix_caching } = options;
         let caching = if *prefix_caching { "True" } else { "False" };

@@ -9,11 +9,11 @@ use super::text::mix;
 pub struct Fault {
     /// What happens.
     pub kind: FaultKind,
-    /// The fraction of requests that it hits, from 0 to 1.
+    /// The fraction of requests that the fault affects, from 0 to 1.
     pub ratio: f64,
 }
 
-/// What happens to a request that a fault hits.
+/// What happens to a request that a fault affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
     /// Generation is refused with this status.
@@ -22,12 +22,12 @@ pub enum FaultKind {
     BreakAfter(u32),
     /// A stream stops sending after this many tokens; complete answers are never sent.
     StallAfter(u32),
-    /// Never answered, on any path.
+    /// The request is never answered, on any path.
     Hang,
 }
 
 impl Fault {
-    /// Whether the fault hits the request with this number. The same seed gives the same result.
+    /// Whether the fault affects the request with this number. The same seed gives the same result.
     pub fn hits(&self, seed: Seed, number: u64) -> bool {
         let draw = mix(seed.derive("simulator/faults").0, number) >> 11;
         (draw as f64) < self.ratio * (1_u64 << 53) as f64

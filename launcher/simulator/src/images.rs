@@ -11,7 +11,7 @@ const PATCH: u32 = 28;
 const MAX_TOKENS: u32 = 16_384;
 /// Assumed size of an image that has no size in its header, or that is behind a URL: 512 x 512 pixels.
 const UNKNOWN: (u32, u32) = (512, 512);
-/// How many bytes of an image are decoded to find its size: a JPEG header may have a few kilobytes of tables before it.
+/// Maximum number of base64 characters that are decoded to find the size of an image. A few kilobytes of tables may precede the size in a JPEG file.
 const HEADER: usize = 16 << 10;
 
 /// Adds the tokens of the image at this URL.
@@ -24,7 +24,7 @@ pub fn add(prompt: &mut Prompt, url: &str) {
     }
 }
 
-/// Decodes the beginning of a base64 text. A character outside of the alphabet ends it.
+/// Decodes the beginning of a base64 text, up to the first character outside the alphabet.
 fn decode(text: &str) -> Vec<u8> {
     let value = |letter: u8| match letter {
         b'A'..=b'Z' => Some(letter - b'A'),
@@ -46,7 +46,7 @@ fn decode(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// The width and the height of a PNG or a JPEG.
+/// Returns the width and the height of a PNG or JPEG image, in pixels.
 fn size(bytes: &[u8]) -> Option<(u32, u32)> {
     if bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
         let number = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
@@ -59,7 +59,7 @@ fn size(bytes: &[u8]) -> Option<(u32, u32)> {
     let mut at = 2;
     loop {
         let (mark, kind) = (*bytes.get(at)?, *bytes.get(at + 1)?);
-        // Start of frame: 0xC0 to 0xCF, except three table markers in between.
+        // A start-of-frame marker is 0xC0 to 0xCF, except for three markers of tables in this range.
         if mark == 0xff && (0xc0..=0xcf).contains(&kind) && ![0xc4, 0xc8, 0xcc].contains(&kind) {
             return Some((u32::from(number(at + 7)?), u32::from(number(at + 5)?)));
         }
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn the_size_of_an_image_decides() {
-        // 56 x 29 pixels: two patches by two.
+        // An image of 56 x 29 pixels has 2 x 2 patches.
         let png = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAADgAAAAdCAAAAAA=";
         assert_eq!(tokens(png), 4);
         let jpeg = [0xff, 0xd8, 0xff, 0xe0, 0, 4, 1, 2, 0xff, 0xc0, 0, 11, 8, 0, 28, 0, 57, 1, 1, 0x11, 0];

@@ -1,22 +1,22 @@
 //! The blocks of the KV cache: which sequences hold them, and which prefixes they cache. Pure.
 //!
-//! As in vLLM, a sequence holds one block per `block_size` tokens; the last block is partly filled. A full block gets the digest of its prefix (it is
-//! sealed), and sequences with the same prefix share it. A sealed block without a holder stays until its space is needed. The block that was released
-//! longest ago is evicted first, and within one sequence the last block. Unlike vLLM, a block that two sequences computed in the same step is kept
-//! once.
+//! As in vLLM, a sequence holds one block per `block_size` tokens, and its last block is partly filled. A full block gets the digest of its prefix
+//! (it is sealed), and sequences with the same prefix share it. A sealed block that no sequence holds remains until its space is needed. The block
+//! that was released longest ago is evicted first, and within one sequence the last block. Unlike in vLLM, if two sequences compute the same block in
+//! the same step, it is stored only once.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// No block.
+/// The index that means "no block".
 const NONE: u32 = u32::MAX;
 
 /// The blocks that one sequence holds.
 #[derive(Debug, Default)]
 pub(crate) struct HeldBlocks {
-    /// Sealed blocks, from the first one on.
+    /// The indexes of the sealed blocks, from the first block on.
     sealed: Vec<u32>,
-    /// Blocks after the sealed ones.
+    /// Number of blocks after the sealed ones.
     unsealed: u32,
 }
 
@@ -26,7 +26,7 @@ impl HeldBlocks {
     }
 }
 
-/// A sealed block. Blocks without a holder are in a list; the next one to evict is at its head.
+/// A sealed block. Blocks that no sequence holds form a list, with the next one to evict at its head.
 #[derive(Debug)]
 struct Block {
     hash: u64,
@@ -35,21 +35,21 @@ struct Block {
     after: u32,
 }
 
-/// All blocks. Memory: at most 24 bytes and an index entry per block of the capacity.
+/// All blocks of the cache. Memory: at most 24 bytes and one index entry per block of the capacity.
 #[derive(Debug)]
 pub(crate) struct KvCache {
     block_size: u32,
-    /// Blocks that can be used.
+    /// Number of blocks that can be used.
     capacity: u32,
     /// Whether prefixes are cached.
     caching: bool,
     sealed: Vec<Block>,
-    /// Indices in `sealed` that hold no block.
+    /// Indexes in `sealed` that contain no block.
     vacant: Vec<u32>,
     index: HashMap<u64, u32, BuildHasherDefault<AsItIs>>,
-    /// Blocks in use that are not sealed.
+    /// Number of blocks in use that are not sealed.
     unsealed: u32,
-    /// Sealed blocks without a holder.
+    /// Number of sealed blocks that no sequence holds.
     idle: u32,
     head: u32,
     tail: u32,
@@ -72,7 +72,7 @@ impl KvCache {
         }
     }
 
-    /// Tokens in a block.
+    /// Tokens per block.
     pub(crate) fn block_size(&self) -> u32 {
         self.block_size
     }
@@ -82,7 +82,7 @@ impl KvCache {
         self.caching
     }
 
-    /// Blocks that sequences hold.
+    /// Number of blocks that sequences hold.
     pub(crate) fn used(&self) -> u32 {
         self.unsealed + self.index.len() as u32 - self.idle
     }
@@ -95,8 +95,8 @@ impl KvCache {
         hashes.iter().take_while(|hash| self.index.contains_key(hash)).count() as u32
     }
 
-    /// Gives the blocks of a cached prefix to a sequence without blocks, if there is also room for `tokens` tokens in total. `false`: there is no
-    /// room, and the sequence still holds none.
+    /// Assigns the blocks of a cached prefix to a sequence that holds no blocks. Returns `false` if there is no room for `tokens` tokens in total.
+    /// The sequence then still holds no blocks.
     pub(crate) fn admit(&mut self, held: &mut HeldBlocks, prefix: &[u64], tokens: u32) -> bool {
         let found: Vec<u32> = prefix.iter().filter_map(|hash| self.index.get(hash).copied()).collect();
         let woken = found.iter().filter(|block| self.sealed[**block as usize].holders == 0).count() as u32;
@@ -111,7 +111,7 @@ impl KvCache {
         true
     }
 
-    /// Makes room for `tokens` tokens of a sequence. `false`: there is no room, and nothing has changed.
+    /// Makes room for `tokens` tokens of a sequence. Returns `false` if there is no room. Nothing has changed then.
     pub(crate) fn grow(&mut self, held: &mut HeldBlocks, tokens: u32) -> bool {
         let missing = tokens.div_ceil(self.block_size).saturating_sub(held.len());
         if missing == 0 {
@@ -128,7 +128,7 @@ impl KvCache {
         true
     }
 
-    /// Seals the first blocks of a sequence; `hashes` are their digests.
+    /// Seals the first blocks of a sequence. `hashes` are the digests of these blocks.
     pub(crate) fn seal(&mut self, held: &mut HeldBlocks, hashes: &[u64]) {
         if !self.caching {
             return;
@@ -163,7 +163,7 @@ impl KvCache {
         }
     }
 
-    /// Removes every block without a holder.
+    /// Removes every block that no sequence holds.
     pub(crate) fn forget(&mut self) {
         while self.idle > 0 {
             self.evict();
@@ -226,7 +226,7 @@ impl KvCache {
     }
 }
 
-/// Returns keys unchanged, because they are digests already.
+/// A hasher that returns keys unchanged, because they are already digests.
 #[derive(Debug, Default)]
 struct AsItIs(u64);
 
@@ -257,7 +257,7 @@ mod tests {
         hashes.full().to_vec()
     }
 
-    /// Runs a sequence of full blocks. Returns the number of cached blocks, and the held blocks; `None` if it does not fit.
+    /// Runs a sequence of full blocks. Returns the number of cached blocks, and the held blocks. `None` if it does not fit.
     fn run(cache: &mut KvCache, hashes: &[u64]) -> Option<(u32, HeldBlocks)> {
         let (mut held, found) = (HeldBlocks::default(), cache.lookup(hashes));
         let tokens = hashes.len() as u32 * 4;
@@ -292,7 +292,7 @@ mod tests {
         }
         let (_, mut held) = run(&mut cache, &hashes(3, 2)).unwrap();
         assert_eq!((cache.lookup(&hashes(2, 5)), cache.lookup(&hashes(1, 5))), (3, 5));
-        // Held blocks are not evicted: the rest is too small for a row of nine.
+        // Held blocks are not evicted, so a sequence of nine blocks does not fit into the rest.
         assert!(run(&mut cache, &hashes(4, 9)).is_none());
         assert_eq!((cache.lookup(&hashes(3, 2)), cache.used()), (2, 2));
         cache.release(&mut held);

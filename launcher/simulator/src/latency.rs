@@ -33,20 +33,20 @@ pub struct StepCosts {
     pub jitter: f64,
 }
 
-/// What one step has to compute.
+/// The work of one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StepLoad {
     /// Sequences that start their prompt in this step.
     pub prompts: u32,
-    /// Prompt tokens.
+    /// Number of prompt tokens that the step computes.
     pub prefill_tokens: u32,
-    /// Sequences that take part.
+    /// Number of sequences in the step.
     pub sequences: u32,
     /// Tokens that these sequences held in the KV cache before the step.
     pub context_tokens: u64,
 }
 
-/// The model: costs and the stream of jitter.
+/// The latency model: its costs, and the random numbers for jitter.
 #[derive(Debug)]
 pub struct Latency {
     costs: StepCosts,
@@ -54,12 +54,12 @@ pub struct Latency {
 }
 
 impl Latency {
-    /// The same seed gives the same jitter in the same order.
+    /// Creates the model. The same seed gives the same jitter in the same order.
     pub fn new(costs: StepCosts, seed: Seed) -> Self {
         Latency { costs, draws: ChaCha8Rng::seed_from_u64(seed.derive("simulator/latency").0) }
     }
 
-    /// How long the next step takes.
+    /// Returns how long the next step takes.
     pub fn step(&mut self, load: &StepLoad) -> Duration {
         let costs = &self.costs;
         let nanos = costs.base.as_nanos() as f64

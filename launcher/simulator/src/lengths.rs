@@ -33,7 +33,7 @@ impl Lengths {
     ) -> Result<Self, ApiError> {
         let context = options.max_model_len;
         let asked = match endpoint {
-            // The newer name wins, as in vLLM.
+            // The newer name takes precedence, as in vLLM.
             Endpoint::Chat => integer(body, "max_completion_tokens")?.or(integer(body, "max_tokens")?),
             Endpoint::Completions => integer(body, "max_tokens")?,
         };
@@ -76,7 +76,8 @@ impl Lengths {
         Ok(Lengths { prompt: prompt.tokens, max_tokens, min_tokens, ignore_eos })
     }
 
-    /// The length of the answer, and the effect of its stops. Nothing can end it before `min_tokens`.
+    /// Returns the work for the engine, with the length of the answer, and how the stops affect its text. Nothing ends the answer before
+    /// `min_tokens`.
     pub fn work(
         &self,
         words: u64,
@@ -102,7 +103,8 @@ impl Lengths {
     }
 }
 
-/// The maximum length of the answer. A requested length must fit into the context; otherwise it is `unasked`, limited to the remaining context.
+/// Returns the maximum length of the answer. A requested length must fit into the context. Without a requested length, it is `unasked`, limited to
+/// the remaining context.
 fn room(prompt: &PromptLength, max_tokens: Option<u32>, unasked: u32, context: u32) -> Result<u32, ApiError> {
     let PromptLength { tokens, is_text } = *prompt;
     if tokens > context {

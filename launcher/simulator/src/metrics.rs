@@ -43,7 +43,7 @@ pub struct Metrics {
     waiting: usize,
     kv_cache_usage: f64,
     cache: CacheStats,
-    /// The sleep level; 0: awake.
+    /// The sleep level. 0 means awake.
     sleep_level: u8,
     prompt_tokens: u64,
     cached_tokens: u64,
@@ -70,7 +70,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// All at zero.
+    /// All metrics at zero.
     pub fn new(options: &SimOptions) -> Self {
         let lengths = length_buckets(options.max_model_len);
         Metrics {
@@ -111,7 +111,7 @@ impl Metrics {
         }
     }
 
-    /// A sequence got a token at `now`; `finish` is set for the last token.
+    /// Records that a sequence got a token at `now`. `finish` is set for its last token.
     pub(crate) fn token<T>(&mut self, sequence: &Sequence<T>, now: Duration, finish: Option<Finish>) {
         self.generation_tokens += 1;
         self.step_tokens += 1;
@@ -141,7 +141,7 @@ impl Metrics {
         self.tpot.observe(if gaps == 0 { 0.0 } else { decode.as_secs_f64() / f64::from(gaps) });
         self.request_prompt_tokens.observe(f64::from(sequence.work.prompt_tokens));
         self.request_generation_tokens.observe(f64::from(sequence.generated));
-        // Once for all choices of a prompt.
+        // These values are recorded once for all choices of a prompt.
         let all =
             sequence.work.siblings.as_ref().map_or(Some((1, sequence.generated)), |it| it.end(sequence.generated));
         if let Some((choices, longest)) = all {
@@ -153,25 +153,25 @@ impl Metrics {
         self.request_computed_tokens.observe(f64::from(sequence.work.prompt_tokens - sequence.cached));
     }
 
-    /// The gauges: sequences in the batch, sequences in the queue, and blocks of the KV cache in use.
+    /// Sets the gauges: sequences in the batch, sequences in the queue, and blocks of the KV cache in use.
     pub(crate) fn set_load(&mut self, running: usize, waiting: usize, used_blocks: u32) {
         self.running = running;
         self.waiting = waiting;
-        // One block is reserved, as in vLLM.
+        // One block is reserved, as in vLLM, so it is not counted.
         self.kv_cache_usage = f64::from(used_blocks) / f64::from(self.options.num_gpu_blocks - 1);
     }
 
-    /// The cache counts so far.
+    /// Sets the counts of the caches.
     pub(crate) fn set_cache(&mut self, stats: CacheStats) {
         self.cache = stats;
     }
 
-    /// The sleep level; 0: awake.
+    /// Sets the sleep level. 0 means awake.
     pub(crate) fn set_sleep(&mut self, level: u8) {
         self.sleep_level = level;
     }
 
-    /// Counts the tokens of the step that ends. A step without tokens, within a long prompt, counts nothing.
+    /// Counts the tokens of the step that ends. A step without tokens, inside a long prompt, is not counted.
     pub(crate) fn end_step(&mut self) {
         let tokens = std::mem::take(&mut self.step_tokens);
         if tokens > 0 {
@@ -179,7 +179,7 @@ impl Metrics {
         }
     }
 
-    /// Prometheus text, format 0.0.4.
+    /// Returns the metrics as Prometheus text, format 0.0.4.
     pub fn render(&self) -> String {
         let mut text = Exposition { out: String::with_capacity(24 << 10), labels: &self.labels, created: self.created };
         text.process_start();
@@ -283,7 +283,7 @@ impl Metrics {
     }
 }
 
-/// 1, 2, 5, 10, 20, 50 and so on, up to the greatest possible length.
+/// Returns the bounds 1, 2, 5, 10, 20, 50 and so on, up to the maximum length.
 fn length_buckets(max_model_len: u32) -> Vec<f64> {
     let powers = (0..10).map(|power| 10_u64.pow(power));
     let bounds = powers.flat_map(|power| [power, 2 * power, 5 * power]);

@@ -51,18 +51,18 @@ pub struct SimOptions {
     pub fault: Option<Fault>,
     /// The folder for the profiler's traces. A trace contains the number of requests, but no kernels. Absent: the server has no profiler.
     pub profiler_dir: Option<PathBuf>,
-    /// The sleep mode; absent: its endpoints do not exist.
+    /// The sleep mode. Absent: its endpoints do not exist.
     pub sleep_mode: Option<SleepMode>,
 }
 
 /// How long changes of the sleep mode take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SleepMode {
-    /// To fall asleep.
+    /// Time to fall asleep.
     pub sleep: Duration,
-    /// To wake up.
+    /// Time to wake up.
     pub wake_up: Duration,
-    /// To reload the weights after a sleep of level 2.
+    /// Time to reload the weights after a sleep of level 2.
     pub reload: Duration,
 }
 
@@ -73,7 +73,7 @@ impl Default for SimOptions {
 }
 
 impl SimOptions {
-    /// The server of a preset, with seed 0.
+    /// Returns the server of a preset, with seed 0.
     ///
     /// `gpu`: an 8B model on one data-centre GPU. 10 ms between tokens for a single sequence, and 13 ms at 64 sequences of 500 tokens; 20,000 prompt
     /// tokens per second, so 35 ms to the first token of a 512-token prompt.
@@ -81,7 +81,7 @@ impl SimOptions {
     /// `tiny`: vLLM with a tiny model on a CPU. The costs fit measurements on one: 2.3 ms between tokens for a single sequence, and 4.8 ms at 32
     /// sequences.
     ///
-    /// `instant`: every step takes no time, and nothing ever queues.
+    /// `instant`: every step takes no time, and no request ever waits.
     pub fn preset(preset: SimulatorPreset) -> Self {
         let micros = Duration::from_micros;
         let gpu = SimOptions {
@@ -137,10 +137,10 @@ impl SimOptions {
         }
     }
 
-    /// Checks that every option makes sense.
+    /// Checks that all options have valid values.
     ///
     /// # Errors
-    /// The first option that does not.
+    /// The first option with an invalid value.
     pub fn check(&self) -> Result<(), OptionError> {
         let wrong = |option, found: String, wanted| Err(OptionError { option, found, wanted });
         let shown = self.model.chars().any(|it| !it.is_whitespace()) && !self.model.chars().any(char::is_control);

@@ -1,5 +1,5 @@
-//! [I/O] The profiler of the simulated server: writes a trace in the format of PyTorch's, with one range for the time between start and
-//! stop. It has no kernels, for the simulator computes nothing.
+//! [I/O] The profiler of the simulated server. Writes a trace in PyTorch's format, with one range from start to stop. The trace contains no kernels,
+//! because the simulator computes nothing.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-/// Whether it records, and since when.
+/// The current recording, if any.
 #[derive(Debug, Default)]
 pub(super) struct Profiler(Mutex<Option<Begun>>);
 
@@ -17,18 +17,18 @@ pub(super) struct Profiler(Mutex<Option<Begun>>);
 struct Begun {
     at: Duration,
     wall: jiff::Timestamp,
-    /// Requests before the start.
+    /// Number of requests before the recording began.
     requests: u64,
 }
 
 impl Profiler {
-    /// Starts to record. No effect while it already records, as in vLLM.
+    /// Starts a recording. Has no effect if one is already running, as in vLLM.
     pub(super) fn start(&self, requests: u64) {
         let mut begun = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         begun.get_or_insert_with(|| Begun { at: clock::monotonic(), wall: clock::now(), requests });
     }
 
-    /// Stops, and writes the trace into the folder, which is created if it is missing. No effect while nothing is recorded.
+    /// Stops the recording, and writes the trace into the folder, which is created if it is missing. Has no effect if there is no recording.
     pub(super) fn stop(&self, folder: &Path, requests: u64) -> io::Result<()> {
         let Some(begun) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() else { return Ok(()) };
         let length = clock::monotonic().saturating_sub(begun.at);

@@ -1,4 +1,4 @@
-//! The prompt of a request, counted. Pure.
+//! Reads the prompt of a request, and counts its tokens. Pure.
 
 use serde_json::{Map, Value};
 
@@ -13,9 +13,9 @@ const START_HEADER: u32 = 128_006;
 const END_HEADER: u32 = 128_007;
 const END_OF_TURN: u32 = 128_009;
 
-/// A prompt, and whether it was text. vLLM stops counting text one token past the context.
+/// A prompt, and whether the request contained it as text. vLLM stops counting the tokens of a text one token after the context length.
 pub struct RequestPrompt {
-    /// How long it is and which one.
+    /// The prompt, with its length and its digests.
     pub prompt: Prompt,
     is_text: bool,
     bad_token: Option<u64>,
@@ -34,7 +34,7 @@ impl RequestPrompt {
         }
     }
 
-    /// An empty prompt becomes a single token.
+    /// Replaces an empty prompt with a single token.
     fn not_empty(mut self) -> Self {
         if self.prompt.tokens == 0 {
             self.prompt.add_token(NO_TEXT);
@@ -51,14 +51,14 @@ impl RequestPrompt {
 /// How long a prompt is.
 #[derive(Clone, Copy, Debug)]
 pub struct PromptLength {
-    /// In tokens, at least 1.
+    /// The length in tokens, at least 1.
     pub tokens: u32,
     /// Whether the request contained it as text.
     pub is_text: bool,
 }
 
-/// The prompt of `/v1/chat/completions`: all messages, and the tokens of a chat template. These are the role and two marks before each message, a
-/// mark after it, and the role of the answer at the end. `prompt` must be empty.
+/// Reads the prompt of `/v1/chat/completions`: all messages, with the tokens of a chat template. These are the role and two marks before each
+/// message, a mark after it, and the role of the answer at the end. `prompt` must be empty.
 pub fn chat_prompt(body: &Map<String, Value>, mut prompt: Prompt, model: &str) -> Result<RequestPrompt, ApiError> {
     let messages = match body.get("messages") {
         None => {
@@ -99,7 +99,7 @@ pub fn chat_prompt(body: &Map<String, Value>, mut prompt: Prompt, model: &str) -
     if messages.is_empty() {
         return Err(ApiError::bad(Some("messages"), "messages is an empty list; send at least one message"));
     }
-    // A template adds the tools to the prompt.
+    // A chat template also adds the tools to the prompt.
     if let Some(tools) = body.get("tools").filter(|it| it.is_array()) {
         prompt.add_text(&tools.to_string());
     }
@@ -107,7 +107,7 @@ pub fn chat_prompt(body: &Map<String, Value>, mut prompt: Prompt, model: &str) -
     Ok(RequestPrompt::text(prompt))
 }
 
-/// A role is one token, whatever its text.
+/// Adds the header of a message. A role is one token, whatever its text is.
 fn add_header(prompt: &mut Prompt, role: &str) {
     prompt.add_token(START_HEADER);
     prompt.add_token(text::ids(role).first().copied().unwrap_or(NO_TEXT));
@@ -121,7 +121,7 @@ enum Part<'a> {
     Image(&'a str),
 }
 
-/// The parts of a message. Parts other than text and images are refused, as by a model without support for them.
+/// Returns the parts of a message. Parts other than text and images are refused, as by a model that does not support them.
 fn parts<'a>(content: &'a Value, model: &str) -> Result<Vec<Part<'a>>, ApiError> {
     let Value::Array(parts) = content else { return Ok(content.as_str().into_iter().map(Part::Text).collect()) };
     let part = |part: &'a Value| match (part.get("type").and_then(Value::as_str), part.get("text")) {
@@ -143,17 +143,17 @@ fn parts<'a>(content: &'a Value, model: &str) -> Result<Vec<Part<'a>>, ApiError>
     parts.iter().map(part).collect()
 }
 
-/// The URL or the data of an image, in the form of each API.
+/// Returns the URL or the data of an image, in the form of any of the APIs.
 fn image_url(part: &Value) -> Option<&str> {
     let image = &part["image_url"];
     let url = image.as_str().or_else(|| image["url"].as_str());
     url.or_else(|| part["source"]["url"].as_str()).or_else(|| part["source"]["data"].as_str())
 }
 
-/// The greatest number of prompts in a request, as in vLLM.
+/// Maximum number of prompts per request, as in vLLM.
 const MAX_PROMPTS: usize = 1_024;
 
-/// The prompts of `/v1/completions`: a text or a list of token ids, or a list of these. `prompt` must be empty.
+/// Reads the prompts of `/v1/completions`: a text or a list of token ids, or a list of these. `prompt` must be empty.
 pub fn completion_prompts(body: &Map<String, Value>, prompt: &Prompt) -> Result<Vec<RequestPrompt>, ApiError> {
     if body.get("suffix").is_some_and(|suffix| !suffix.is_null()) {
         return Err(ApiError::bad(Some("suffix"), "suffix is only supported for models with FIM completion rendering"));
@@ -191,7 +191,7 @@ pub fn completion_prompts(body: &Map<String, Value>, prompt: &Prompt) -> Result<
     }
 }
 
-/// The texts of the prompts in an accepted body; token ids are converted to text.
+/// Returns the texts of the prompts in a body that was accepted. Token ids are converted to text.
 pub fn prompt_texts(body: &Map<String, Value>) -> Vec<String> {
     let one = |prompt: &Value| match prompt {
         Value::Array(tokens) => {
@@ -259,7 +259,7 @@ mod tests {
         check(json!({"prompt": [1, 2, 3]}), 3);
         check(json!({"prompt": [[1, 2, 3, 4]]}), 4);
         check(json!({"prompt": " "}), 1);
-        // 3 for the chat, 4 for each message, and the words.
+        // 3 tokens for the chat, 4 per message, and the words.
         check(json!({"messages": [{"role": "user", "content": "Tell me"}]}), 9);
         let parts = json!([{"type": "text", "text": "Tell"}, {"type": "text", "text": "me"}]);
         check(json!({"messages": [{"role": "user", "content": parts}]}), 9);
@@ -320,7 +320,7 @@ mod tests {
         let after = ids(&json!({"messages": [user, answer, user]}));
         assert_eq!(after[..before.len()], before);
         assert_eq!(after[before.len()..][..2], text::ids("the sea"));
-        // The role counts.
+        // The role of a message is part of the prompt.
         assert_ne!(ids(&json!({"messages": [{"role": "system", "content": "Tell me"}]})), before);
     }
 }

@@ -1,5 +1,5 @@
-//! Refuses features that vLLM has and the simulator lacks, and requests that vLLM itself refuses. Both get 400, with vLLM's message if it has one.
-//! The simulator never answers 200 to a request that it did not fulfil. Pure.
+//! Refuses requests for features that vLLM has and the simulator lacks, and requests that vLLM itself refuses. Both get status 400, with vLLM's
+//! message if it has one. The simulator never answers 200 to a request that it did not fulfil. Pure.
 
 use serde_json::{Map, Value};
 
@@ -65,7 +65,7 @@ fn prompt_logprobs(body: &Map<String, Value>) -> Result<(), ApiError> {
     }
 }
 
-/// The checks of a vLLM that was started with a parser of tool calls.
+/// Checks tools like a vLLM that was started with a parser for tool calls.
 fn tools(body: &Map<String, Value>) -> Result<(), ApiError> {
     let tools = body.get("tools").filter(|tools| !tools.is_null());
     if tools.and_then(Value::as_array).is_some_and(Vec::is_empty) {
@@ -101,7 +101,7 @@ fn tools(body: &Map<String, Value>) -> Result<(), ApiError> {
     }
 }
 
-/// At most 64 characters of a text.
+/// Returns at most the first 64 characters of a text.
 fn truncated(text: &str) -> String {
     text.chars().take(64).collect()
 }

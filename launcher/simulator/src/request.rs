@@ -1,4 +1,4 @@
-//! The body of a generation request -> the requested work, or the error that vLLM 0.32 would return. Pure.
+//! Converts the body of a generation request to the requested work, or to the error that vLLM 0.32 would return. Pure.
 //!
 //! The simulator reads the model, the prompts, the number and length of the answers, their stops, and how to send them. Sampling parameters are
 //! validated but have no effect. Unsupported features are refused.
@@ -25,22 +25,22 @@ use super::work::{Siblings, Work};
 /// A request that is accepted.
 #[derive(Clone, Debug)]
 pub struct GenerationRequest {
-    /// The choices in order of their index, at least one, each with its work for the engine.
+    /// The choices, at least one, in the order of their index. Each has its work for the engine.
     pub choices: Vec<(Choice, Work)>,
-    /// Tokens of all prompts, each counted once.
+    /// Number of tokens in all prompts. Each prompt is counted once.
     pub prompt_tokens: u32,
-    /// Whether the answer comes token by token.
+    /// Whether the answer is streamed.
     pub stream: bool,
     /// Which usage a stream reports.
     pub usage: StreamUsage,
-    /// The model that the request names: the served one, or a LoRA adapter; `None`: it names none.
+    /// The model that the request names: the served one, or a LoRA adapter. `None` if it names none.
     pub model: Option<String>,
 }
 
 /// vLLM's maximum number of choices per prompt.
 const MAX_N: i64 = 16_384;
 
-/// The maximum number of choices for all prompts of a request: each is a sequence of the engine, with digests of its prompt.
+/// Maximum number of choices for all prompts of a request. Each is a sequence in the engine, with digests of its prompt.
 const MAX_CHOICES: i64 = 1_024;
 
 /// Reads a request.
@@ -94,7 +94,7 @@ pub fn read(
     Ok(asked)
 }
 
-/// A body as JSON.
+/// Parses a body as JSON.
 pub fn json(body: &[u8]) -> Result<Value, ApiError> {
     if body.is_empty() {
         return Err(ApiError::schema("missing", "body", "Field required", "None"));
@@ -102,7 +102,7 @@ pub fn json(body: &[u8]) -> Result<Value, ApiError> {
     serde_json::from_slice(body).map_err(|error| bad_json(body, &error))
 }
 
-/// The model that a request names: the served one, or one of the LoRA adapters. Refuses any other.
+/// Returns the model that a request names: the served one, or one of the LoRA adapters. Any other model is an error.
 pub fn check_model<'a>(body: &'a Map<String, Value>, options: &SimOptions) -> Result<Option<&'a str>, ApiError> {
     let named = body.get("model").and_then(Value::as_str).filter(|it| !it.is_empty());
     match named {
@@ -113,7 +113,7 @@ pub fn check_model<'a>(body: &'a Map<String, Value>, options: &SimOptions) -> Re
     }
 }
 
-/// An empty prompt. Requests with different `cache_salt` share no block of the prefix cache, as in vLLM.
+/// Returns an empty prompt. Requests with different `cache_salt` share no block of the prefix cache, as in vLLM.
 fn empty_prompt(body: &Map<String, Value>, with_ids: bool, options: &SimOptions) -> Result<Prompt, ApiError> {
     let salt = match body.get("cache_salt") {
         None | Some(Value::Null) => 0,
@@ -158,7 +158,7 @@ impl Shape {
     }
 }
 
-/// The number of choices for each prompt.
+/// Returns the number of choices per prompt.
 fn choices_of_each(body: &Map<String, Value>, prompts: usize) -> Result<u32, ApiError> {
     let n = integer(body, "n")?.unwrap_or(1);
     if n < 1 {

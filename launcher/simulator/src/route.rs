@@ -26,7 +26,7 @@ pub(super) enum Route {
     CollectiveRpc(SleepMode),
 }
 
-/// Paths for status and control. Requests to them get no number, so that they change neither the faults nor the ids of other requests.
+/// Paths for status and control. Requests to them get no number, so that they do not change the faults and ids of other requests.
 pub(super) const UNCOUNTED: [&str; 8] = [
     "/metrics",
     "/version",
@@ -60,7 +60,7 @@ pub(super) const PATHS: [(&str, &str); 18] = [
     ("/collective_rpc", "POST"),
 ];
 
-/// The paths that a server with these options has.
+/// Returns the paths that a server with these options has.
 pub(super) fn listed(options: &SimOptions) -> impl Iterator<Item = (&'static str, &'static str)> {
     PATHS.into_iter().filter(|(path, _)| Route::from_path(path, options).is_some())
 }

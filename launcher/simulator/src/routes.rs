@@ -22,13 +22,13 @@ use super::tokens;
 use super::typed_events::TypedEvents;
 use super::work::Finish;
 
-/// The maximum body size. A context of a million tokens fits.
+/// Maximum size of a body, in bytes. A context of a million tokens fits.
 const MAX_BODY: usize = 32 << 20;
 
 /// How long a client may take to send a body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The longest `X-Request-Id` that becomes the id of an answer, in bytes.
+/// Maximum length of an `X-Request-Id` that becomes the id of an answer, in bytes.
 const MAX_REQUEST_ID: usize = 256;
 
 /// The simulated release of vLLM. The second field, which vLLM does not have, marks the simulator.
@@ -151,7 +151,7 @@ impl Simulator {
         let mut details = None;
         for (choice, generation) in choices {
             let progress = generation.finished().await;
-            // The details of the last prompt, as in vLLM.
+            // The usage has the details of the last prompt, as in vLLM.
             details = self.details(choice.prompt_tokens).map(|it| it.cache_use(&generation));
             ended.push((choice, progress.tokens, progress.finish.unwrap_or(Finish::Abort)));
         }
@@ -170,19 +170,19 @@ impl Simulator {
         Ok(response(StatusCode::OK, JSON, Body::whole(body)))
     }
 
-    /// The data for the prefix cache's part of the usage, if the usage includes it.
+    /// Returns the data for the part of the usage about the prefix cache, if the usage includes it.
     fn details(&self, prompt_tokens: u32) -> Option<PromptBlocks> {
         let block_size = if self.options.prefix_caching { self.options.block_size } else { 0 };
         self.options.prompt_tokens_details.then_some(PromptBlocks { prompt_tokens, block_size })
     }
 
-    /// 16 hexadecimal digits, different for each request.
+    /// Returns an id of 16 hexadecimal digits, which differs for each request.
     fn made_up_id(&self, number: u64) -> String {
         format!("{:016x}", mix(self.options.seed.derive("simulator/ids").0, number))
     }
 }
 
-/// An answer without a body has no content type.
+/// Removes the content type from an answer without a body.
 fn without_type(mut response: Response<Body>) -> Response<Body> {
     response.headers_mut().remove(CONTENT_TYPE);
     response
@@ -193,7 +193,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
 }
 
-/// The body of a request with a JSON content type.
+/// Reads the body of a request, which must have a JSON content type.
 async fn read_json(request: Request<Incoming>) -> Result<Bytes, ApiError> {
     if !is_json(request.headers()) {
         return Err(ApiError::validation("Unsupported Media Type: Only 'application/json' is allowed"));
@@ -201,7 +201,7 @@ async fn read_json(request: Request<Incoming>) -> Result<Bytes, ApiError> {
     read_body(request.into_body()).await
 }
 
-/// JSON, or the error.
+/// Returns a response with the JSON, or with the error.
 fn answered(body: Result<String, ApiError>) -> Response<Body> {
     match body {
         Ok(body) => response(StatusCode::OK, JSON, Body::whole(body)),
@@ -221,7 +221,7 @@ async fn read_body(body: Incoming) -> Result<Bytes, ApiError> {
     }
 }
 
-/// The client's own id, if it is printable.
+/// Returns the id that the client sent, if it is printable.
 fn request_id(headers: &HeaderMap) -> Option<String> {
     let id = headers.get("x-request-id")?.to_str().ok()?;
     (!id.is_empty() && id.len() <= MAX_REQUEST_ID).then(|| id.to_owned())

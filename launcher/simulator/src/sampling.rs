@@ -11,7 +11,7 @@ use super::validation::{flag, integer, number, python_text};
 /// vLLM's default for `--max-logprobs`.
 const MAX_LOG_PROBABILITIES: i64 = 20;
 
-/// The greatest number of stop strings, as in vLLM.
+/// Maximum number of stop strings, as in vLLM.
 const MAX_STOPS: usize = 4;
 
 /// Checks the parameters that have bounds. They have no effect.
@@ -42,7 +42,7 @@ pub fn check(body: &Map<String, Value>) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// What ends an answer besides its length.
+/// Reads what ends an answer before its maximum length.
 pub fn stops(body: &Map<String, Value>) -> Result<StopRules, ApiError> {
     let wrong = |loc: &str, kind, text, value: &Value| ApiError::schema(kind, loc, text, &python_text(value));
     let mut rules = StopRules {
@@ -78,7 +78,7 @@ pub fn stops(body: &Map<String, Value>) -> Result<StopRules, ApiError> {
                     let loc = format!("body.stop_token_ids.{index}");
                     return Err(wrong(&loc, "int_type", "Input should be a valid integer", id));
                 };
-                // A token id that does not exist ends nothing.
+                // A token id that does not exist never occurs, so it is ignored.
                 rules.token_ids.extend(u32::try_from(id));
             }
         }
@@ -87,11 +87,11 @@ pub fn stops(body: &Map<String, Value>) -> Result<StopRules, ApiError> {
     Ok(rules)
 }
 
-/// The requested log probabilities.
+/// The number of log probabilities that a request asks for.
 pub struct Logprobs(Option<i64>);
 
 impl Logprobs {
-    /// What the request says.
+    /// Reads the number from the request.
     pub fn read(endpoint: Endpoint, body: &Map<String, Value>) -> Result<Self, ApiError> {
         let top = integer(body, "top_logprobs")?;
         let wanted = match endpoint {
@@ -114,10 +114,10 @@ impl Logprobs {
         Ok(Logprobs(wanted))
     }
 
-    /// Checks the number of log probabilities.
+    /// Returns the number of log probabilities, or an error if it is out of range.
     pub fn checked(self) -> Result<Option<u32>, ApiError> {
         match self.0 {
-            // The whole vocabulary, which the simulator lacks.
+            // A negative number requests the whole vocabulary, which the simulator does not support.
             Some(count) if !(0..=MAX_LOG_PROBABILITIES).contains(&count) => {
                 let asked = if count < 0 { i64::try_from(text::VOCABULARY).unwrap_or(i64::MAX) } else { count };
                 let text = format!(

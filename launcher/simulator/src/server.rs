@@ -22,11 +22,11 @@ use super::profiler::Profiler;
 use super::server_log::ServerLog;
 use super::sleep::WokenTags;
 
-/// Maximum number of open connections; further ones wait in the listener's backlog. Each holds at most one request, so this also bounds the engine's
-/// queue.
+/// Maximum number of open connections. Further connections wait in the listener's backlog. Each connection has at most one request, so this also
+/// limits the engine's queue.
 const MAX_CONNECTIONS: u32 = 32_768;
 
-/// The maximum length of a request's head, and of the answer bytes that a connection buffers.
+/// How long a client may take to send the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Maximum size of a request's head, and of an answer's buffer per connection.
@@ -34,7 +34,7 @@ const CONNECTION_BUFFER: usize = 64 << 10;
 
 /// The pause after a connection that could not be accepted.
 const NEXT_ACCEPT: Duration = Duration::from_millis(100);
-/// Log one failure out of this many, which is one in ten seconds.
+/// Number of failures per log line. With [`NEXT_ACCEPT`] this is one line in ten seconds.
 const WARN_EVERY: u64 = 100;
 
 /// How long open connections may take to close at shutdown.
@@ -53,17 +53,17 @@ pub struct Simulator {
     /// The log for events after the start, in vLLM's words.
     pub(super) log: Option<ServerLog>,
     stopping: watch::Sender<bool>,
-    /// The same as `stopping`, readable without a lock. Set before it.
+    /// The same value as `stopping`, which can be read without a lock. It is set before `stopping`.
     is_stopping: AtomicBool,
 }
 
 impl Simulator {
-    /// A server that is idle until it gets connections.
+    /// Creates a server that is idle until it gets connections.
     pub fn new(options: SimOptions) -> Arc<Self> {
         Simulator::with(options, None)
     }
 
-    /// A server with a log that already contains its start.
+    /// Creates a server with a log that already contains its start.
     pub fn logging(options: SimOptions, log: ServerLog) -> Arc<Self> {
         Simulator::with(options, Some(log))
     }
@@ -85,8 +85,8 @@ impl Simulator {
         })
     }
 
-    /// Serves connections until `shutdown` completes; then aborts running requests, as vLLM does, and closes the connections. Sockets use real time,
-    /// and so does the engine from here on.
+    /// Serves connections until `shutdown` completes. Then aborts running requests, as vLLM does, and closes the connections. Sockets use real time,
+    /// so from this call on the engine does, too.
     pub async fn serve(self: &Arc<Self>, listener: TcpListener, shutdown: impl Future<Output = ()>) {
         self.model.use_real_time();
         let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS as usize));
@@ -101,13 +101,13 @@ impl Simulator {
             let (stream, slot) = match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    // Usually too many open files; that ends when connections close.
+                    // The usual reason is too many open files, which ends when connections close.
                     if failures.is_multiple_of(WARN_EVERY) {
                         warn!(%error, "connections wait, for none can be accepted; raise the limit of open files (ulimit -n)");
                     }
                     failures += 1;
-                    // If clients keep their connections, this one would wait for ever. Closing the spare file makes it possible to accept and close
-                    // it.
+                    // If clients keep their connections open, the new connection would wait forever. Closing the spare file makes it possible to
+                    // accept the connection and close it.
                     if spare.take().is_some() {
                         let _ = clock::limit(NEXT_ACCEPT, accept(&listener, &slots)).await;
                     } else {
@@ -117,7 +117,7 @@ impl Simulator {
                     continue;
                 }
             };
-            // A token must leave when it is ready, not with the next one. The call fails only if the client has gone.
+            // Send each token when it is ready, not together with the next one. The call fails only if the client has disconnected.
             let _ = stream.set_nodelay(true);
             let simulator = self.clone();
             tokio::spawn(async move {
@@ -140,7 +140,7 @@ impl Simulator {
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_TIMEOUT)
             .max_buf_size(CONNECTION_BUFFER)
-            // Chunks are small: one copy is cheaper than a list of buffers.
+            // Chunks are small, so copying them once is cheaper than a list of buffers.
             .writev(false)
             .serve_connection(TokioIo::new(io), service);
         tokio::pin!(connection);
@@ -151,7 +151,7 @@ impl Simulator {
             if let Poll::Ready(ended) = connection.as_mut().poll(cx) {
                 return Poll::Ready(Some(ended));
             }
-            // GenerationRequest again only when there is news: this is polled for each token, and asking takes a lock.
+            // Poll `stopped` only if the waker or the state has changed. This code runs for each token, and polling takes a lock.
             let is_known = known.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
             if is_known && !self.is_stopping.load(Ordering::Acquire) {
                 return Poll::Pending;
@@ -180,12 +180,12 @@ impl Simulator {
 
     /// Waits for [`Simulator::stop`].
     pub(super) async fn stopped(&self) {
-        // The sender lives as long as `self`.
+        // This cannot fail, because the sender lives as long as `self`.
         let _ = self.stopping.subscribe().wait_for(|stopping| *stopping).await;
     }
 }
 
-/// The next connection and its permit.
+/// Returns the next connection and its permit.
 async fn accept(
     listener: &TcpListener,
     slots: &Arc<Semaphore>,
@@ -195,13 +195,13 @@ async fn accept(
     Ok((stream, slot))
 }
 
-/// A file that is closed when a connection needs one.
+/// A file that is closed when a connection needs a file descriptor.
 fn spare_file() -> Option<File> {
     File::open("/dev/null").ok()
 }
 
 /// Waits before a retry.
 async fn pause(length: Duration) {
-    // The limit always ends the wait.
+    // Only the time limit ends this wait.
     let _ = clock::limit(length, std::future::pending::<()>()).await;
 }

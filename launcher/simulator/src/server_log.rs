@@ -1,7 +1,7 @@
-//! [I/O] The log of the simulated server, in vLLM's words, up to the moment when it serves. Its start takes the configured times. It loads, compiles
-//! and captures nothing, and the version names the simulator.
+//! [I/O] The log of the simulated server, in vLLM's words, from its start until it serves. The start takes the configured times. Nothing is loaded,
+//! compiled or captured, and the version in the log names the simulator.
 //!
-//! Every duration in the log was measured. A step without duration is left out, except for the load of the model, which each server has.
+//! Every duration in the log was measured. A step that takes no time is omitted, except for loading the model, which every server does.
 
 use std::{fmt, net::SocketAddr, time::Duration};
 
@@ -22,7 +22,7 @@ pub enum LogRelease {
 
 impl LogRelease {
     fn version(self) -> &'static str {
-        // A local version, as in builds from source.
+        // The part after `+` is a local version, as in builds from source.
         match self {
             LogRelease::V0_16 => "0.16.0+simulator",
             LogRelease::V0_32 => "0.32.0+simulator",
@@ -37,7 +37,7 @@ impl LogRelease {
         }
     }
 
-    /// The name of the process that loads and computes. Before workers had a separate process, that is the engine's name.
+    /// The name of the process that loads the model and computes. In releases without separate worker processes, it is the name of the engine.
     fn worker(self) -> &'static str {
         match self {
             LogRelease::V0_16 => "EngineCore_DP0",
@@ -46,25 +46,25 @@ impl LogRelease {
     }
 }
 
-/// The form of a server's log.
+/// The format of a server's log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogForm {
-    /// The release that it imitates.
+    /// The release that the log imitates.
     pub release: LogRelease,
-    /// Whether the server runs on a CPU. Then it compiles in its warm-up and captures no graphs.
+    /// Whether the server runs on a CPU. It then compiles during its warm-up, and captures no graphs.
     pub on_cpu: bool,
-    /// Whether it contains lines of level DEBUG.
+    /// Whether the log contains lines of level DEBUG.
     pub debug: bool,
 }
 
 /// How long the steps of a start take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StartTimes {
-    /// The load of the weights.
+    /// Time to load the weights.
     pub load: Duration,
-    /// The compilation: the first quarter is Dynamo's, the rest is Inductor's. On a CPU it is the warm-up.
+    /// Time to compile. The first quarter is Dynamo's, the rest is Inductor's. On a CPU it is the warm-up.
     pub compile: Duration,
-    /// The capture of CUDA graphs, which a server on a CPU does not have.
+    /// Time to capture CUDA graphs. A server on a CPU captures none.
     pub graph_capture: Duration,
 }
 
@@ -72,7 +72,7 @@ pub struct StartTimes {
 pub struct ServerLog {
     form: LogForm,
     clock: Clock,
-    /// The time of day at time zero of the clock.
+    /// The time of day at time zero of `clock`.
     zero: Zoned,
     pid: u32,
     write: Box<dyn Fn(&str) + Send + Sync>,
@@ -87,12 +87,13 @@ impl fmt::Debug for ServerLog {
 const SERVER: &str = "APIServer";
 
 impl ServerLog {
-    /// `zero`: the time of day at time zero of `clock`, in the zone of the log. `write` gets one line at a time, without its line end.
+    /// Creates a log. `zero` is the time of day at time zero of `clock`, in the time zone of the log. `write` gets one line at a time, without its
+    /// line end.
     pub fn new(form: LogForm, clock: Clock, zero: Zoned, write: impl Fn(&str) + Send + Sync + 'static) -> ServerLog {
         ServerLog { form, clock, zero, pid: std::process::id(), write: Box::new(write) }
     }
 
-    /// Starts the server: waits for the time of each step, and writes vLLM's lines until it serves. `address`: where it will listen.
+    /// Starts the server: waits for the time of each step, and writes vLLM's lines until it serves. `address` is where it will listen.
     pub async fn start(&self, options: &SimOptions, times: &StartTimes, address: SocketAddr) {
         let release = self.form.release;
         self.announce(options, address);
@@ -120,7 +121,7 @@ impl ServerLog {
         self.serve(options, address);
     }
 
-    /// The lines before the engine: the version, the arguments, the model.
+    /// Writes the lines before the engine starts: the version, the arguments and the model.
     fn announce(&self, options: &SimOptions, address: SocketAddr) {
         if !self.form.on_cpu {
             self.debug(SERVER, "No plugins for group vllm.platform_plugins found.");
@@ -194,7 +195,7 @@ impl ServerLog {
             tokens as f64 / f64::from(most)
         );
         match self.form.release {
-            // It names a GPU even on CPUs.
+            // This release names a GPU even on CPUs.
             LogRelease::V0_16 => {
                 self.info(engine, &format!("GPU {size}"));
                 self.info(engine, &concurrency);
@@ -206,7 +207,7 @@ impl ServerLog {
         }
     }
 
-    /// The lines of the API server.
+    /// Writes the lines of the API server.
     fn serve(&self, options: &SimOptions, address: SocketAddr) {
         let starting = match self.form.release {
             LogRelease::V0_16 => "Starting vLLM API server 0 on",
@@ -247,11 +248,11 @@ impl ServerLog {
         self.info(self.form.release.engine(), &text);
     }
 
-    /// Waits, and returns the measured time.
+    /// Waits for `length`, and returns the measured time.
     async fn take(&self, length: Duration) -> Duration {
         let began = self.clock.now();
         if !length.is_zero() {
-            // The limit always ends the wait.
+            // Only the time limit ends this wait.
             let _ = clock::limit(length, std::future::pending::<()>()).await;
         }
         self.clock.now().saturating_sub(began)
@@ -267,7 +268,7 @@ impl ServerLog {
         self.line(process, "INFO", message);
     }
 
-    /// The simulator's single process logs under the names of vLLM's processes, with one process id.
+    /// Writes a line. The simulator is a single process, which logs under the names of vLLM's processes, with one process id.
     fn line(&self, process: &str, level: &str, message: &str) {
         let passed = SignedDuration::try_from(self.clock.now()).unwrap_or(SignedDuration::MAX);
         let now = self.zero.saturating_add(passed);
@@ -279,17 +280,17 @@ impl ServerLog {
     }
 }
 
-/// Seconds in vLLM's usual format.
+/// Formats seconds like vLLM.
 fn seconds(length: Duration) -> String {
     format!("{:.2}", length.as_secs_f64())
 }
 
-/// A Python string literal.
+/// Formats a text as a Python string literal.
 fn python(text: &str) -> String {
     format!("'{}'", text.replace('\\', r"\\").replace('\'', r"\'"))
 }
 
-/// A number with a comma between groups of three digits.
+/// Formats a number with a comma between groups of three digits.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
@@ -335,7 +336,7 @@ mod tests {
         graph_capture: Duration::from_secs(3),
     };
 
-    /// Asserts the steps and their seconds.
+    /// Checks the steps in a log, and their seconds.
     #[track_caller]
     fn assert_steps(log: &str, expected: &[(StepName, f64)]) {
         let steps: Vec<_> = read(log).steps.iter().map(|it| (it.name, it.seconds)).collect();

@@ -1,4 +1,5 @@
-//! [I/O] The sleep mode of the simulated server, with vLLM's development endpoints. Each change takes the time in the options, and frees no memory.
+//! [I/O] The sleep mode of the simulated server, with vLLM's development endpoints. Each change takes the time that the options set, and frees no
+//! memory.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -19,7 +20,7 @@ pub(super) struct WokenTags(Mutex<Vec<String>>);
 const TAGS: [&str; 2] = ["weights", "kv_cache"];
 
 impl Simulator {
-    /// `/sleep?level=1`. `query`: the text after the `?`.
+    /// Handles `/sleep?level=1`. `query` is the text after the `?`.
     pub(super) async fn fall_asleep(&self, mode: SleepMode, query: &str) -> Result<String, ApiError> {
         let level = match values(query, "level").next() {
             None | Some("1") => 1,
@@ -37,7 +38,7 @@ impl Simulator {
         Ok(format!(r#"{{"status":"sleeping","level":{level}}}"#))
     }
 
-    /// `/wake_up`, of all parts or of the parts in `tags`.
+    /// Handles `/wake_up`, for all parts or for the parts in `tags`.
     pub(super) async fn wake(&self, mode: SleepMode, query: &str) -> Result<String, ApiError> {
         let tags: Vec<&str> = values(query, "tags").collect();
         if let Some(other) = tags.iter().find(|it| !TAGS.contains(it)) {
@@ -47,7 +48,7 @@ impl Simulator {
             ));
         }
         let asked: Vec<&str> = if tags.is_empty() { TAGS.to_vec() } else { tags.clone() };
-        // Only the weights take time.
+        // Only waking up the weights takes time.
         let took = take(if asked.contains(&"weights") { mode.wake_up } else { Duration::ZERO }).await;
         let all = {
             let mut woken = self.woken.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -64,12 +65,12 @@ impl Simulator {
         Ok(format!(r#"{{"status":"awake","tags":{tags}}}"#))
     }
 
-    /// `/is_sleeping`
+    /// Handles `/is_sleeping`.
     pub(super) fn is_sleeping(&self) -> String {
         json!({"is_sleeping": self.model.sleep_level() > 0}).to_string()
     }
 
-    /// `/collective_rpc` with the one method that a sleep of level 2 needs.
+    /// Handles `/collective_rpc`. Only the method that a sleep of level 2 needs is supported.
     pub(super) async fn collective_rpc(&self, mode: SleepMode, body: &Bytes) -> Result<String, ApiError> {
         let method = serde_json::from_slice::<Value>(body).ok().and_then(|it| it["method"].as_str().map(str::to_owned));
         match method.as_deref() {
@@ -85,17 +86,17 @@ impl Simulator {
     }
 }
 
-/// Waits, and returns the measured time.
+/// Waits for `length`, and returns the measured time.
 async fn take(length: Duration) -> Duration {
     let began = clock::monotonic();
     if !length.is_zero() {
-        // The limit always ends the wait.
+        // Only the time limit ends this wait.
         let _ = clock::limit(length, std::future::pending::<()>()).await;
     }
     clock::monotonic().saturating_sub(began)
 }
 
-/// The values of a key in a query. The values used here need no unescaping.
+/// Returns the values of a key in a query. The values that are used here need no unescaping.
 fn values<'a>(query: &'a str, key: &'a str) -> impl Iterator<Item = &'a str> {
     query.split('&').filter_map(|it| it.split_once('=')).filter(move |(name, _)| *name == key).map(|(_, value)| value)
 }

@@ -17,9 +17,9 @@ use super::work::Finish;
 /// The body of an answer.
 #[derive(Debug)]
 pub enum Body {
-    /// One piece, until it is taken.
+    /// A body in one piece. `None` after it was taken.
     Whole(Option<Bytes>),
-    /// Events. Boxed, because it is many times larger.
+    /// A stream of events. Boxed, because it is many times larger.
     Stream(Box<EventStream>),
 }
 
@@ -32,7 +32,7 @@ impl Body {
 
 impl hyper::body::Body for Body {
     type Data = Bytes;
-    /// A fault that cuts the stream.
+    /// Only a fault that cuts the stream is an error.
     type Error = io::Error;
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
@@ -68,7 +68,7 @@ pub enum Events {
 }
 
 impl Events {
-    /// For one choice of the answer to one request.
+    /// Creates the events for one choice of an answer.
     pub fn new(identity: &Identity, choice: Choice, usage: StreamUsage) -> Self {
         match identity.dialect {
             Dialect::OpenAi => Events::Chunks(Chunks::new(identity, choice, usage)),
@@ -90,7 +90,7 @@ impl Events {
         }
     }
 
-    /// The event that ends a stream without a token, after `tokens` tokens; empty if the closing events do it.
+    /// Returns the event that ends a stream without another token, after `tokens` tokens. Empty if the closing events end it.
     fn ending(&mut self, tokens: u32, finish: Finish) -> Bytes {
         match self {
             Events::Chunks(chunks) => chunks.ending(tokens, finish),
@@ -105,7 +105,7 @@ impl Events {
         }
     }
 
-    /// The last line of a stream; a stream of the Responses API has none.
+    /// The last line of a stream. `None` for the Responses API.
     fn done(&self) -> Option<Bytes> {
         match self {
             Events::Typed(events) if events.dialect() == Dialect::Responses => None,
@@ -119,7 +119,7 @@ impl Events {
 pub struct ChoiceStream {
     generation: Generation,
     events: Events,
-    /// Tokens that were sent.
+    /// Number of tokens that were sent.
     sent: u32,
     ended: bool,
 }
@@ -130,7 +130,7 @@ impl ChoiceStream {
         ChoiceStream { generation, events, sent: 0, ended: false }
     }
 
-    /// The next token, or the end of an aborted choice.
+    /// Returns the next token, or the end of an aborted choice.
     fn poll_token(&mut self, cx: &mut Context<'_>) -> Poll<Bytes> {
         let progress = ready!(self.generation.poll(cx, self.sent));
         if self.sent == progress.tokens {
@@ -145,31 +145,31 @@ impl ChoiceStream {
     }
 }
 
-/// The events of one answer, each in a separate frame. Events of several choices are sent as their tokens become ready.
+/// The events of one answer. Each is sent in a separate frame. Events of several choices are sent as soon as their tokens are ready.
 #[derive(Debug)]
 pub struct EventStream {
-    /// At least one.
+    /// The choices, at least one.
     parts: Vec<ChoiceStream>,
-    /// Tokens of all prompts, each counted once.
+    /// Number of tokens in all prompts. Each prompt is counted once.
     prompt_tokens: u32,
     fault: Option<FaultKind>,
     details: Option<PromptBlocks>,
-    /// The part that is polled first for the next token.
+    /// The index of the part that is polled first for the next token.
     turn: usize,
     next: Next,
 }
 
-/// The data to report the use of the prefix cache.
+/// The data that is needed to report the use of the prefix cache.
 #[derive(Clone, Copy, Debug)]
 pub struct PromptBlocks {
-    /// Length of the prompt.
+    /// Length of the prompt, in tokens.
     pub prompt_tokens: u32,
-    /// Tokens in a block; 0 without a prefix cache.
+    /// Tokens per block. 0 without a prefix cache.
     pub block_size: u32,
 }
 
 impl PromptBlocks {
-    /// For a request that has its first token.
+    /// Returns the cache use of a request that has its first token.
     pub fn cache_use(self, generation: &Generation) -> CacheUse {
         CacheUse::new(self.prompt_tokens, generation.cached_tokens(), self.block_size)
     }
@@ -188,8 +188,8 @@ enum Next {
 }
 
 impl EventStream {
-    /// A stream from its first event on, with at least one part. It applies the faults that occur within a stream. With `details` of the first
-    /// prompt, its usage reports the use of the prefix cache.
+    /// Creates a stream with at least one part, from its first event on. It applies the faults that occur within a stream. With the `details` of the
+    /// first prompt, its usage reports the use of the prefix cache.
     pub fn new(
         parts: Vec<ChoiceStream>,
         prompt_tokens: u32,
@@ -216,11 +216,11 @@ impl EventStream {
                     match self.fault {
                         Some(FaultKind::BreakAfter(tokens)) if self.sent() >= tokens => {
                             self.next = Next::Break;
-                            // Wait for the next poll, so that earlier events are on the wire.
+                            // Wait for the next poll, so that earlier events have been sent.
                             cx.waker().wake_by_ref();
                             return Poll::Pending;
                         }
-                        // Nothing wakes it; only a client that leaves ends it.
+                        // Nothing wakes this stream. It only ends when the client disconnects.
                         Some(FaultKind::StallAfter(tokens)) if self.sent() >= tokens => return Poll::Pending,
                         _ => {}
                     }
@@ -245,7 +245,7 @@ impl EventStream {
         }
     }
 
-    /// The next token of any part.
+    /// Returns the next token of any part.
     fn poll_token(&mut self, cx: &mut Context<'_>) -> Poll<Bytes> {
         let count = self.parts.len();
         for position in (self.turn..count).chain(0..self.turn) {
@@ -264,7 +264,7 @@ impl EventStream {
         Poll::Pending
     }
 
-    /// Tokens that were sent.
+    /// Number of tokens that were sent, over all parts.
     fn sent(&self) -> u32 {
         self.parts.iter().map(|part| part.sent).sum()
     }

@@ -1,12 +1,12 @@
 //! Tokens of the simulated model: how a prompt is counted, and the words and length of an answer.
 //!
-//! A token is a word (a run of letters, digits and non-ASCII characters) or one punctuation mark; white space is free. An answer is a row of words,
-//! one token each. The server's seed, the prompt and the request's `seed` alone determine the words and the length: the same request always gets the
-//! same answer.
+//! A token is a word (a run of letters, digits and non-ASCII characters) or one punctuation mark. White space does not count. An answer is a sequence
+//! of words with one token each. Only the server's seed, the prompt and the request's `seed` determine the words and the length: the same request
+//! always gets the same answer.
 //!
-//! There is no tokenizer and no vocabulary. The id of a token is made up: a digest of its word, independent of its position, below the size of Llama
-//! 3's vocabulary. It distinguishes words and can be compared. Words of answers are converted back to themselves; any other id, such as 5, becomes a
-//! word such as `t5`, which has the id 5 again.
+//! There is no tokenizer and no vocabulary. The id of a token is synthetic: a digest of its word, independent of its position, below the size of
+//! Llama 3's vocabulary. Ids distinguish words and can be compared. The ids of words in answers are converted back to the same words. Any other id,
+//! such as 5, becomes a word such as `t5`, which has the id 5 again.
 
 use std::sync::LazyLock;
 
@@ -27,14 +27,14 @@ pub struct Prompt {
     pub blocks: BlockHashes,
     /// The ids of its tokens, if requested.
     pub ids: Option<Vec<u32>>,
-    /// The number of texts that it contains.
+    /// Number of texts in the prompt.
     texts: u64,
     /// Whether the last text requests one of four choices: it ends with `Answer:`, as MMLU's questions do.
     pub asks_for_letter: bool,
 }
 
 impl Prompt {
-    /// An empty prompt, with digests for blocks of `block_size` tokens. It keeps its ids only if `with_ids` is set.
+    /// Creates an empty prompt, with digests for blocks of `block_size` tokens. It keeps its ids only if `with_ids` is set.
     pub fn new(block_size: u32, salt: u64, with_ids: bool) -> Self {
         let blocks = BlockHashes::new(block_size, salt);
         Prompt { tokens: 0, blocks, ids: with_ids.then(Vec::new), texts: 0, asks_for_letter: false }
@@ -80,7 +80,7 @@ fn for_each_token(text: &str, mut token: impl FnMut(u32)) {
     for (at, byte) in text.bytes().enumerate() {
         match BYTE_CLASSES[usize::from(byte)] {
             ByteClass::Word => {
-                // FNV-1a: the cheapest digest of single bytes.
+                // FNV-1a is the cheapest digest of single bytes.
                 word = (word ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
                 if !std::mem::replace(&mut in_word, true) {
                     begin = at;
@@ -101,7 +101,7 @@ fn for_each_token(text: &str, mut token: impl FnMut(u32)) {
     }
 }
 
-/// The id in a word such as `t5`.
+/// Returns the id in a word such as `t5`.
 fn numbered(word: &str) -> Option<u32> {
     let digits = word.strip_prefix('t').filter(|it| it.len() <= 6 && it.bytes().all(|byte| byte.is_ascii_digit()))?;
     let canonical = !digits.starts_with('0') || digits == "0";
@@ -123,7 +123,7 @@ fn id(digest: u64) -> u32 {
     (mix(digest, 0x1d) % TEXT_IDS) as u32
 }
 
-/// A word consists of letters, digits and non-ASCII characters.
+/// The class of each byte. A word consists of letters, digits and non-ASCII characters.
 const BYTE_CLASSES: [ByteClass; 256] = {
     let mut kinds = [ByteClass::Word; 256];
     let mut byte = 0;
@@ -171,11 +171,11 @@ pub fn natural_length(seed: u64, mean: u32) -> u32 {
     ((draw.ln() / goes_on.ln()) as u32).saturating_add(1)
 }
 
-/// The upper bits of a seed for an answer that begins with a letter; no other seed has them.
+/// The upper bits in the seed of an answer that begins with a letter. No other seed has these bits.
 const LETTER_MARK: u64 = 0xa5bc << 48;
 const MARK_BITS: u64 = 0xffff << 48;
 
-/// The seed of an answer: marked if, and only if, the prompt requests one of four choices.
+/// Returns the seed of an answer. It is marked if, and only if, the prompt requests one of four choices.
 pub fn answer_seed(seed: u64, asks_for_letter: bool) -> u64 {
     match (asks_for_letter, begins_with_letter(seed)) {
         (true, _) => seed & !MARK_BITS | LETTER_MARK,
@@ -188,7 +188,7 @@ fn begins_with_letter(seed: u64) -> bool {
     seed & MARK_BITS == LETTER_MARK
 }
 
-/// The token at this position of an answer. All tokens but the first begin with a space; none needs escaping in JSON.
+/// Returns the token at this position of an answer. Every token except the first begins with a space. No token needs escaping in JSON.
 pub fn word(seed: u64, position: u32) -> &'static str {
     if position == 0 {
         return if begins_with_letter(seed) { &LETTERS[letter(seed)][1..] } else { &WORDS[choice(seed, 0)][1..] };
@@ -196,7 +196,7 @@ pub fn word(seed: u64, position: u32) -> &'static str {
     WORDS[choice(seed, position)]
 }
 
-/// The id of that token.
+/// Returns the id of the token at this position of an answer.
 pub fn word_id(seed: u64, position: u32) -> u32 {
     if position == 0 && begins_with_letter(seed) {
         return ids(LETTERS[letter(seed)]).first().copied().unwrap_or_default();
@@ -204,13 +204,13 @@ pub fn word_id(seed: u64, position: u32) -> u32 {
     word_ids()[choice(seed, position)]
 }
 
-/// The ids of the words of answers.
+/// Returns the ids of all words that occur in answers.
 fn word_ids() -> &'static [u32] {
     static IDS: LazyLock<Vec<u32>> = LazyLock::new(|| WORDS.iter().flat_map(|word| ids(word)).collect());
     &IDS
 }
 
-/// Alternatives to the word at this position, the likeliest first. For a letter, they are the other letters.
+/// Returns alternatives to the word at this position, the likeliest first. If the word is a letter, they are the other letters.
 pub fn others(seed: u64, position: u32) -> impl Iterator<Item = &'static str> {
     let (chosen, chosen_letter) = (choice(seed, position), letter(seed));
     let letters = if position == 0 && begins_with_letter(seed) { 1..LETTERS.len() } else { 0..0 };
@@ -218,7 +218,7 @@ pub fn others(seed: u64, position: u32) -> impl Iterator<Item = &'static str> {
     letters.chain((1..WORDS.len()).map(move |step| WORDS[(chosen + step) % WORDS.len()]))
 }
 
-/// Which letter an answer begins with.
+/// Returns the index of the letter with which an answer begins.
 fn letter(seed: u64) -> usize {
     (mix(seed, 0x1f) % LETTERS.len() as u64) as usize
 }
@@ -227,13 +227,13 @@ fn choice(seed: u64, position: u32) -> usize {
     (mix(seed, u64::from(position)) % WORDS.len() as u64) as usize
 }
 
-/// The whole text of an answer of `tokens` tokens.
+/// Returns the whole text of an answer of `tokens` tokens.
 #[cfg(test)]
 pub fn answer(seed: u64, tokens: u32) -> String {
     (0..tokens).map(|position| word(seed, position)).collect()
 }
 
-/// The letters of four choices.
+/// The letters for the four choices.
 const LETTERS: [&str; 4] = [" A", " B", " C", " D"];
 
 #[rustfmt::skip]
@@ -294,7 +294,7 @@ mod tests {
         assert_eq!(text, " the sea is wide t0 t5 t99 t127999");
         assert_eq!(ids(&text), known);
         assert_eq!(from_ids(&[128_006]), [""]);
-        // A word that only looks like one is a word.
+        // A word that only looks like `t5` is an ordinary word.
         assert!(ids("t05 t128000 t tea").iter().all(|id| u64::from(*id) < TEXT_IDS && *id != 5));
     }
 

@@ -1,4 +1,4 @@
-//! `/tokenize` and `/detokenize`: converts a text to made-up ids, and ids to a text. Pure.
+//! `/tokenize` and `/detokenize`: converts a text to synthetic ids, and ids to a text. Pure.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use super::request::{check_model, json as read};
 use super::text::{self, Prompt, VOCABULARY};
 use super::validation::{fields, flag, python_text};
 
-/// The answer to a `prompt` or to `messages`.
+/// Returns the answer of `/tokenize` for a `prompt` or `messages`.
 pub fn tokenize(body: &[u8], options: &SimOptions) -> Result<String, ApiError> {
     let body = read(body)?;
     let body = fields(&body)?;
@@ -31,7 +31,7 @@ pub fn tokenize(body: &[u8], options: &SimOptions) -> Result<String, ApiError> {
     Ok(json!({"count": ids.len(), "max_model_len": max_model_len, "tokens": ids, "token_strs": texts}).to_string())
 }
 
-/// The answer to `tokens`.
+/// Returns the answer of `/detokenize` for `tokens`.
 pub fn detokenize(body: &[u8], options: &SimOptions) -> Result<String, ApiError> {
     let body = read(body)?;
     let body = fields(&body)?;

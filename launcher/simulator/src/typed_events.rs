@@ -10,14 +10,14 @@ use super::api::Dialect;
 use super::chunks::{CacheUse, Choice, Identity};
 use super::work::Finish;
 
-/// Makes the events of a stream.
+/// Creates the events of a stream.
 #[derive(Debug)]
 pub struct TypedEvents {
     identity: Identity,
     prompt_tokens: u32,
     text: AnswerText,
     tool: Option<std::sync::Arc<str>>,
-    /// The text that was sent.
+    /// The text that was sent so far.
     sent: String,
     finish: Finish,
     /// The number of the next event of the Responses API.
@@ -25,7 +25,7 @@ pub struct TypedEvents {
 }
 
 impl TypedEvents {
-    /// For the answer to one request.
+    /// Creates the events of the answer to one request.
     pub fn new(identity: &Identity, choice: Choice) -> Self {
         TypedEvents {
             identity: identity.clone(),
@@ -43,7 +43,7 @@ impl TypedEvents {
         self.identity.dialect
     }
 
-    /// The events before the first token.
+    /// Returns the events before the first token.
     pub fn opening(&mut self) -> Bytes {
         match self.identity.dialect {
             Dialect::Messages => {
@@ -73,7 +73,7 @@ impl TypedEvents {
         }
     }
 
-    /// The event of the token at this position; the last one if it has a finish.
+    /// Returns the event for the token at this position. With a `finish`, it is the last token.
     pub fn token(&mut self, position: u32, finish: Option<Finish>) -> Bytes {
         let shown = self.text.next(position, finish.is_some());
         self.finish = finish.unwrap_or(self.finish);
@@ -97,7 +97,7 @@ impl TypedEvents {
         self.events(&[event])
     }
 
-    /// The events that end a stream, with its usage.
+    /// Returns the events that end a stream, with its usage.
     pub fn closing(&mut self, prompt_tokens: u32, output_tokens: u32, details: Option<CacheUse>) -> Bytes {
         match self.identity.dialect {
             Dialect::Messages => {
@@ -126,7 +126,7 @@ impl TypedEvents {
         }
     }
 
-    /// The complete answer, after `tokens` tokens.
+    /// Returns the complete answer, with `tokens` tokens.
     pub fn whole(mut self, tokens: u32, finish: Finish, details: Option<CacheUse>) -> String {
         for position in 0..tokens {
             let shown = self.text.next(position, position + 1 == tokens);
@@ -166,7 +166,7 @@ impl TypedEvents {
         }
     }
 
-    /// The id of a part of the answer.
+    /// Returns the id of a part of the answer.
     fn item(&self, prefix: &str) -> String {
         let id = self.identity.id.split_once(['-', '_']).map_or("", |it| it.1);
         format!("{prefix}_{id}")
@@ -193,7 +193,7 @@ impl TypedEvents {
         })
     }
 
-    /// Several events in one piece. Events of the Responses API are numbered.
+    /// Returns several events in one piece. Events of the Responses API are numbered.
     fn events(&mut self, events: &[Value]) -> Bytes {
         let mut text = String::new();
         for event in events {
@@ -210,7 +210,7 @@ impl TypedEvents {
     }
 }
 
-/// As in Anthropic's API, `input_tokens` excludes cached tokens.
+/// Returns the usage in the Messages API. As in Anthropic's API, `input_tokens` excludes cached tokens.
 fn messages_usage(prompt_tokens: u32, output_tokens: u32, details: Option<CacheUse>) -> Value {
     let cached = details.map(|it| it.cached);
     let input = prompt_tokens.saturating_sub(cached.unwrap_or(0));

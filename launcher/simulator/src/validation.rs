@@ -1,16 +1,16 @@
-//! Reading JSON fields with the messages of the Python validation in vLLM's API server.
+//! Reads JSON fields. Errors have the messages of the Python validation in vLLM's API server.
 
 use serde_json::{Map, Value};
 
 use super::error::ApiError;
 
-/// The fields of the body.
+/// Returns the fields of the body, which must be an object.
 pub fn fields(body: &Value) -> Result<&Map<String, Value>, ApiError> {
     let text = "Input should be a valid dictionary";
     body.as_object().ok_or_else(|| ApiError::schema("dict_type", "body", text, &python_text(body)))
 }
 
-/// A field that is an object; null counts as absent.
+/// Reads a field that must be an object. Null counts as absent.
 pub fn object<'a>(body: &'a Map<String, Value>, name: &str) -> Result<Option<&'a Map<String, Value>>, ApiError> {
     match body.get(name) {
         None | Some(Value::Null) => Ok(None),
@@ -19,7 +19,7 @@ pub fn object<'a>(body: &'a Map<String, Value>, name: &str) -> Result<Option<&'a
     }
 }
 
-/// A field that is true or false; null counts as absent.
+/// Reads a field that must be true or false. Null counts as absent.
 pub fn flag(fields: &Map<String, Value>, loc: &str, name: &str) -> Result<Option<bool>, ApiError> {
     match fields.get(name) {
         None | Some(Value::Null) => Ok(None),
@@ -28,7 +28,7 @@ pub fn flag(fields: &Map<String, Value>, loc: &str, name: &str) -> Result<Option
     }
 }
 
-/// A field that is a whole number; null counts as absent.
+/// Reads a field that must be a whole number. Null counts as absent.
 pub fn integer(body: &Map<String, Value>, name: &str) -> Result<Option<i64>, ApiError> {
     match body.get(name) {
         None | Some(Value::Null) => Ok(None),
@@ -39,7 +39,7 @@ pub fn integer(body: &Map<String, Value>, name: &str) -> Result<Option<i64>, Api
     }
 }
 
-/// A field that is a number; null counts as absent.
+/// Reads a field that must be a number. Null counts as absent.
 pub fn number(body: &Map<String, Value>, name: &str) -> Result<Option<f64>, ApiError> {
     match body.get(name) {
         None | Some(Value::Null) => Ok(None),
@@ -54,7 +54,7 @@ fn wrong(loc: &str, name: &str, kind: &str, message: &str, found: &Value) -> Api
     ApiError::schema(kind, &format!("{loc}.{name}"), message, &python_text(found))
 }
 
-/// A value as messages show it, with texts cut to 64 characters.
+/// Formats a value like vLLM's messages. Texts are cut to 64 characters.
 pub fn python_text(value: &Value) -> String {
     match value {
         Value::Null => "None".into(),
@@ -67,7 +67,7 @@ pub fn python_text(value: &Value) -> String {
     }
 }
 
-/// The error for invalid JSON. Its position counts bytes from 0; Python counts characters.
+/// Returns the error for invalid JSON. Its position counts bytes from 0, while Python counts characters.
 pub fn bad_json(body: &[u8], error: &serde_json::Error) -> ApiError {
     let lines_before = body.split_inclusive(|byte| *byte == b'\n').take(error.line().saturating_sub(1));
     let column = if error.is_eof() { error.column() } else { error.column().saturating_sub(1) };

@@ -8,11 +8,11 @@ use super::blocks::BlockHashes;
 /// Why an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finish {
-    /// The model ended it.
+    /// The model ended the answer.
     Stop,
-    /// It reached its greatest length.
+    /// The answer reached its maximum length.
     Length,
-    /// The server shuts down.
+    /// The server is shutting down.
     Abort,
 }
 
@@ -27,18 +27,18 @@ impl Finish {
     }
 }
 
-/// A request as the engine sees it.
+/// The work of one request in the engine.
 #[derive(Clone, Debug)]
 pub struct Work {
-    /// Length of the prompt, at least 1.
+    /// Length of the prompt in tokens, at least 1.
     pub prompt_tokens: u32,
-    /// Length of the answer, at least 1.
+    /// Length of the answer in tokens, at least 1.
     pub output_tokens: u32,
-    /// The maximum length of the answer.
+    /// Maximum length of the answer, in tokens.
     pub max_tokens: u32,
-    /// How the answer ends at that length.
+    /// Why the answer ends at `output_tokens`.
     pub finish: Finish,
-    /// The seed of the words of the answer.
+    /// The seed from which the words of the answer are derived.
     pub words: u64,
     /// The digests of the full blocks of the prompt.
     pub blocks: BlockHashes,
@@ -55,12 +55,12 @@ pub struct Siblings {
 }
 
 impl Siblings {
-    /// The choices of a prompt with `count` choices.
+    /// Creates the shared state for a prompt with `count` choices.
     pub fn new(count: u32) -> Self {
         Siblings { count, ended: AtomicU32::new(0), longest: AtomicU32::new(0) }
     }
 
-    /// A choice ended with `tokens` tokens. For the last choice it returns their number, and the length of the longest.
+    /// Records that a choice ended with `tokens` tokens. For the last choice, returns the number of choices, and the length of the longest one.
     pub fn end(&self, tokens: u32) -> Option<(u32, u32)> {
         let longest = self.longest.fetch_max(tokens, Ordering::Relaxed).max(tokens);
         let ended = self.ended.fetch_add(1, Ordering::Relaxed) + 1;

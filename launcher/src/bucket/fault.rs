@@ -1,4 +1,4 @@
-//! Why a request to a bucket failed, in our own words: a status must not contain text from a server.
+//! Why a request to a bucket failed. The messages use only our own words, because a status must not contain text from a server.
 
 use crate::web_client::{self, Way};
 
@@ -25,7 +25,7 @@ const CODES: [&str; 22] = [
     "ServiceUnavailable",
     "SignatureDoesNotMatch",
     "SlowDown",
-    // From versitygw, in place of InvalidAccessKeyId.
+    // versitygw returns this code instead of InvalidAccessKeyId.
     "XAdminUserNotFound",
 ];
 
@@ -51,7 +51,7 @@ pub(crate) enum Fault {
     #[error("the server answered {status}{}; {}", named(*code), remedy(*status, *code))]
     Status {
         status: u16,
-        /// One of [`CODES`].
+        /// One of [`CODES`], if the response contained it.
         code: Option<&'static str>,
     },
 }
@@ -109,13 +109,13 @@ impl Fault {
     }
 }
 
-/// The code in an error's XML, if it is a known code.
+/// Returns the error code in an XML response, if it is one of [`CODES`].
 pub(super) fn code_of(body: &str) -> Option<&'static str> {
     let found = element(body, "Code")?;
     CODES.into_iter().find(|it| *it == found)
 }
 
-/// The text of the first element with this name. Only for short texts without entities.
+/// Returns the text of the first element with this name. Only suitable for short texts without XML entities.
 pub(super) fn element<'a>(xml: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = xml.split_once(&format!("<{name}>"))?;
     Some(rest.split_once(&format!("</{name}>"))?.0.trim())

@@ -1,4 +1,4 @@
-//! [I/O] An S3 bucket, or a server with its API: requests are signed, checked and retried within a time limit.
+//! [I/O] An S3 bucket, or a server with the same API. Requests are signed, checked and retried within a time limit.
 //!
 //! Memory: at most one part of a file, 8 MiB, and at most 64 KiB of a response.
 
@@ -28,18 +28,18 @@ use crate::web_client;
 pub(crate) use fault::Fault;
 use fault::code_of;
 
-/// Timeout of one request, including its body. A part of 8 MiB then needs 70 KB/s.
+/// Timeout of one request, including its body. A part of 8 MiB then needs at least 70 KB/s.
 const REQUEST: Duration = Duration::from_secs(120);
-/// The validity of a signature: longer than a request may take.
+/// How long a signature is valid. It is longer than the maximum time of a request.
 const SIGNED_FOR: Duration = Duration::from_secs(900);
-/// The pause before the first retry; each further pause is twice as long, up to the maximum.
+/// The pause before the first retry. Each further pause is twice as long, up to the maximum.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// Maximum bytes of a response that are read; an error has fewer.
+/// Maximum bytes of a response that are read. Error responses are shorter.
 const MAX_ANSWER: usize = 64 << 10;
-/// Maximum length of a credential in bytes: session tokens have at most a few thousand.
+/// Maximum length of a credential, in bytes. Session tokens have at most a few thousand bytes.
 const MAX_CREDENTIAL: u64 = 16 << 10;
-/// The files with the credentials, named like the Secret's keys.
+/// The names of the credential files. They are the keys of the Secret.
 const ACCESS_KEY: &str = "accessKeyId";
 const SECRET_KEY: &str = "secretAccessKey";
 const TOKEN: &str = "sessionToken";
@@ -55,7 +55,7 @@ pub(crate) enum BucketError {
     BadCredential { key: &'static str },
     #[error("storage.s3: {server} cannot be called: {cause}")]
     Client { server: String, cause: String },
-    /// It resolves to a blocked address.
+    /// The endpoint resolves to a blocked address.
     #[error(
         "storage.s3.endpoint: {server} {cause}; name a server at another address; the operator's settings say which addresses a run may call"
     )]
@@ -75,7 +75,7 @@ pub(crate) enum BucketError {
 }
 
 impl BucketError {
-    /// Whether the user has to correct the run or its Secret, so that no retry would help.
+    /// Whether the address of the server is blocked. The user must then name another server.
     pub(crate) fn is_refused_address(&self) -> bool {
         matches!(self, BucketError::Refused { .. } | BucketError::Failed { fault: Fault::RefusedAddress, .. })
     }
@@ -114,7 +114,7 @@ impl Bucket {
         };
         let cannot = |cause: String| BucketError::Client { server: place.server(), cause };
         let endpoint = Url::parse(&place.endpoint).map_err(|error| cannot(error.to_string()))?;
-        // A name is checked when it is resolved.
+        // An IP address is checked here. A name is checked when it is resolved.
         let host = endpoint.host_str().map(|it| it.trim_start_matches('[').trim_end_matches(']'));
         if let Some(Ok(ip)) = host.map(str::parse) {
             let refused = |cause| BucketError::Refused { server: place.server(), cause };
@@ -123,7 +123,7 @@ impl Bucket {
         let style = if place.path_style { UrlStyle::Path } else { UrlStyle::VirtualHost };
         let bucket = rusty_s3::Bucket::new(endpoint, style, place.bucket.clone(), place.region.clone())
             .map_err(|error| cannot(error.to_string()))?;
-        // A redirect would send the request to a server that the run does not name.
+        // Redirects are not followed, because they would send the request to a server that the run does not name.
         let client = web_client::builder(resolver)
             .and_then(|it| it.redirect(Policy::none()).build().map_err(|error| error.to_string()))
             .map_err(cannot)?;
@@ -143,7 +143,7 @@ impl Bucket {
         BucketError::Failed { done, uri: format!("s3://{}/{key}", self.place.bucket), fault }
     }
 
-    /// Sends a request until it succeeds, fails permanently, or the time is over.
+    /// Sends a request until it succeeds, fails permanently, or the time limit has passed.
     async fn send(&self, time: &Time, call: &Call<'_>) -> Result<Answer, BucketError> {
         let mut pause = FIRST_PAUSE;
         loop {
@@ -170,7 +170,7 @@ impl Bucket {
             let etag = response.headers().get(header::ETAG).and_then(|it| Some(it.to_str().ok()?.to_owned()));
             let length = response.headers().get(header::CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse().ok());
             let body = text(response).await?;
-            // The response to the completion of a multipart upload begins before its outcome is known.
+            // The server sends the status of a multipart completion before it knows the outcome, so a response with status 200 may contain an error.
             let failed_late = call.is_completion() && !body.contains("<ETag>");
             if !status.is_success() || failed_late {
                 return Err(Fault::Status { status: status.as_u16(), code: code_of(&body) });
@@ -193,7 +193,7 @@ impl Bucket {
         request.send().await.map_err(|error| Fault::of_client(&error))
     }
 
-    /// A request with its signature, which is valid for some minutes. Its URL is a credential, and never logged.
+    /// Returns a request with its signature, which is valid for some minutes. The URL acts as a credential, so it is never logged.
     fn signed(&self, call: &Call<'_>) -> (Method, Url, Vec<(&'static str, String)>, Option<Bytes>) {
         let (bucket, credentials) = (&self.bucket, Some(&self.credentials));
         match call {
@@ -245,7 +245,7 @@ fn md5_of(body: &[u8]) -> String {
     BASE64_STANDARD.encode(Md5::digest(body))
 }
 
-/// The beginning of a response body.
+/// Reads the beginning of a response body.
 async fn text(mut response: Response) -> Result<String, Fault> {
     let mut bytes = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| Fault::of_client(&error))? {
@@ -257,7 +257,7 @@ async fn text(mut response: Response) -> Result<String, Fault> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A request.
+/// A request to the bucket.
 enum Call<'a> {
     Put { key: &'a str, body: Bytes },
     Head { key: &'a str },
@@ -283,7 +283,7 @@ impl Call<'_> {
         }
     }
 
-    /// The operation that an error reports as failed.
+    /// What the request does, as a word for error messages.
     fn done(&self) -> &'static str {
         match self {
             Call::Head { .. } | Call::Get { .. } => "read",
@@ -304,7 +304,7 @@ struct Answer {
     body: String,
 }
 
-/// The common time limit of several requests.
+/// The time limit that several requests share.
 struct Time {
     clock: Clock,
     limit: Duration,
@@ -324,7 +324,7 @@ impl Time {
     }
 }
 
-/// A credential of visible ASCII characters, without the line break at its end.
+/// Reads a credential of visible ASCII characters, without the line break at its end.
 fn credential(path: &Path, key: &'static str) -> Result<String, BucketError> {
     let unread = |source| BucketError::Credentials { key, path: path.to_owned(), source };
     let mut text = String::new();

@@ -16,14 +16,14 @@ use super::*;
 #[derive(Clone, Debug, Default)]
 struct Got {
     method: String,
-    /// Without the query.
+    /// The path of the URL, without the query.
     path: String,
     query: String,
     headers: BTreeMap<String, String>,
     body: Vec<u8>,
 }
 
-/// Status and body of a response; `etag` is one of its headers.
+/// The status and the body of a response. `etag` is one of its headers.
 struct Reply(u16, String);
 
 /// A server that stores nothing, on loopback.
@@ -33,7 +33,7 @@ struct Server {
 }
 
 impl Server {
-    /// `answer` gets the number of a request, from 0, and the request.
+    /// Starts the server. `answer` gets the number of each request, counted from 0, and the request.
     fn start(answer: impl Fn(usize, &Got) -> Reply + Send + 'static) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let server = Server { port: listener.local_addr().unwrap().port(), got: Arc::default() };
@@ -64,7 +64,7 @@ impl Server {
         server
     }
 
-    /// A server that accepts everything and reports the size of the last object for every object.
+    /// A server that accepts every request. For every object, it reports the size of the object that was stored last.
     fn willing() -> Server {
         let last = Mutex::new(0);
         Server::start(move |_, got| taken(&last, got))
@@ -90,7 +90,7 @@ impl Server {
     }
 }
 
-/// The response of a server that accepts everything. `last`: the size of the last object.
+/// The response of a server that accepts every request. `last` is the size of the object that was stored last.
 fn taken(last: &Mutex<usize>, got: &Got) -> Reply {
     let mut last = last.lock().unwrap();
     match (got.method.as_str(), got.query.contains("uploadId")) {

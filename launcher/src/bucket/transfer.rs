@@ -1,4 +1,4 @@
-//! [I/O] Uploads a folder to a bucket and reads files back. The marker file appears in the bucket only after all other files.
+//! [I/O] Uploads a folder to a bucket, and reads files back. The marker file is uploaded after all other files.
 
 use std::{
     fs::{self, File},
@@ -13,7 +13,7 @@ use tracing::{info, warn};
 
 use super::{Bucket, BucketError, Call, Fault, Time, fault::element};
 
-/// The part size of a large file, and the maximum size of a file that is sent in one piece, in bytes.
+/// Size of each part of a large file, and maximum size of a file that is sent in one piece, in bytes.
 pub(super) const PART: u64 = 8 << 20;
 /// Maximum number of parts in S3.
 const MAX_PARTS: u64 = 10_000;
@@ -27,7 +27,7 @@ const TO_FETCH: Duration = Duration::from_secs(120);
 const TEST_OBJECT: &str = "write-test.txt";
 const TEST_TEXT: &str = "A launcher wrote this to see whether it may, and deletes it at once.\n";
 
-/// What was uploaded.
+/// The number of files and bytes that were uploaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Uploaded {
     pub(crate) files: usize,
@@ -35,10 +35,11 @@ pub(crate) struct Uploaded {
 }
 
 impl Bucket {
-    /// Writes, reads and deletes a small object in the place of a folder. A failed deletion is only a warning: some buckets keep all objects.
+    /// Writes and deletes a small object in the place of a folder. If it cannot be deleted, there is only a warning, because some buckets keep all
+    /// objects.
     ///
     /// # Errors
-    /// The object cannot be written or read within 20 seconds.
+    /// The object cannot be written within 20 seconds.
     pub(crate) fn check(&self, folder: &str) -> Result<(), BucketError> {
         let key = self.key(folder, TEST_OBJECT);
         run(async {
@@ -51,8 +52,8 @@ impl Bucket {
         })
     }
 
-    /// Uploads all files of a folder under its name. The file `mark` comes last. Each file is verified by checksum when it is received, and by size
-    /// when it is stored.
+    /// Uploads all files of a folder under the folder's name. The file `mark` is uploaded last. The server verifies each file by its checksum, and
+    /// the size of the stored object is compared.
     ///
     /// # Errors
     /// A file cannot be read, or cannot be stored within the time limit of the upload.
@@ -94,7 +95,7 @@ impl Bucket {
         self.compare_size(time, key, size).await
     }
 
-    /// Sends a large file part by part. After a failure the sent parts are deleted, because they would be kept and billed.
+    /// Sends a large file in parts. After a failure the sent parts are deleted, because the bucket would keep and bill them.
     async fn upload_parts(
         &self,
         time: &Time,
@@ -144,7 +145,7 @@ impl Bucket {
         Err(BucketError::Size { uri: format!("s3://{}/{key}", self.place.bucket), found, wanted })
     }
 
-    /// Downloads files of a folder into a local folder, each of at most the given size. Returns whether all of them exist.
+    /// Downloads files of a folder into a local folder. Each name has a maximum size in bytes. Returns whether all files exist.
     ///
     /// # Errors
     /// The bucket cannot be read, or a file cannot be written.
@@ -190,20 +191,20 @@ impl Bucket {
     }
 }
 
-/// Runs requests on a separate runtime.
+/// Runs requests on a runtime of their own.
 fn run<T>(requests: impl Future<Output = Result<T, BucketError>>) -> Result<T, BucketError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(BucketError::Runtime)?;
     runtime.block_on(requests)
 }
 
-/// The next part of a file, or the rest of it.
+/// Reads the next part of a file, or the rest of the file.
 fn part(file: &mut File) -> io::Result<Bytes> {
     let mut bytes = Vec::new();
     file.take(PART).read_to_end(&mut bytes)?;
     Ok(bytes.into())
 }
 
-/// The names of all regular files below a folder, with slashes. Links are left out: they may lead anywhere.
+/// Lists the names of all regular files below a folder, with slashes between folders. Symbolic links are left out, because they may point anywhere.
 fn list(folder: &Path, before: &str, files: &mut Vec<String>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;

@@ -58,11 +58,11 @@ pub(crate) struct AccuracyArgs {
     output: Option<PathBuf>,
 }
 
-/// A benchmark by its name.
+/// A benchmark, and what its name requires.
 #[derive(Clone, Copy)]
 struct Named {
     benchmark: Benchmark,
-    /// Whether the name demands 99.9 %.
+    /// Whether the name requires 99.9 % of the reference's accuracy.
     high_accuracy: bool,
 }
 
@@ -131,7 +131,7 @@ fn unwritten(path: &Path) -> String {
     format!("cannot write {}; name a folder that can be written with --output", path.display())
 }
 
-/// The log for a path.
+/// Returns the log: the path itself, or the log in the folder at this path.
 fn log_of(path: &Path) -> anyhow::Result<PathBuf> {
     if !path.is_dir() {
         return Ok(path.to_owned());
@@ -149,7 +149,7 @@ fn log_of(path: &Path) -> anyhow::Result<PathBuf> {
 struct Scored {
     outcome: Outcome,
     log: FileDigest,
-    /// Why there may be no verdict.
+    /// Caveats about the scores, such as missing answers.
     doubts: Vec<String>,
 }
 
@@ -168,7 +168,7 @@ fn score(scorer: &Scorer<'_>, log: &Path, decoder: &Decoder<'_>, folder: &Path) 
             serde_json::to_writer(&mut *file, score)?;
             file.write_all(b"\n")
         });
-        // Without scores the file is deleted.
+        // An error makes `write_whole` delete the incomplete file.
         let failed = scored.is_err();
         outcome = Some(scored);
         if failed { Err(io::Error::other("the log cannot be scored")) } else { Ok(()) }
@@ -191,7 +191,7 @@ fn score(scorer: &Scorer<'_>, log: &Path, decoder: &Decoder<'_>, folder: &Path) 
     Ok(Scored { outcome, log, doubts })
 }
 
-/// The answers of a log, even if its test was killed: then the closing bracket is missing, which is noted.
+/// Returns the answers of a log, even if the test was killed and the log lacks its closing bracket. `has_no_end` is then set.
 struct Whole<'a, I> {
     entries: I,
     any: bool,
@@ -216,7 +216,7 @@ impl<I: Iterator<Item = Result<AccuracyEntry, ReadError>>> Iterator for Whole<'_
     }
 }
 
-/// The text for the user: the figures with their limits, and the verdict.
+/// Returns the text for the user: the figures with their limits, and the verdict.
 fn summary(outcome: &Outcome, gate: &Gate, folder: &Path) -> String {
     let mut text = format!("{}\n\n", files::result_line(outcome));
     for judged in &gate.limits {

@@ -46,7 +46,7 @@ pub(crate) struct AnalyseArgs {
 
 pub(crate) fn run(args: &AnalyseArgs) -> anyhow::Result<u8> {
     let (path, document) = report_file::read(&args.path)?;
-    // Checked first: an analysis may take minutes.
+    // Check the output folder first, because the analysis may take minutes.
     if let Some(output) = args.output.as_deref().filter(|it| it.symlink_metadata().is_ok()) {
         bail!("--output {} exists; name a new folder", output.display())
     }
@@ -88,7 +88,7 @@ fn analysed(args: &AnalyseArgs, path: &Path, document: &ReportDocument) -> anyho
     }
 }
 
-/// The run, with the objectives of the BenchmarkRun if there is one.
+/// Returns the run to analyse, with the objectives of the BenchmarkRun if one is given.
 fn wanted(args: &AnalyseArgs, document: &ReportDocument, margins: Margins) -> anyhow::Result<ResolvedRun> {
     let of_run = document.resolved_run.clone();
     if args.input.source().is_none() && !margins.is_empty() {
@@ -101,10 +101,10 @@ fn wanted(args: &AnalyseArgs, document: &ReportDocument, margins: Margins) -> an
     Ok(ResolvedRun { slo: wanted.slo, ..of_run })
 }
 
-/// A folder beside the report's folder.
+/// Returns the default output folder, next to the report's folder.
 fn beside(report: &Path) -> PathBuf {
     let folder = folder_of(report);
-    // `latest` is a link, and `.` has no name.
+    // The canonical path has the real name: `latest` is a link, and `.` has no name.
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let mut name = folder.file_name().unwrap_or_default().to_owned();
     name.push("-analysed");

@@ -52,7 +52,7 @@ pub(crate) fn run(args: &ArchiveArgs) -> anyhow::Result<u8> {
     }
 }
 
-/// Waits for the end of the time, or for a signal: the first process of a container has no default signal handlers.
+/// Waits until the time has passed, or until a signal arrives. As the first process of a container, it has no default signal handlers.
 fn hold(time: Span) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -63,7 +63,7 @@ fn hold(time: Span) -> io::Result<()> {
                 _ = interrupt.recv() => {}
             }
         };
-        // The end of the time is not an error.
+        // Reaching the time limit is not an error.
         let _ = clock::limit(time.0, signals).await;
         Ok(())
     })

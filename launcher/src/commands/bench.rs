@@ -41,12 +41,12 @@ pub(crate) struct PartArgs {
     part: String,
 }
 
-/// Determines whether a load fits. `false`: it does not fit, or that is unknown.
+/// Determines whether this machine can send the load of a run. Returns `false` if it cannot, or if the result is unknown.
 ///
 /// # Errors
 /// The run cannot be read, or the trial could not be run.
 pub(crate) fn run(args: BenchArgs) -> anyhow::Result<bool> {
-    // The target is not called, so its credentials are not read.
+    // The target is not called, so its credential files are not read.
     let unused = Some(PathBuf::from("unused"));
     let options = LocalOptions {
         profile: args.profile.map(|it| it.to_string_lossy().into_owned()),
@@ -66,10 +66,10 @@ pub(crate) fn run(args: BenchArgs) -> anyhow::Result<bool> {
     Ok(report.fits)
 }
 
-/// Runs the part of a child process, and prints its result for the parent.
+/// Runs the part of the trial that belongs to a child process, and prints its result for the parent.
 ///
 /// # Errors
-/// The part failed. Nothing is printed then.
+/// The part failed. Nothing is printed in this case.
 pub(crate) fn run_part(args: &PartArgs) -> anyhow::Result<()> {
     Ok(console::print(capacity::run_part(&args.part)?)?)
 }

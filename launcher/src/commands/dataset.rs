@@ -14,9 +14,9 @@ use prompts::{token_count::TokenCount, tokenizer_file};
 use serde::Serialize;
 use workload_profiles::workload::DataSetFormat;
 
-/// Maximum tokens of an answer, if the file has no answers to measure.
+/// Default of the maximum tokens per answer, if the file has no answers whose length can be measured.
 const DEFAULT_OUTPUT: u32 = 128;
-/// The rows of gpt-oss-120b's performance data set; their answers are not scored.
+/// Number of rows in gpt-oss-120b's performance data set. Answers to these rows are not scored.
 const GPT_OSS_PERFORMANCE: u64 = 6396;
 
 #[derive(Args)]
@@ -37,18 +37,18 @@ pub(crate) struct DatasetArgs {
 struct Report<'a> {
     #[serde(flatten)]
     description: &'a Description,
-    /// The unit of text lengths.
+    /// The unit of the text lengths.
     text_lengths_in: &'static str,
     fits: &'a [Fit],
     #[serde(skip_serializing_if = "Option::is_none")]
     requests: Option<&'a str>,
 }
 
-/// A benchmark with matching columns.
+/// A benchmark whose columns match the file.
 #[derive(Serialize)]
 struct Fit {
     benchmark: &'static str,
-    /// The rows of the benchmark's data set.
+    /// Number of rows in the benchmark's data set.
     rows: u64,
     /// Whether the file has the same number of rows.
     whole: bool,
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &DatasetArgs) -> anyhow::Result<()> {
     Ok(console::print(text(&found, &fits, requests.as_deref(), counted_in, &args.file))?)
 }
 
-/// The MLPerf benchmarks with matching columns; if some also have the same number of rows, only these.
+/// Returns the MLPerf benchmarks whose columns match the file. If the number of rows matches some of them, returns only those.
 fn fits(found: &Description) -> Vec<Fit> {
     let has = |names: &[&str]| names.is_empty() || found.columns.iter().any(|it| names.contains(&it.name.as_str()));
     let has_tokens = found.columns.iter().any(|it| it.role == Some(Role::Tokens));
@@ -92,7 +92,7 @@ fn with_role(found: &Description, role: Role) -> Option<&Column> {
     found.columns.iter().find(|it| it.role == Some(role))
 }
 
-/// The `requests:` of a profile that sends the file; `None`: no column is known to contain prompts.
+/// Returns the `requests:` of a profile that sends the file. `None` if no column is known to contain prompts.
 fn requests(found: &Description, file: &Path) -> Option<String> {
     let (row, is_conversation) = if let Some(column) = with_role(found, Role::Tokens) {
         (format!("{{prompt: {{name: {}, form: tokenIds}}}}", quoted(&column.name)), false)
@@ -120,7 +120,7 @@ fn requests(found: &Description, file: &Path) -> Option<String> {
     Some(yaml)
 }
 
-/// A word in YAML: quoted if it could be something else.
+/// Quotes a word for YAML, if it could be read as another type.
 fn quoted(word: &str) -> String {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '/' | '.' | '-');
     let starts = word.chars().next().is_some_and(|it| it.is_ascii_alphabetic() || matches!(it, '/' | '_' | '.'));
@@ -154,7 +154,7 @@ fn kinds(column: &Column) -> String {
     names.join(", ")
 }
 
-/// Lines of a table: each column is as wide as its longest cell, and numbers are right-aligned.
+/// Formats rows as a table. Each column is as wide as its longest cell. The first `left` columns are left-aligned, the others right-aligned.
 fn table(rows: &[Vec<String>], left: usize) -> String {
     let width =
         |place: usize| rows.iter().filter_map(|it| it.get(place)).map(|it| it.chars().count()).max().unwrap_or(0);
@@ -171,7 +171,7 @@ fn table(rows: &[Vec<String>], left: usize) -> String {
     text
 }
 
-/// The lengths of a column, or the minimum and maximum of its numbers.
+/// Returns the lengths of a column's texts, or the minimum and maximum of its numbers.
 fn figures(column: &Column) -> Vec<String> {
     match column.numbers {
         Some([low, high]) if column.lengths.is_none() => {

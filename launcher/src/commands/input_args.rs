@@ -66,7 +66,7 @@ pub(super) fn harness(name: &str) -> Option<Harness> {
 }
 
 impl InputArgs {
-    /// What to run; `None` if no argument names it, as in a pod.
+    /// Returns what to run. `None` if no argument names it, as in a pod.
     pub(super) fn source(&self) -> Option<RunSource> {
         if let Some(file) = &self.file {
             return Some(RunSource::File(file.clone()));
@@ -79,7 +79,7 @@ impl InputArgs {
         }
     }
 
-    /// What to run, for a command that does not run in a pod.
+    /// Returns what to run, for a command that does not run in a pod.
     ///
     /// # Errors
     /// No argument names it.

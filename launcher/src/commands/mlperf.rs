@@ -18,11 +18,11 @@ use super::{
     runner_args::{RunArgs, Switch, TargetArgs, say},
 };
 
-/// The runner's name of the data set that it downloads.
+/// The runner's name for the data set that it downloads.
 const CNN_DAILY_MAIL: &str = "cnndm";
-/// The context length of each model, in tokens: synthetic prompts with their answers fit into it.
+/// Context length for synthetic prompts, in tokens. A prompt and its answer fit into it, for every model.
 const CONTEXT: u32 = 2_048;
-/// Maximum tokens of a Llama 3.1 8B answer.
+/// Maximum tokens of an answer from Llama 3.1 8B.
 const ANSWER: u32 = 128;
 /// Maximum size of a settings file and of a summary, in bytes.
 const MAX_BYTES: u64 = 4 << 20;
@@ -162,12 +162,12 @@ struct UserConf {
 }
 
 impl UserConf {
-    /// Whether the file defines a setting: the setting then has one value for both initial values.
+    /// Whether the file sets a setting. It does if two different initial values are both replaced by the same value.
     fn sets<T: PartialEq>(&self, of: fn(&mut Settings) -> &mut T, values: [T; 2]) -> bool {
         let [one, other] = values.map(|before| {
             let mut settings = Settings { scenario: self.scenario, ..Settings::default() };
             *of(&mut settings) = before;
-            // A wrong line is reported as a problem of the profile.
+            // If a line is wrong, the profile reports it later.
             let read =
                 apply_config(ConfFile::UserConf, Some(&self.text), &self.benchmark, self.scenario, &mut settings);
             read.is_ok().then_some(settings)
@@ -175,7 +175,8 @@ impl UserConf {
         one.zip(other).is_some_and(|(mut one, mut other)| of(&mut one) == of(&mut other))
     }
 
-    /// Whether the profile should contain the setting: the flag is given, or the file does not set it. Reports a flag that overrides the file.
+    /// Whether the profile should contain the setting. It should if the flag is given, or if the file does not set it. Prints a note if a flag
+    /// overrides the file.
     fn yields(&self, flag: &str, given: bool, is_set: bool) -> bool {
         if given && is_set {
             say(format_args!("{flag} overrides the value of --user-conf"));
@@ -193,7 +194,7 @@ impl MlperfArgs {
         self.benchmark.clone().unwrap_or_else(|| of_category.to_owned())
     }
 
-    /// The name of the run, valid for a Kubernetes object.
+    /// The name of the run, which is also valid for a Kubernetes object.
     fn name(&self) -> String {
         let name = format!("{}-{}-{}", self.benchmark(), self.scenario.name(), self.mode.name()).to_lowercase();
         name.replace(|it: char| !it.is_ascii_alphanumeric(), "-")
@@ -211,7 +212,7 @@ impl MlperfArgs {
         })
     }
 
-    /// The number of samples in a smoke test; `None` for a test of the whole benchmark.
+    /// Number of samples in a smoke test. `None` for a test of the whole benchmark.
     fn smoke_test(&self) -> anyhow::Result<Option<u64>> {
         let Some(text) = self.total_sample_count.as_deref().filter(|it| *it != "auto") else { return Ok(None) };
         let count = text.parse().ok().filter(|it| *it > 0);
@@ -221,7 +222,7 @@ impl MlperfArgs {
         Ok(all.is_none_or(|all| count < all).then_some(count))
     }
 
-    /// The profile, in the format of `harness: loadgen`.
+    /// Returns the profile, in the format of `harness: loadgen`.
     fn profile(&self, target: &Value) -> anyhow::Result<Value> {
         let user_conf = self.user_conf()?;
         let smoke_test = self.smoke_test()?;
@@ -245,7 +246,7 @@ impl MlperfArgs {
                 _ => user_conf.sets(|it| &mut it.server_target_qps, [1.0, 2.0]),
             };
             if user_conf.yields(flag, rate.is_some(), of_file) {
-                // An Offline smoke test issues its samples whatever rate is expected.
+                // An Offline smoke test sends its samples at any expected rate, so no search is needed.
                 let searched = self.scenario == Scenario::Offline && smoke_test.is_some();
                 profile["target_qps"] = number(rate.unwrap_or(if searched { "1" } else { "auto" }));
             }
@@ -257,7 +258,7 @@ impl MlperfArgs {
             settings.extend(least.map(|it| ("min_duration".to_owned(), it.into())));
         }
         if !user_conf.sets(|it| &mut it.min_query_count, [1, 2]) {
-            // In SingleStream, LoadGen adds a pass over the samples.
+            // In SingleStream, LoadGen can add a pass over the samples. With one query fewer, the test has exactly one pass.
             let fewer = u64::from(self.scenario == Scenario::Singlestream);
             let queries = |it: u64| it.saturating_sub(fewer).max(1);
             settings.extend(smoke_test.map(|it| ("min_query_count".to_owned(), queries(it).into())));
@@ -320,7 +321,7 @@ impl MlperfArgs {
         Ok(profile)
     }
 
-    /// No data set is downloaded: without a file the prompts are synthetic, and there are no expected answers.
+    /// Prints that the prompts are synthetic. No data set is downloaded, so without a file there are no expected answers either.
     fn say_that_prompts_are_synthetic(&self) {
         let ignored: Vec<&str> = [("--tokenizer", &self.tokenizer), ("--punkt", &self.punkt)]
             .into_iter()
@@ -354,7 +355,7 @@ impl MlperfArgs {
     }
 }
 
-/// A rate as a number, or a word such as auto.
+/// Converts a rate to a number. Words such as auto remain text.
 fn number(rate: &str) -> Value {
     rate.parse::<f64>().ok().filter(|it| it.is_finite()).map_or_else(|| rate.into(), Value::from)
 }
@@ -384,7 +385,7 @@ fn draw(folder: &Path) {
     }
 }
 
-/// Adds the paths of the plots to `summary.json`.
+/// Adds the paths of the plots to the run's `summary.json`.
 fn name_plots(folder: &Path) -> anyhow::Result<()> {
     let path = folder.join("summary.json");
     if !path.exists() {
@@ -400,7 +401,7 @@ fn name_plots(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Deletes the folders of earlier runs that a valid run with the same settings replaces, and lists them.
+/// Deletes the folders of earlier runs with the same settings, if this run is valid. Prints the names of the deleted folders.
 fn replace_earlier(results: &Path, folder: &Path, run: &str) {
     if !is_valid(folder) {
         return say("earlier runs stay, because this one is not valid");
@@ -411,7 +412,7 @@ fn replace_earlier(results: &Path, folder: &Path, run: &str) {
     };
     let entries = std::fs::read_dir(results).into_iter().flatten().flatten();
     let names = entries.filter_map(|it| it.file_name().into_string().ok());
-    // The user may have other runs in the same folder. A folder name is the time, a hyphen and the name of the run.
+    // The folder may also contain other runs of the user. A folder name consists of the time, a hyphen and the name of the run.
     let is_earlier = |name: &String| {
         let same_run = name.as_str() < new && name.split_once('-').is_some_and(|(_, of)| of == run);
         same_run && settings(&results.join(name)).as_ref() == Some(&of_new)
@@ -428,7 +429,7 @@ fn replace_earlier(results: &Path, folder: &Path, run: &str) {
     }
 }
 
-/// The settings of a run: its profile and its `run.yaml`, without the fields that differ between runs.
+/// Returns the settings of a run: its profile and its `run.yaml`, without the fields that differ in every run.
 fn settings(folder: &Path) -> Option<(Vec<u8>, Value)> {
     let read = |name: &str| user_file::read_regular(&folder.join(name), MAX_BYTES).ok();
     let mut run: Value = serde_saphyr::from_slice(&read("run.yaml")?).ok()?;

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::runner_args::{RunArgs, Switch, TargetArgs};
 
-/// The variable with the path of the questions, if no flag names it.
+/// The environment variable with the path of the questions, used if no flag names it.
 const VARIABLE: &str = "MMLU_DATA";
 
 #[derive(Args)]

@@ -51,7 +51,7 @@ pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<()> {
     if let Some(message) = plan.past(input.run.run_deadline.0) {
         console::say(format_args!("note: {}: {message}", plan::DEADLINE));
     }
-    // The data set may exist only on the machine that will run the test. A local one is read as in the test.
+    // The data set may exist only on the machine that will run the test. If it is on this machine, it is read as in the test.
     match files_here::read(&input.workload, Path::new(""), input.run.seed) {
         FilesHere::Read => {}
         FilesHere::NotHere(files) => {

@@ -14,9 +14,9 @@ use launcher::console;
 use page::panels::{self, Panel};
 use report::report_file;
 
-/// The folder for pictures within a results folder.
+/// The folder for plots in a results folder.
 pub(super) const FOLDER: &str = "plots";
-/// Pixels per unit of a drawing: sharp in print and on high-density screens.
+/// Pixels per unit of a drawing. The pictures are then sharp in print and on high-density screens.
 const SCALE: f64 = 2.0;
 
 #[derive(Args)]
@@ -45,7 +45,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// The formats for people.
+    /// The formats that people look at.
     pub(super) const PICTURES: [Format; 2] = [Format::Svg, Format::Png];
 
     fn name(self) -> &'static str {
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &PlotArgs) -> u8 {
     exit.code()
 }
 
-/// Writes each figure in each format. Returns which files were written and which panels have no figure.
+/// Writes each figure in each format. Returns a text that lists the written files, and the panels without a figure.
 pub(super) fn write(document: &ReportDocument, folder: &Path, formats: &[Format]) -> io::Result<String> {
     fs::create_dir_all(folder).map_err(|error| at(folder, &error))?;
     let mut told = String::new();

@@ -32,7 +32,7 @@ pub(crate) struct PruneArgs {
 pub(crate) fn run(args: &PruneArgs) -> anyhow::Result<u8> {
     let root = args.root.display();
     let limits = Limits { keep_runs: args.keep_runs, keep_days: args.keep_days };
-    // The link `latest` points to the run that people read.
+    // The run that the link `latest` points to is kept, because people read it.
     let latest = fs::read_link(args.root.join("latest")).ok();
     let latest = latest.as_ref().and_then(|it| it.file_name()?.to_str());
     let spared: Vec<&str> = latest.into_iter().collect();

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &RenderArgs) -> anyhow::Result<()> {
     let mut input = input::from_source(&args.input.local_source()?, &args.input.options())?;
     let remote = remote_files::not_read(input.workload.clone());
     remote.iter().for_each(|note| console::say(format_args!("note: {note}")));
-    // A missing file is not an error: it may exist only on the machine that will run the benchmark.
+    // A missing file is not an error, because it may exist only on the machine that will run the benchmark.
     if remote.is_empty() {
         match trace::read(&input.workload) {
             Ok(traces) => input.notices.extend(traces.notices),

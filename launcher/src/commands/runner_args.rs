@@ -19,13 +19,13 @@ use serde_json::{Value, json};
 
 use super::preset::PresetArg;
 
-/// Maximum size of a server file, in bytes.
+/// Maximum size of the file with a server's fields, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
-/// The folder for all runs.
+/// Default folder for the results of all runs.
 const RESULTS: &str = "results";
-/// The runner's short name of its model, and the model.
+/// The runner's short name for its model, and the full name of the model.
 const ALIAS: (&str, &str) = ("llama3.1-8b-instruct", "meta-llama/Llama-3.1-8B-Instruct");
-/// Maximum duration of a run in seconds: a week, the longest that is allowed. A test ends by its own rules.
+/// Maximum duration of a run in seconds: one week, which is the longest allowed time. A test ends by its own rules.
 const RUN_SECONDS: u32 = 604_800;
 
 /// The server of the load.
@@ -73,10 +73,10 @@ enum Precision {
 }
 
 impl TargetArgs {
-    /// `spec.target`. Reports on standard error the flags for a started vLLM if no vLLM is started here.
+    /// Returns `spec.target`. If no vLLM is started, prints the flags that only apply to a started vLLM.
     ///
     /// # Errors
-    /// The file of the server cannot be read.
+    /// The file with the server's fields cannot be read.
     pub(super) fn target(&self) -> anyhow::Result<Value> {
         let model = self.model.as_deref().map(|it| if it == ALIAS.0 { ALIAS.1 } else { it });
         let mut target = match (&self.url, self.simulator) {
@@ -84,7 +84,7 @@ impl TargetArgs {
             (None, Some(preset)) => json!({"simulator": {"preset": SimulatorPreset::from(preset)}}),
             (None, None) => {
                 let server = self.server(model)?;
-                // A Custom engine takes its model from its arguments. Requests still contain the name.
+                // A Custom engine takes its model from its own arguments. Requests still name the model.
                 let named = model.filter(|_| server["engine"] == "Custom");
                 return Ok(match named {
                     Some(model) => json!({"server": server, "model": model}),
@@ -108,13 +108,13 @@ impl TargetArgs {
         Ok(target)
     }
 
-    /// Maximum tokens of prompt and answer together: `--max-model-len`, otherwise the server's field in `target`.
+    /// Maximum tokens of prompt and answer together: `--max-model-len`, else the field of the server in `target`.
     pub(super) fn max_model_len(&self, target: &Value) -> Option<u32> {
         let of_server = || target.pointer("/server/maxModelLen")?.as_u64().and_then(|it| u32::try_from(it).ok());
         self.max_model_len.or_else(of_server)
     }
 
-    /// `spec.target.server`: a vLLM, unless the file names another engine. The engine provides the default of every absent field.
+    /// Returns `spec.target.server`: a vLLM, unless the file names another engine. The engine defines the defaults of absent fields.
     fn server(&self, model: Option<&str>) -> anyhow::Result<Value> {
         let mut server = self.server_config.as_deref().map_or_else(|| Ok(json!({})), server_file)?;
         let has = |server: &Value, key: &str| server.get(key).is_some();

@@ -35,7 +35,7 @@ pub(crate) struct InstallArgs {
     path: PathBuf,
 }
 
-/// Returns the server's exit status.
+/// Runs the wrapper. Returns the server's exit status.
 pub(crate) fn run(args: WrapperArgs) -> u8 {
     let WrapperArgs { log_port, log, traces, ready_port, ready_path, command } = args;
     let ready = ready_port.zip(ready_path).map(|(port, path)| ReadyPath { port, path });

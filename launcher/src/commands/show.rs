@@ -37,7 +37,7 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
     Ok(console::print_with(|mut out| io::copy(&mut file, &mut out).map(drop))?)
 }
 
-/// The file of a folder that a person reads first.
+/// Returns the file of a folder that people should read first.
 fn default_file(folder: &Path) -> &'static str {
     let is_series = !folder.join("report.md").exists() && folder.join("repeats.md").exists();
     if is_series { "repeats.md" } else { "report.md" }

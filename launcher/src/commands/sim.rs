@@ -30,9 +30,9 @@ use super::preset::PresetArg;
 
 /// The error number for too many open files in a process.
 const EMFILE: i32 = rustix::io::Errno::MFILE.raw_os_error();
-/// Maximum number of connections that wait to be accepted, as in tokio's own listeners.
+/// Maximum number of connections that wait to be accepted. tokio's own listeners have the same.
 const BACKLOG: u32 = 1024;
-/// vLLM's variable for its log level.
+/// The environment variable with vLLM's log level.
 const LOG_LEVEL: &str = "VLLM_LOGGING_LEVEL";
 
 #[derive(Debug, thiserror::Error)]
@@ -196,7 +196,7 @@ pub(crate) struct SimArgs {
 }
 
 impl SimArgs {
-    /// The options of the preset, with the values from the arguments.
+    /// Returns the options of the preset, with the values from the arguments.
     fn options(&self) -> Result<SimOptions, OptionError> {
         let mut options = SimOptions::preset(self.preset.into());
         let costs = &mut options.costs;
@@ -260,7 +260,7 @@ impl SimArgs {
         Ok(times)
     }
 
-    /// The log of this process.
+    /// Returns the log that this process writes.
     fn log(&self) -> ServerLog {
         let release = match self.startup_log {
             StartupLogArg::Vllm016 => LogRelease::V0_16,
@@ -305,7 +305,7 @@ pub(crate) fn run(args: SimArgs) -> Result<(), SimError> {
         let mut interrupt = signal(SignalKind::interrupt()).map_err(SimError::Runtime)?;
         let address = SocketAddr::new(args.host, args.port);
         let failed = |source: io::Error| match source.raw_os_error() {
-            // Another port would not help.
+            // There are too many open files, so another port would not help.
             Some(EMFILE) => SimError::Runtime(source),
             _ => SimError::Listen { address, source },
         };
@@ -319,7 +319,7 @@ pub(crate) fn run(args: SimArgs) -> Result<(), SimError> {
             _ = interrupt.recv() => return Ok(()),
         }
         let listener = socket.listen(BACKLOG).map_err(failed)?;
-        // The server works even if nobody reads its stdout.
+        // The server continues even if nobody reads its stdout.
         if let Err(error) = console::print(format!("{} is served at http://{address}\n", options.model)) {
             warn!(%error, %address, "the address was not printed");
         }
@@ -332,10 +332,10 @@ pub(crate) fn run(args: SimArgs) -> Result<(), SimError> {
     })
 }
 
-/// A socket that is bound to this address, but does not listen yet.
+/// Returns a socket that is bound to this address but does not listen yet.
 fn bound(address: SocketAddr) -> io::Result<TcpSocket> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    // Otherwise the port of a server that has just ended would still be in use.
+    // Without this option, the port of a server that has just ended would still be in use.
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     Ok(socket)

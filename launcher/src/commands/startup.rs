@@ -17,9 +17,9 @@ use report::startup::{Column, Start, markdown, text};
 use serde_json::{Value, json};
 use startup::{Outcome, Server, Startup};
 
-/// The width of the picture, in pixels.
+/// Width of the picture, in pixels.
 const WIDTH: f64 = 860.0;
-/// PNG pixels per pixel of the picture.
+/// Number of PNG pixels per pixel of the picture.
 const SCALE: f64 = 2.0;
 
 #[derive(Args)]
@@ -58,9 +58,9 @@ enum Format {
     ResultYaml,
 }
 
-/// A log after reading.
+/// A log file that was read.
 struct Read {
-    /// The name of its column.
+    /// The name of the log's column.
     name: String,
     path: PathBuf,
     startup: Startup,
@@ -100,7 +100,7 @@ fn no_known_line(path: &Path) -> String {
 }
 
 impl Read {
-    /// Whether it contains neither a line of an engine nor a failure.
+    /// Whether the log contains neither a line of a known engine nor a failure.
     fn is_unknown(&self) -> bool {
         self.startup.engine.is_none() && self.startup.outcome == Outcome::Unfinished
     }
@@ -116,8 +116,8 @@ fn zone(name: &str) -> Result<TimeZone, String> {
     TimeZone::get(name).map_err(|_| "no such time zone; give a name such as UTC or Europe/Vienna".to_owned())
 }
 
-/// The names and paths of `FILE` and `NAME=FILE`. An existing file with `=` in its name is taken as a path. A log without a name gets its file name,
-/// with as many parent folders as needed to be unique.
+/// Returns the names and paths of the arguments `FILE` and `NAME=FILE`. An argument with `=` that is an existing file counts as a path. A log without
+/// a name gets its file name, with as many parent folders as it needs to be unique.
 fn named(arguments: &[String]) -> Vec<(String, PathBuf)> {
     let logs: Vec<(Option<&str>, &Path)> = arguments
         .iter()
@@ -142,7 +142,7 @@ fn named(arguments: &[String]) -> Vec<(String, PathBuf)> {
     logs.iter().map(|(given, path)| (name(*given, path), path.to_path_buf())).collect()
 }
 
-/// The last parts of a path, without `.log` at the end.
+/// Returns the last parts of a path, without a trailing `.log`.
 fn tail(path: &Path, parts: usize) -> String {
     let count = path.components().count();
     let last: PathBuf = path.components().skip(count.saturating_sub(parts)).collect();
@@ -191,7 +191,7 @@ fn json_text(logs: &[Read]) -> serde_json::Result<String> {
 }
 
 fn result_yaml(logs: &[Read]) -> anyhow::Result<String> {
-    // Logs with the same name are numbered.
+    // Logs with the same name are numbered to distinguish them.
     let name = |(index, log): (usize, &Read)| {
         let before = logs[..index].iter().filter(|it| it.name == log.name).count();
         let is_one = before == 0 && logs[index + 1..].iter().all(|it| it.name != log.name);

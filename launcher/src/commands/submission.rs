@@ -153,7 +153,7 @@ pub(crate) enum CommandError {
     Nothing,
 }
 
-/// Runs the command. `false`: the tree or the test has findings, which were printed.
+/// Runs the command. Returns `false` if there are findings about the tree or the test. They have been printed.
 ///
 /// # Errors
 /// The runs or the tree could not be read, or the tree could not be written.
@@ -191,7 +191,7 @@ fn build_command(args: BuildArgs) -> Result<bool, CommandError> {
     if let Some(report) = &built.report {
         print(report, args.json)?;
     }
-    // stdout contains only the check. Notes and missing files go to stderr.
+    // stdout contains only the check, so notes and missing files are printed on stderr.
     built.notes.iter().for_each(|it| console::say(format_args!("note: {}", one_line(it))));
     built.missing.iter().for_each(|it| console::say(format_args!("missing: {it}")));
     match &built.path {

@@ -47,7 +47,7 @@ fn policy(path: &Path) -> anyhow::Result<Policy> {
     Policy::parse_file(&text).map_err(|problems| anyhow::anyhow!("--policy: {shown} cannot be used:\n{problems}"))
 }
 
-/// Returns whether all of them can be run.
+/// Returns the exit status: 0 if the operator can run all of them, otherwise that of a configuration error.
 pub(crate) fn run(args: &ValidateArgs) -> anyhow::Result<u8> {
     if let Some(namespace) = &args.namespace {
         let letters = namespace.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'-');
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &ValidateArgs) -> anyhow::Result<u8> {
         match &run.error {
             Some(error) => {
                 let error = error.to_string();
-                // Most errors begin with the file name.
+                // Most errors already begin with the file name.
                 let named = error.strip_prefix(&run.file.display().to_string());
                 console::say(named.map_or_else(|| format!("{place}: {error}"), |rest| format!("{place}{rest}")));
                 let source = RunSource::File(run.file.clone());

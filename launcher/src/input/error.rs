@@ -12,7 +12,8 @@ use crds::{
 use report::baseline::BaselineError;
 use workload_profiles::ProfileError;
 
-/// Why an input cannot be run. The messages contain their causes. A cause is no `source`, because printing the chain of errors would repeat it.
+/// Why an input cannot be run. Each message contains its cause. The cause is not the `source` of the error, because printing the error chain would
+/// repeat it.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     #[error("no BenchmarkRun is given, and {folder}, which the operator mounts in a pod, has no run.yaml; give a file with -f FILE, or a target with --url URL or --simulator", folder = folder.display())]
@@ -30,7 +31,7 @@ pub enum InputError {
     #[error("the profile {path} {reason}", path = path.display())]
     UnknownHarness {
         path: PathBuf,
-        /// What is wrong with the text, or which formats it may have.
+        /// What is wrong with the text, or which formats it could have.
         reason: String,
     },
     #[error("--url is {}; write it with its scheme, such as http://localhost:8000", quoted(.found))]
@@ -68,7 +69,7 @@ pub enum InputError {
     #[error("{path} is a {found}; this command takes a {GROUP}/{VERSION} {KIND}, and for a profile --profile", path = path.display())]
     WrongKind {
         path: PathBuf,
-        /// The apiVersion and kind of the file.
+        /// The apiVersion and kind that the file has.
         found: String,
     },
     #[error(
@@ -77,21 +78,21 @@ pub enum InputError {
         path = path.display()
     )]
     ResolvedRun { path: PathBuf },
-    /// All fields that are unknown or wrong.
+    /// Fields that are unknown or wrong. Contains all of them.
     #[error("{path} cannot be run:{}", list(.problems), path = path.display())]
     Fields {
         path: PathBuf,
         /// One message per field.
         problems: Vec<String>,
     },
-    /// Everything that a run requests but is not allowed.
+    /// Settings that the policy does not allow. Contains all of them.
     #[error("{path} asks for what the administrators do not allow:{}", list(.problems), path = path.display())]
     Denied {
         path: PathBuf,
-        /// One message per request.
+        /// One message per setting.
         problems: Vec<String>,
     },
-    /// All unusable arguments of the command line.
+    /// Arguments of the command line that cannot be used. Contains all of them.
     #[error("{}", .problems.join("\n"))]
     Flags {
         /// One message per argument.
@@ -119,7 +120,7 @@ fn list(problems: &[String]) -> String {
 }
 
 impl InputError {
-    /// The error as a status may show it: without the text of the profile, which may come from an object that readers of the status cannot read.
+    /// The message for a status. It does not contain the text of the profile, which may come from an object that readers of the status may not read.
     pub(crate) fn status_message(&self) -> String {
         match self {
             InputError::Profile { source_name, cause } => format!(

@@ -1,4 +1,4 @@
-//! [I/O] Reads the files of a profile as a run would, if they are on this machine.
+//! [I/O] Reads the files of a profile like a run, if they are on this machine.
 
 use std::path::{Path, PathBuf};
 
@@ -12,13 +12,13 @@ use super::user_files::resolve_paths;
 pub enum FilesHere {
     /// All files were read, or there are none.
     Read,
-    /// Some files are not on this machine, or must be downloaded: none was read.
+    /// Some files are not on this machine, or must be downloaded. No file was read.
     NotHere(Vec<String>),
     /// A file cannot be used.
     Wrong(FilesError),
 }
 
-/// Reads the files. `folder`: the base of relative paths.
+/// Reads the files. Relative paths are relative to `folder`.
 pub fn read(workload: &Workload, folder: &Path, seed: Seed) -> FilesHere {
     let mut workload = workload.clone();
     resolve_paths(&mut workload, folder);

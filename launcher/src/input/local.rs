@@ -1,4 +1,4 @@
-//! [I/O] Reads a run without a cluster, and prepares it as the operator would.
+//! [I/O] Reads a run without a cluster, and prepares it like the operator.
 
 use std::path::Path;
 
@@ -17,15 +17,15 @@ use super::{
     user_files::{read, resolve_paths},
 };
 
-/// The source of a run without a file, in messages.
+/// The source of a run without a file, as messages name it.
 const COMMAND_LINE: &str = "the command line";
-/// The name of a run if its profile has no usable name.
+/// The name of a run whose profile has no usable name.
 const RUN_NAME: &str = "run";
 
 /// Reads the run that a command line requests.
 ///
 /// # Errors
-/// As for [`from_file`]; or there is no target.
+/// The same as for [`from_file`], or there is no target.
 pub fn from_source(source: &RunSource, options: &LocalOptions) -> Result<Input, InputError> {
     let (target, model) = match source {
         RunSource::File(path) => return from_file(path, options),
@@ -36,7 +36,7 @@ pub fn from_source(source: &RunSource, options: &LocalOptions) -> Result<Input, 
         RunSource::Url { url, .. } if !url.contains(":/") => return Err(InputError::Url { found: url.clone() }),
         RunSource::Url { url, model } => (json!({"url": url}), model),
         RunSource::Simulator { preset, model } => (json!({"simulator": {"preset": preset}}), model),
-        // The command line of another tool contains its target.
+        // The command line of another tool may name its target.
         RunSource::NoTarget { model } => match url_of_profile(options)? {
             Some(url) => (json!({"url": url}), model),
             None => return Err(InputError::NoTarget),
@@ -61,7 +61,7 @@ pub fn from_source(source: &RunSource, options: &LocalOptions) -> Result<Input, 
     from_run_file(path, file, options)
 }
 
-/// The URL of the server in the profile, such as the `--base-url` of a command line.
+/// Returns the URL of the server that the profile names, such as the `--base-url` of a command line.
 fn url_of_profile(options: &LocalOptions) -> Result<Option<String>, InputError> {
     let Some(name) = &options.profile else { return Ok(None) };
     let Some(profile) = ProfileFile::find(name, options.harness)? else { return Ok(None) };
@@ -72,7 +72,7 @@ fn url_of_profile(options: &LocalOptions) -> Result<Option<String>, InputError> 
 /// Reads a BenchmarkRun file, resolves its spec, and renders and parses its profile.
 ///
 /// # Errors
-/// One error lists all wrong fields of the file, or all wrong fields of the profile.
+/// One error contains all wrong fields of the file, or all wrong fields of the profile.
 pub fn from_file(path: &Path, options: &LocalOptions) -> Result<Input, InputError> {
     from_run_file(path, RunFile::parse(path, &read(path)?)?, options)
 }
@@ -143,10 +143,10 @@ fn from_run_file(path: &Path, mut file: RunFile, options: &LocalOptions) -> Resu
     let of_spec = dropped.into_iter().chain(unused_fields::notices(&spec, options));
     let notices = of_spec.chain(prepared.notices).collect();
     let mut workload = prepared.workload;
-    // A pipe has no folder: then paths are relative to the working folder.
+    // A pipe has no folder. Paths are then relative to the working folder.
     let names = given.as_ref().map_or(path, |it| it.path.as_path());
     let folder = names.parent().filter(|_| names.is_file()).unwrap_or(Path::new(""));
-    // The profile.yaml beside the benchmarkrun.yaml of a results folder has the same relative paths.
+    // A `profile.yaml` next to the `benchmarkrun.yaml` of a results folder has the same base for its relative paths.
     let same_folder = given.as_ref().is_none_or(|it| are_beside(&it.path, path));
     let folder = paths_from.filter(|_| same_folder).unwrap_or_else(|| folder.to_owned());
     let has_relative_paths = workload.files_mut().any(|it| it.is_relative());
@@ -155,7 +155,8 @@ fn from_run_file(path: &Path, mut file: RunFile, options: &LocalOptions) -> Resu
     Ok(Input { profile_text: prepared.text, workload, notices, run, spec, paths_from })
 }
 
-/// The harness of a shipped profile that the default harness lacks; `None` if the default harness has it, or no harness has it.
+/// Returns the harness whose shipped profile has this name, if the default harness has no such profile. `None` if the default harness has one, or if
+/// no harness has one.
 ///
 /// # Errors
 /// Several harnesses have a profile with this name.
@@ -176,7 +177,7 @@ fn only_harness(name: &str) -> Result<Option<Harness>, InputError> {
     }
 }
 
-/// The name of a run with this profile: the file name in letters, digits and dashes.
+/// Returns a name for a run with this profile: the file name, reduced to letters, digits and dashes.
 fn run_name(profile: &str) -> String {
     let file = profile.rsplit('/').next().unwrap_or_default();
     let stem = file.split('.').next().unwrap_or_default().to_ascii_lowercase();

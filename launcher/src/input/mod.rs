@@ -28,13 +28,13 @@ pub use validate::{CheckedRun, Rules, check_files, check_text};
 
 #[derive(Clone, Debug)]
 pub struct Input {
-    /// The run with all defaults: target, model, bounds and deadlines.
+    /// The run with all defaults filled in, including target, model, limits and deadlines.
     pub run: ResolvedRun,
     /// The spec as the user wrote it.
     pub spec: BenchmarkRunSpec,
-    /// The profile as rendered.
+    /// The text of the profile after rendering.
     pub profile_text: String,
-    /// The profile as parsed.
+    /// The workload that the profile describes.
     pub workload: Workload,
     /// Keys of the profile that were ignored or changed.
     pub notices: Vec<Notice>,

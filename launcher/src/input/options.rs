@@ -1,4 +1,4 @@
-//! The options from a command line.
+//! The options of a command line that reads a run.
 
 use std::path::PathBuf;
 
@@ -9,25 +9,25 @@ use crds::benchmark_run::{Harness, SimulatorPreset};
 pub enum RunSource {
     /// A BenchmarkRun file.
     File(PathBuf),
-    /// The text of a BenchmarkRun file; its relative paths are relative to the working folder.
+    /// The text of a BenchmarkRun file. Relative paths in it are relative to the working folder.
     Document(String),
-    /// A profile against a server.
+    /// A profile with a server as its target.
     Url {
         /// The base URL.
         url: String,
-        /// The model; `None`: the server's model.
+        /// The model. `None`: the model that the server serves.
         model: Option<String>,
     },
-    /// A profile against the embedded simulator.
+    /// A profile with the embedded simulator as its target.
     Simulator {
-        /// Which server it simulates.
+        /// The preset of the simulator.
         preset: SimulatorPreset,
-        /// The model; `None`: the simulator's.
+        /// The model. `None`: the simulator's model.
         model: Option<String>,
     },
-    /// A profile without a target, which is an error unless the profile names one.
+    /// A profile without a target. This is an error unless the profile itself names a target.
     NoTarget {
-        /// The model; `None`: the profile's model, or the server's.
+        /// The model. `None`: the profile's model, or the server's.
         model: Option<String>,
     },
 }
@@ -35,9 +35,9 @@ pub enum RunSource {
 /// The arguments of a command line that change a run.
 #[derive(Clone, Debug, Default)]
 pub struct LocalOptions {
-    /// A profile file, or the name of a shipped profile, in place of the run's profile.
+    /// A profile file, or the name of a shipped profile. It replaces the run's profile.
     pub profile: Option<String>,
-    /// The harness that defines the profile's format. `None`: the run names it, or the profile's text shows it.
+    /// The harness that defines the profile's format. `None`: the run names it, or it is recognised from the profile's text.
     pub harness: Option<Harness>,
     /// Overrides in the form `path=value`, separated by commas. They apply after the BenchmarkRun's overrides.
     pub overrides: Vec<String>,
@@ -45,13 +45,13 @@ pub struct LocalOptions {
     pub variables: Vec<String>,
     /// Whether to refuse a profile with keys that would be ignored or changed.
     pub strict: bool,
-    /// Metrics URLs in addition to the run's URLs.
+    /// Metrics URLs that are added to the run's URLs.
     pub metrics_urls: Vec<String>,
-    /// The seed of every random draw, in place of the run's seed.
+    /// The seed for every random draw. It replaces the run's seed.
     pub seed: Option<u64>,
-    /// The number of runs of the load, in place of the run's number.
+    /// The number of runs of the load. It replaces the run's number.
     pub repeat: Option<u32>,
-    /// Whether to skip the server's metrics, whatever the run names.
+    /// Whether to read no server metrics, even if the run names sources.
     pub no_server_metrics: bool,
     /// The file with the bearer token of the target.
     pub token_file: Option<PathBuf>,

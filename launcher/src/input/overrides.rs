@@ -1,4 +1,4 @@
-//! Overrides and variables of a command line. Pure.
+//! Overrides and variables from a command line. Pure.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use crds::{AnyValue, any_value};
 
 use super::InputError;
 
-/// The overrides of a spec. If the command line sets the same key, its value replaces the spec's value.
+/// Returns the spec's overrides with those of the command line. If both set the same key, the command line's value is used.
 ///
 /// # Errors
-/// An override of the command line has no equals sign.
+/// An override from the command line has no equals sign.
 pub(super) fn with(
     of_spec: &BTreeMap<String, AnyValue>,
     of_command: &[String],
@@ -22,7 +22,7 @@ pub(super) fn with(
     Ok(all)
 }
 
-/// Sets the variables of a command line.
+/// Sets the variables from a command line.
 ///
 /// # Errors
 /// A variable has no equals sign.
@@ -41,8 +41,8 @@ fn pair(text: &str) -> Option<(&str, &str)> {
     text.split_once('=').filter(|(key, _)| !key.is_empty())
 }
 
-/// The overrides in one argument. As in llm-d-benchmark, they are separated by commas. A comma without a following `key=` belongs to the value, and
-/// so does a comma in brackets, braces or quotes.
+/// Splits one argument into overrides. As in llm-d-benchmark, commas separate them. A comma that is not followed by `key=`, or that is in brackets,
+/// braces or quotes, belongs to the value.
 fn split(argument: &str) -> Vec<&str> {
     let (mut parts, mut start, mut depth, mut quote) = (Vec::new(), 0, 0_u32, None);
     for (at, letter) in argument.char_indices() {
@@ -59,7 +59,7 @@ fn split(argument: &str) -> Vec<&str> {
             _ => {}
         }
     }
-    // An unclosed quote is a literal character of the value.
+    // A quote that is never closed is an ordinary character of the value.
     if quote.is_some() && parts.is_empty() {
         return vec![argument];
     }

@@ -1,4 +1,4 @@
-//! [I/O] The profile on a command line: a file, or a shipped profile.
+//! [I/O] The profile that a command line names: a file, or a shipped profile.
 
 use std::path::{Path, PathBuf};
 
@@ -10,12 +10,12 @@ use super::{InputError, user_files::read};
 pub(super) struct ProfileFile {
     pub(super) path: PathBuf,
     pub(super) text: String,
-    /// The harness that defines the format of the text, if the text shows it.
+    /// The harness that defines the format, if it can be recognised from the text.
     pub(super) harness: Option<Harness>,
 }
 
 impl ProfileFile {
-    /// The file with this name; `None` if it is the name of a shipped profile.
+    /// Returns the file with this name. `None` if the name may be that of a shipped profile.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -26,7 +26,8 @@ impl ProfileFile {
         if is_shipped && !name.contains('/') && !path.is_file() {
             return Ok(None);
         }
-        // A name that is neither a file nor shipped: the list of shipped profiles helps more than a missing file.
+        // A name without slash and dot that is no file is treated as a shipped profile, because a list of these helps more than an error about a
+        // missing file.
         if !name.contains(['/', '.']) && !path.exists() {
             return Ok(None);
         }

@@ -1,4 +1,4 @@
-//! A BenchmarkRun file: validates it against the schema, and resolves its spec as the operator would.
+//! A BenchmarkRun file. Validates it against the schema, and resolves its spec like the operator.
 
 use std::{
     collections::BTreeSet,
@@ -18,28 +18,28 @@ use workload_profiles::ProfileError;
 
 use super::{InputError, LocalOptions};
 
-/// Maximum number of problems in one error. A file with more probably repeats one mistake.
+/// Maximum number of problems in one error. A file with more problems probably repeats one mistake.
 const MAX_LISTED: usize = 48;
-/// Where kubectl creates an object without a namespace.
+/// The namespace in which kubectl creates objects that name none.
 pub(super) const DEFAULT_NAMESPACE: &str = "default";
-/// Replaces a name that cannot be generated; its problem is already reported.
+/// The name that replaces one that cannot be generated. The problem has already been reported.
 const GENERATED: &str = "run";
 
 pub(super) struct RunFile {
     root: Node,
-    /// The values that match the schema.
+    /// The parts of the file that match the schema.
     value: Value,
     problems: Vec<Problem>,
-    /// Entries that are left out because they are empty.
+    /// Entries that are ignored because they are empty.
     pub(super) dropped: Vec<Problem>,
-    /// The path before the fields of the run: empty, or the path of a schedule's template.
+    /// The path before the run's fields: empty, or the path of a schedule's template.
     within: &'static str,
-    /// Fields that the command line sets, each with the flag for messages about it.
+    /// Fields that the command line sets. Each has the flag that messages name instead of the field.
     flags: Vec<(String, &'static str)>,
 }
 
 impl RunFile {
-    /// Parses the values and checks them against the schema. [`RunFile::resolve`] reports the problems.
+    /// Parses the file and checks it against the schema. [`RunFile::resolve`] reports the problems.
     pub(super) fn parse(path: &Path, text: &str) -> Result<RunFile, InputError> {
         let syntax = |problem: Problem| InputError::Syntax { path: path.to_owned(), message: problem.to_string() };
         let document = yaml::read(text).map_err(syntax)?;
@@ -61,14 +61,14 @@ impl RunFile {
             return Err(InputError::WrongKind { path: path.to_owned(), found });
         }
         let checked = schema::check(&root);
-        // Only the first problem of a field is reported.
+        // The order matters, because only the first problem of each field is reported.
         problems.extend(checked.problems);
         problems.extend(ambiguous_keys);
         let (value, dropped) = (checked.value, checked.dropped);
         Ok(RunFile { root, value, problems, dropped, within: "", flags: Vec::new() })
     }
 
-    /// Reads the run that a BenchmarkSchedule starts: with the schedule's name, and the spec of its template.
+    /// Reads the run that a BenchmarkSchedule starts. It has the schedule's name, and the spec of the schedule's template.
     pub(super) fn parse_schedule(path: &Path, text: &str) -> Result<RunFile, InputError> {
         let syntax = |problem: Problem| InputError::Syntax { path: path.to_owned(), message: problem.to_string() };
         let document = yaml::read(text).map_err(syntax)?;
@@ -104,7 +104,7 @@ impl RunFile {
         Ok(file)
     }
 
-    /// Resolves the spec for a run outside of a cluster.
+    /// Resolves the spec for a run outside a cluster.
     pub(super) fn resolve(
         &mut self,
         path: &Path,
@@ -122,7 +122,7 @@ impl RunFile {
         }
         let mut used = spec.clone();
         used.profile.files.clear();
-        // The command line may replace the profile, or correct it.
+        // If the command line replaces or corrects the profile, the profile in the file is not checked.
         let is_whole = options.profile.is_none() && options.overrides.is_empty() && options.variables.is_empty();
         let mut run = self.resolved(path, identity, &used, &Settings::local(), is_whole)?;
         run.token_file.clone_from(&options.token_file);
@@ -130,7 +130,7 @@ impl RunFile {
         Ok((run, spec))
     }
 
-    /// Resolves the spec as the operator would, in a namespace.
+    /// Resolves the spec like the operator, in a namespace.
     pub(super) fn resolve_in_cluster(
         &mut self,
         path: &Path,
@@ -143,7 +143,7 @@ impl RunFile {
         Ok((run, spec))
     }
 
-    /// The path before a field of the run in its file: empty, or the path of a schedule's template.
+    /// The path before the run's fields in the file: empty, or the path of a schedule's template.
     pub(super) fn within(&self) -> &'static str {
         self.within
     }
@@ -159,7 +159,7 @@ impl RunFile {
         }
     }
 
-    /// `with_profile`: report problems of the profile even if there are other errors.
+    /// Resolves the spec. `with_profile`: whether to report the profile's problems even if there are other errors.
     fn resolved(
         &mut self,
         path: &Path,
@@ -181,18 +181,18 @@ impl RunFile {
         Err(self.take_error(path))
     }
 
-    /// Whether a problem concerns the profile or the harness in the file: then the profile in use is not the file's.
+    /// Whether a problem concerns the file's profile or harness. The resolved profile is then not the one in the file.
     fn has_problem_of_profile(&self) -> bool {
         let fields = ["spec.profile", "spec.harness"].map(|it| format!("{}{it}", self.within));
         self.problems.iter().any(|it| fields.iter().any(|field| it.path.starts_with(field)))
     }
 
-    /// The identity of the run. A missing name, or a name that cannot be generated, becomes a problem.
+    /// Returns the identity of the run. Adds a problem if the name is missing or cannot be generated.
     fn identity(&mut self, namespace: String) -> RunIdentity {
         let text = |key: &str| self.value["metadata"][key].as_str().filter(|it| !it.is_empty()).map(str::to_owned);
         let mut name = text("name").unwrap_or_default();
         if let (true, Some(prefix)) = (name.is_empty(), text("generateName")) {
-            // Outside a cluster no suffix is added to it.
+            // Outside a cluster no suffix is added to `generateName`.
             name = prefix.trim_end_matches('-').to_owned();
             if let Some(message) = generate_name_problem(&prefix) {
                 self.add("metadata.generateName", message);
@@ -207,7 +207,7 @@ impl RunFile {
         RunIdentity::first_attempt(name, namespace, uuid::Uuid::new_v4().to_string())
     }
 
-    /// The error for a profile that does not fit the spec, if it is the only problem: it names the fields of the spec.
+    /// Returns the error for a profile that does not fit the spec, if all problems are about fields of the spec.
     pub(super) fn error_of_spec(&mut self, path: &Path, cause: &ProfileError) -> Option<InputError> {
         let of_spec = cause.problems.iter().all(|it| it.path.starts_with("spec."));
         of_spec.then(|| {
@@ -216,7 +216,7 @@ impl RunFile {
         })
     }
 
-    /// Notes that a flag sets a field, so that a message about the field names the flag.
+    /// Notes that a flag sets a field, so that messages about the field name the flag.
     pub(super) fn set_by_flag(&mut self, path: String, flag: &'static str) {
         for problem in self.problems.iter_mut().filter(|it| it.path == path) {
             flag.clone_into(&mut problem.path);
@@ -230,7 +230,7 @@ impl RunFile {
         self.value["spec"].get("harness").is_some()
     }
 
-    /// Sets the harness from the command line or the profile. `always`: even if the file names another one.
+    /// Sets the harness that the command line or the profile names. `always`: even if the file names another harness.
     pub(super) fn set_harness(&mut self, harness: Harness, always: bool) {
         if always || !self.names_harness() {
             self.value["spec"]["harness"] = harness.name().into();
@@ -257,7 +257,7 @@ impl RunFile {
         self.value["spec"]["repeat"] = repeat.into();
     }
 
-    /// Adds metrics sources to the file's sources, or removes all.
+    /// Adds metrics sources to those of the file, or removes all.
     pub(super) fn set_metrics(&mut self, urls: &[String], none: bool) {
         let Some(target) = self.value["spec"]["target"].as_object_mut() else { return };
         if none {
@@ -274,13 +274,13 @@ impl RunFile {
         }
     }
 
-    /// The base folder of relative paths in the profile, if the file names it. The `benchmarkrun.yaml` of a results folder does, because it is not
-    /// beside the files that its profile names.
+    /// The base folder of relative paths in the profile, if the file names it. The `benchmarkrun.yaml` in a results folder does, because it is not
+    /// next to the files that its profile names.
     pub(super) fn paths_from(&self) -> Option<PathBuf> {
         self.value["metadata"]["annotations"][PATHS_FROM].as_str().map(PathBuf::from)
     }
 
-    /// The name of the run, or `generateName`, to which a cluster adds a suffix; empty if it has neither.
+    /// The name of the run, or `generateName`, to which a cluster adds a suffix. Empty if the file has neither.
     pub(super) fn name(&self) -> &str {
         let metadata = &self.value["metadata"];
         let names = ["name", "generateName"].into_iter().filter_map(|it| metadata[it].as_str());
@@ -292,12 +292,12 @@ impl RunFile {
         self.value["metadata"]["name"].as_str().is_none_or(str::is_empty)
     }
 
-    /// The namespace that the file names.
+    /// The namespace that the file names, if any.
     pub(super) fn namespace(&self) -> Option<&str> {
         self.value["metadata"]["namespace"].as_str().filter(|it| !it.is_empty())
     }
 
-    /// Adds a problem with a field, unless the field or a part of it already has one, which may be its cause.
+    /// Adds a problem about a field. Does nothing if the field or a part of it already has a problem, which may be the cause.
     fn add(&mut self, path: &str, message: String) {
         let within = if path.starts_with("spec") { self.within } else { "" };
         let path = &format!("{within}{path}");
@@ -309,7 +309,7 @@ impl RunFile {
         let problem = match self.flags.iter().find(|it| it.0 == *path) {
             Some((_, flag)) => Problem { place: None, path: (*flag).to_owned(), message },
             None => {
-                // The rest is a path within the profile.
+                // The part after `: ` is a path inside the profile.
                 let field = path.split(": ").next().unwrap_or(path);
                 Problem { place: Some(self.root.place_of(field)), path: path.to_owned(), message }
             }
@@ -317,12 +317,12 @@ impl RunFile {
         self.problems.push(problem);
     }
 
-    /// The error that lists every problem in the order of the file.
+    /// Returns the error with every problem, in the order of the file.
     fn take_error(&mut self, path: &Path) -> InputError {
         let mut found = std::mem::take(&mut self.problems);
         let of_flag = |it: &Problem| self.flags.iter().any(|(_, flag)| *flag == it.path);
         let mut told = BTreeSet::new();
-        // A flag may be given several times.
+        // Each field is reported once. Problems about a flag are all kept, because a flag may be given several times.
         found.retain(|it| of_flag(it) || told.insert(it.path.clone()));
         found.sort();
         let flags_alone = found.iter().all(of_flag);

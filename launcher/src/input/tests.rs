@@ -196,7 +196,7 @@ fn an_argument_that_is_wrong_is_named_by_its_flag() {
         "--url: is \"ftp://h\"; write a URL that begins with http:// or https://, or unix: and the path of a socket";
     assert_eq!(told("ftp://h"), [metrics[0], metrics[1], url].join("\n"));
 
-    // Beside a mistake of the file.
+    // Both problems are reported together with a mistake in the file.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.yaml");
     fs::write(&path, format!("{HEAD}spec: {{target: {{simulator: {{}}, metrics: [{{url: 'ftp://f'}}]}}}}")).unwrap();

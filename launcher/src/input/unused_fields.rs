@@ -5,7 +5,7 @@ use workload_profiles::Notice;
 
 use super::LocalOptions;
 
-/// A notice for each field that is set and has no effect.
+/// Returns a notice for each field that is set but has no effect.
 pub(super) fn notices(spec: &BenchmarkRunSpec, options: &LocalOptions) -> Vec<Notice> {
     let plain = spec.target.url.as_ref().is_none_or(|it| !it.starts_with("https://"));
     let deadlines = &spec.execution.deadlines;

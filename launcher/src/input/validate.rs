@@ -1,4 +1,4 @@
-//! [I/O] Checks the BenchmarkRuns and BenchmarkSchedules in files as the operator would, without a cluster.
+//! [I/O] Checks the BenchmarkRuns and BenchmarkSchedules in files like the operator, without a cluster.
 
 use std::{
     collections::BTreeSet,
@@ -24,19 +24,19 @@ use super::{
     user_files::read,
 };
 
-/// Maximum number of documents in a file: each is parsed separately.
+/// Maximum number of documents per file. Each document is parsed separately.
 const MAX_DOCUMENTS: usize = 1_000;
-/// Standard input on a command line, its path, and its name in messages.
+/// Standard input: its name on a command line, its path, and its name in messages.
 const STDIN: (&str, &str, &str) = ("-", "/dev/stdin", "stdin");
 
 /// The rules for checking runs.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
-    /// Refuses profiles with keys that would be ignored or changed.
+    /// Whether to refuse profiles with keys that would be ignored or changed.
     pub strict: bool,
-    /// The namespace of runs without one.
+    /// The namespace of runs that name none.
     pub namespace: Option<String>,
-    /// The administrators' policy; absent: everything that Kubernetes allows.
+    /// The administrators' policy. The default allows everything that Kubernetes allows.
     pub policy: Policy,
     /// The operator's own image, which is always allowed.
     pub own_image: String,
@@ -45,18 +45,18 @@ pub struct Rules {
 /// A BenchmarkRun or a BenchmarkSchedule in a file, or an unreadable file.
 #[derive(Debug)]
 pub struct CheckedRun {
-    /// The file that holds it.
+    /// The file that contains the object.
     pub file: PathBuf,
-    /// The name of the run, or its `generateName`; empty if it has neither.
+    /// The name of the run, or its `generateName`. Empty if it has neither.
     pub name: String,
-    /// Keys that would be ignored or changed, and what could not be checked.
+    /// Keys that would be ignored or changed, and parts that could not be checked.
     pub notices: Vec<Notice>,
-    /// Why the operator would not start it.
+    /// Why the operator would not start the run.
     pub error: Option<InputError>,
 }
 
 /// Checks all BenchmarkRuns and BenchmarkSchedules in the files. A file may contain several documents of any kind, such as the output of kustomize.
-/// Profiles are taken from the ConfigMaps among them.
+/// ConfigMaps in the files provide the profiles.
 pub fn check_files(files: &[PathBuf], rules: &Rules) -> Vec<CheckedRun> {
     let mut objects = Objects::default();
     let mut checked = Vec::new();
@@ -75,17 +75,17 @@ pub fn check_files(files: &[PathBuf], rules: &Rules) -> Vec<CheckedRun> {
     checked
 }
 
-/// Checks the BenchmarkRuns in a text, as [`check_files`]. `file` is the path of the text in messages, and the folder of relative paths.
+/// Checks the BenchmarkRuns in a text, like [`check_files`]. `file` is the path that messages name. Relative paths are relative to its folder.
 ///
 /// # Errors
-/// The first problem of the text.
+/// The first problem in the text.
 pub fn check_text(text: &str, file: &Path, rules: &Rules) -> Result<(), InputError> {
     let mut objects = Objects::default();
     objects.add_text(text, file)?;
     objects.check_all(rules).into_iter().find_map(|it| it.error).map_or(Ok(()), Err)
 }
 
-/// A document of a file. Its text is prefixed with empty lines, so that line numbers match the file.
+/// One document of a file. Empty lines precede its text, so that line numbers are those of the file.
 struct Document {
     file: PathBuf,
     text: String,
@@ -123,7 +123,7 @@ impl Objects {
             let word = |key: &str| root.get(key).and_then(|it| it.value.text()).unwrap_or_default();
             let ours = word("apiVersion").starts_with(&format!("{GROUP}/"));
             match word("kind") {
-                // A list may contain runs, and is refused.
+                // A `List` may contain runs, so it is kept and refused later.
                 KIND | "List" => self.runs.push(Document { file: file.to_owned(), text, is_schedule: false }),
                 kind if ours => {
                     let is_schedule = kind == benchmark_schedule::KIND && word("apiVersion").ends_with(VERSION);
@@ -176,7 +176,7 @@ impl Objects {
         CheckedRun { file: file.clone(), name, notices, error }
     }
 
-    /// Why the operator would refuse the run before it creates the first object.
+    /// Returns why the operator would refuse the run before it creates the first object.
     fn refusal(
         &self,
         file: &Path,
@@ -257,7 +257,7 @@ impl Objects {
         Ok(())
     }
 
-    /// The value of a key in a ConfigMap: `None` if the files lack the ConfigMap, `Some(None)` if the value is binary.
+    /// Returns the value of a key in a ConfigMap. `None` if the files do not contain the ConfigMap. `Some(None)` if the value is binary.
     fn value(
         &self,
         file: &Path,
@@ -300,7 +300,7 @@ fn not_given(field: &str, key: &KeyRef) -> Notice {
     Notice { path: field.to_owned(), message }
 }
 
-/// The documents of a text. A line that begins with `---` starts a new document, even within a block of text.
+/// Splits a text into documents. A line that begins with `---` starts a new document, even inside a block of text.
 fn documents(text: &str) -> Vec<String> {
     let (mut found, mut current, mut has_content) = (Vec::new(), String::new(), false);
     for (number, line) in text.lines().enumerate() {

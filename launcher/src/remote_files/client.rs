@@ -1,5 +1,5 @@
-//! [I/O] The client that downloads files. It refuses the addresses that are blocked for a target, also after a name lookup or a redirect. It
-//! therefore uses no proxy: a proxy would resolve the name itself.
+//! [I/O] The client that downloads files. It refuses the addresses that a target may not have either, and checks each address after a name lookup or
+//! a redirect. So it uses no proxy: a proxy would resolve the name itself.
 
 use std::{io, net::IpAddr, time::Duration};
 
@@ -9,29 +9,29 @@ use reqwest::{Client, Url, redirect::Policy};
 
 use crate::web_client::{self, Way};
 
-/// Timeout between two parts of the file.
+/// Maximum time between two parts of a response.
 const READ: Duration = Duration::from_secs(60);
 /// Maximum number of redirects.
 const MAX_REDIRECTS: usize = 5;
 
-/// An allowed URL.
+/// A URL that was checked and may be called.
 #[derive(Debug)]
 pub(super) struct Download {
     url: Url,
     resolver: Resolver,
 }
 
-/// Why a download ended early.
+/// Why a download failed.
 pub(super) enum Problem {
     Disk(io::Error),
-    /// The server or the connection failed. The text may contain text from the server.
+    /// The server or the connection failed. The text may come from the server.
     Download(Fault, String),
 }
 
-/// The kind of a failed download, without text from a server.
+/// The kind of a failure, without text from the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// Found after a name lookup, possibly after a redirect.
+    /// The address is blocked. This is found after a name lookup, possibly after a redirect.
     #[error("its host has an address that may not be called")]
     RefusedAddress,
     #[error("its server leads to a URL that is not called, or leads on too often")]
@@ -66,7 +66,7 @@ impl Fault {
 /// Checks a URL.
 ///
 /// # Errors
-/// What is wrong with it.
+/// A description of what is wrong with the URL.
 pub(super) fn check(url: &str, resolver: &Resolver) -> Result<Download, String> {
     let url = Url::parse(url).map_err(|_| "it is no URL".to_owned())?;
     match refused(&url, resolver) {
@@ -75,7 +75,7 @@ pub(super) fn check(url: &str, resolver: &Resolver) -> Result<Download, String> 
     }
 }
 
-/// Why a URL is not allowed.
+/// Explains why a URL is not allowed. `None` if it is allowed.
 fn refused(url: &Url, resolver: &Resolver) -> Option<String> {
     if !matches!(url.scheme(), "http" | "https") {
         return Some("it begins with neither http:// nor https://".into());
@@ -86,12 +86,12 @@ fn refused(url: &Url, resolver: &Resolver) -> Option<String> {
     let ip = url.host_str().map(|it| it.trim_start_matches('[').trim_end_matches(']'));
     match ip {
         None | Some("") => Some("it has no host".into()),
-        // A name is checked when it is resolved.
+        // An IP address is checked here. A name is checked when it is resolved.
         Some(host) => resolver.check(host.parse::<IpAddr>().ok()?).err().map(|it| format!("its host {it}")),
     }
 }
 
-/// Why a redirect is not followed.
+/// Explains why a redirect is not followed. `None` if it is followed.
 fn refused_redirect(from: Option<&Url>, to: &Url, resolver: &Resolver) -> Option<String> {
     let loses_tls = from.is_some_and(|it| it.scheme() == "https") && to.scheme() != "https";
     let unencrypted = || "the way to it is not encrypted; name that URL in the profile".to_owned();
@@ -99,7 +99,7 @@ fn refused_redirect(from: Option<&Url>, to: &Url, resolver: &Resolver) -> Option
 }
 
 impl Download {
-    /// Passes the parts of the file to `write`, at most `most` bytes in total.
+    /// Passes the content of the file to `write`, part by part. Reads at most `most` bytes in total.
     pub(super) fn read(&self, most: u64, mut write: impl FnMut(&[u8]) -> io::Result<()>) -> Result<(), Problem> {
         let not_started = |problem: String| Problem::Download(Fault::NotStarted, problem);
         let runtime = tokio::runtime::Builder::new_current_thread()

@@ -1,7 +1,7 @@
-//! [I/O] Downloads the files of a workload that are behind URLs, once: a downloaded file is kept in a folder and reused.
+//! [I/O] Downloads the files at URLs that a workload names. Each is downloaded once, kept in a folder, and reused.
 //!
 //! The name in the folder is the SHA-256 of the URL. A file appears in the folder only when it is complete. Only one process at a time downloads a
-//! URL; the others wait, and use its file. Without a URL in the profile nothing uses the network.
+//! URL. Other processes wait, and then use the file. If the profile contains no URL, the network is not used.
 
 mod client;
 
@@ -23,55 +23,55 @@ use workload_profiles::{
 use client::Download;
 pub use client::Fault;
 
-/// Maximum size of a file in bytes: the same as for a data set.
+/// Maximum size of a file in bytes. Data sets have the same limit.
 const MAX_BYTES: u64 = 4 << 30;
-/// Maximum length of a kept file name.
+/// Maximum length of a name in the folder.
 const MAX_NAME: usize = 128;
-/// The file that a downloading process locks.
+/// The file that a process locks during a download.
 const LOCK: &str = ".lock";
-/// Number of bytes between two log lines.
+/// Number of bytes between two log lines about a download.
 const TELL_EVERY: u64 = 64 << 20;
 
-/// Why a file behind a URL cannot be used. The message contains the cause, which is therefore no `source`.
+/// Why a file at a URL cannot be used. Each message contains its cause, so the cause is not the `source` of the error.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteFileError {
-    /// The URL cannot be called.
+    /// The URL may not be called.
     #[error(
         "the {what} is behind {url}, which cannot be called: {problem}; write http:// or https://, a host and a path, without a user name"
     )]
     Url {
-        /// The kind of the file.
+        /// What the file is used for.
         what: &'static str,
         url: String,
         problem: String,
     },
-    /// The file was not downloaded.
+    /// The download failed.
     #[error(
         "the {what} behind {url} cannot be downloaded: {problem}; check the URL, or download the file and name its path in the profile"
     )]
     Download {
-        /// The kind of the file.
+        /// What the file is used for.
         what: &'static str,
         url: String,
         fault: Fault,
         /// More detail, which may contain text from the server.
         problem: String,
     },
-    /// The file has a different digest.
+    /// The file does not have the digest in the profile.
     #[error(
         "the {what} behind {url} has the SHA-256 {found}, and the profile wants {wanted}; give the digest of the file that is meant"
     )]
     Digest {
-        /// The kind of the file.
+        /// What the file is used for.
         what: &'static str,
         url: String,
         found: String,
         wanted: String,
     },
-    /// The file cannot be stored.
+    /// The file cannot be written to the folder.
     #[error("cannot keep the {what} behind {url} in {path}: {cause}; free space there, or set XDG_CACHE_HOME to another folder", path = path.display())]
     Keep {
-        /// The kind of the file.
+        /// What the file is used for.
         what: &'static str,
         url: String,
         path: PathBuf,
@@ -80,7 +80,7 @@ pub enum RemoteFileError {
 }
 
 impl RemoteFileError {
-    /// The error as a status may show it: without text from the server, including its certificate and the digest of its response.
+    /// The message for a status. It contains no text from the server, not even from its certificate, and not the digest of its response.
     pub(crate) fn status_message(&self) -> String {
         const REST: &str = "the launcher's log has the rest";
         match self {
@@ -95,15 +95,15 @@ impl RemoteFileError {
     }
 }
 
-/// A file from a URL, in the folder.
+/// A file in the folder that came from a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Downloaded {
-    /// Without parts that may be secret.
+    /// The URL, without parts that may be secret.
     pub(crate) url: String,
     pub(crate) path: PathBuf,
 }
 
-/// The folder for downloaded files: in a pod on the claim (`claim` is its results folder), otherwise in the user's cache.
+/// Returns the folder for downloaded files: on the claim in a pod, where `claim` is its results folder, otherwise in the user's cache.
 pub(crate) fn folder(claim: Option<PathBuf>) -> PathBuf {
     let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
     let cache = || variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|it| it.join(".cache")));
@@ -114,15 +114,15 @@ pub(crate) fn folder(claim: Option<PathBuf>) -> PathBuf {
     }
 }
 
-/// The same workload with paths in place of URLs, for commands other than a run.
+/// Returns the workload with paths instead of URLs, for commands other than a run.
 ///
 /// # Errors
-/// As [`download`].
+/// The same errors as [`download`].
 pub fn resolve(workload: Workload) -> Result<Workload, RemoteFileError> {
     Ok(download(workload, &folder(None), &Resolver::default())?.0)
 }
 
-/// What a command reports about files behind URLs that it does not download: one message per file.
+/// Returns one message for each file at a URL, for commands that do not download files.
 pub fn not_read(mut workload: Workload) -> Vec<String> {
     let sources = workload.sources_mut().into_iter().filter(|(_, source)| matches!(source, FileSource::Url(_)));
     sources
@@ -132,7 +132,7 @@ pub fn not_read(mut workload: Workload) -> Vec<String> {
         .collect()
 }
 
-/// The same workload with paths in place of URLs, and the files that were downloaded, now or earlier.
+/// Returns the workload with paths instead of URLs, and the files that were downloaded, now or earlier.
 ///
 /// # Errors
 /// A file cannot be downloaded or stored, or has a different digest.
@@ -157,7 +157,7 @@ pub(crate) fn download(
     Ok((workload, all))
 }
 
-/// A valid file name. The extension, which shows the format, stays.
+/// Returns a valid file name. The extension is kept, because it determines the format.
 fn name(name: &str) -> String {
     let plain: String = name.chars().filter(|it| it.is_ascii_alphanumeric() || matches!(it, '.' | '-' | '_')).collect();
     let start = plain.len().saturating_sub(MAX_NAME);
@@ -175,7 +175,7 @@ fn fetch(what: &'static str, file: &RemoteFile, download: &Download, path: &Path
     });
     let wanted = file.sha256.as_deref().map(str::to_ascii_lowercase);
     if path.is_file() {
-        // Without a digest in the profile any content is accepted.
+        // If the profile has no digest, any content is accepted.
         let is_same = wanted.as_ref().is_none_or(|wanted| digest(path).is_ok_and(|it| it == *wanted));
         if is_same {
             info!(url, path = %path.display(), "the file was downloaded before");
@@ -185,7 +185,7 @@ fn fetch(what: &'static str, file: &RemoteFile, download: &Download, path: &Path
     let keep = |cause| RemoteFileError::Keep { what, url: url.clone(), path: path.to_owned(), cause };
     let failed = |fault, problem| RemoteFileError::Download { what, url: url.clone(), fault, problem };
     info!(url, "downloading the {what}");
-    // The error that ends the download early, unless it is a disk error.
+    // The error that ended the download, unless it was a disk error.
     let mut end = None;
     let written = files::write_whole(path, |to| {
         let mut hash = Sha256::new();
@@ -210,7 +210,7 @@ fn fetch(what: &'static str, file: &RemoteFile, download: &Download, path: &Path
         {
             end = Some(RemoteFileError::Digest { what, url: url.clone(), found, wanted: wanted.clone() });
         }
-        // After an error no part of the file is left behind.
+        // After an error, `write_whole` removes the incomplete file.
         if end.is_some() { Err(io::Error::other("it is not kept")) } else { Ok(()) }
     });
     match (end, written) {
@@ -223,8 +223,8 @@ fn fetch(what: &'static str, file: &RemoteFile, download: &Download, path: &Path
     }
 }
 
-/// Waits until no other process downloads into this URL's folder, and removes what a killed process left behind. The lock ends with the process or
-/// the result.
+/// Waits until no other process downloads into this URL's folder, and removes what killed processes left there. The lock is released when the process
+/// ends or the returned file is closed.
 fn lock(folder: &Path, url: &str) -> io::Result<File> {
     fs::create_dir_all(folder)?;
     let lock = File::options().create(true).write(true).truncate(false).open(folder.join(LOCK))?;

@@ -15,7 +15,7 @@ use workload_profiles::workload::{
 use super::*;
 use crate::test_server::{answer, path, serve};
 
-/// A server with a different response for each path, which counts requests.
+/// A server with a different response for each path. It counts the requests.
 fn server() -> (String, Arc<AtomicUsize>) {
     let requests = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&requests);
@@ -51,7 +51,7 @@ fn check(folder: &Path, url: &str, sha256: Option<&str>) -> Result<PathBuf, Stri
     Ok(path)
 }
 
-/// The files below a folder, except for locks.
+/// Number of files below a folder, without lock files.
 fn files(folder: &Path) -> usize {
     let entries = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path());
     entries.filter(|it| !it.ends_with(LOCK)).map(|it| if it.is_dir() { files(&it) } else { 1 }).sum()
@@ -71,7 +71,7 @@ fn a_file_is_downloaded_once_and_kept_under_a_name_that_tells_its_format() {
         Ok(path.clone())
     );
     assert_eq!(requests.load(Ordering::Relaxed), 1);
-    // A file that was changed since is downloaded again.
+    // A file that was changed after its download is downloaded again.
     fs::write(&path, "other").unwrap();
     check(folder.path(), &format!("{base}/d.json?token=secret"), Some(ABC)).unwrap();
     assert_eq!((fs::read(&path).unwrap().as_slice(), requests.load(Ordering::Relaxed)), (b"abc".as_slice(), 2));
@@ -117,7 +117,7 @@ fn in_a_cluster_nothing_is_downloaded_from_a_blocked_address() {
         (&blocked, format!("http://%31%32%37.0.0.1:{port}")),
         (&blocked, format!("http://[::ffff:127.0.0.1]:{port}")),
         (&blocked, away.clone()),
-        // A redirect from an excepted address to a name that is not excepted.
+        // Redirects from an allowed address to a name that is not allowed.
         (&excepted, away),
     ] {
         let error =
@@ -151,7 +151,7 @@ fn a_file_is_downloaded_by_one_at_a_time_and_half_a_file_does_not_stay() {
 #[test]
 fn the_proxy_of_the_environment_is_not_used() {
     let test = "remote_files::tests::a_file_is_downloaded_once_and_kept_under_a_name_that_tells_its_format";
-    // There is no server behind this proxy.
+    // No server listens at this proxy address, so a request through the proxy fails.
     let proxies = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"].map(|it| (it, "http://127.0.0.1:1"));
     let child = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test])

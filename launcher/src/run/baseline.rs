@@ -1,4 +1,4 @@
-//! [I/O] The earlier run for the comparison of objectives. It is read before the load, so that a wrong path costs no run.
+//! [I/O] The earlier run that objectives are compared with. It is read before the load, so that a wrong path is found before any time is spent.
 
 use std::path::Path;
 
@@ -17,8 +17,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::input::InputError;
 
-/// Reads the report of the earlier run: the command line names it, or in a pod the operator found it. Records the earlier run in `run`. `None`: there
-/// is no comparison.
+/// Reads the report of the earlier run. The command line names it, or, in a pod, the operator has found it. Records the earlier run in `run`. `None`
+/// if nothing is compared.
 ///
 /// # Errors
 /// The file does not exist, was changed after its run, or is not a report of a valid run; or the run has no objectives.
@@ -37,7 +37,7 @@ pub fn read(run: &mut ResolvedRun, given: Option<&Path>) -> Result<Option<Report
     if is_folder {
         path.push(REPORT_FILE_NAME);
     }
-    // Only a path from the command line may name a pipe: other users may write to the claim of a cluster run.
+    // Only a path from the command line may be a pipe. Other users may write to the claim of a cluster run.
     let text = match given.is_some() && !is_folder {
         true => user_file::read_text(&path, MAX_BASELINE_BYTES),
         false => user_file::read_regular_text(&path, MAX_BASELINE_BYTES),
@@ -46,7 +46,7 @@ pub fn read(run: &mut ResolvedRun, given: Option<&Path>) -> Result<Option<Report
         Ok(text) => text,
         Err(cause) => return Err(InputError::BaselineFile { path, cause }),
     };
-    // Other users may write to the results claim.
+    // Verify the digest, because other users may write to the results claim.
     if let Some(recorded) = &baseline.sha256
         && given.is_none()
         && *recorded != hex(&Sha256::digest(text.as_bytes()))

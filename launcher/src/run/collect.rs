@@ -11,7 +11,7 @@ use super::{Failure, RunOptions};
 use crate::input::Input;
 use analysis::{Objectives, objectives::Source};
 
-/// The termination message of this run: the figures of the folder, judged by this run's objectives.
+/// Returns the termination message of this run: the figures in the folder, judged by this run's objectives.
 ///
 /// # Errors
 /// The folder does not exist, its run has not finished measuring, or its report cannot be read.
@@ -47,7 +47,7 @@ pub(super) fn collect(
     Ok(envelope)
 }
 
-/// Replaces the objectives of the run that wrote the folder by this run's objectives.
+/// Replaces the objectives of the run that wrote the folder with this run's objectives.
 fn judge(
     envelope: &mut Envelope,
     report: &str,

@@ -1,5 +1,5 @@
-//! [I/O] A run with `spec.launcher.debug`: everything is prepared as for a load, and then the launcher waits for a person. In its pod, `benchwright
-//! run --now` sends the load from a separate process that the operator ignores.
+//! [I/O] A run with `spec.launcher.debug`. Everything is prepared as for a load, and then the launcher waits for a person. In its pod, `benchwright
+//! run --now` sends the load from a separate process, which the operator ignores.
 
 use engine::stop::Stop;
 use tracing::info;
@@ -38,21 +38,21 @@ fn prepared_and_waited(input: &Input, options: &RunOptions) -> Result<bool, Fail
     let process = Process::start(input, options)?;
     let text = prepare(input, options, &process)?;
     let (stop, run_status): (Stop, _) = (process.stop.clone(), process.run_status.clone());
-    // Free the memory of the files: a process that a person starts needs it.
+    // Free the memory of the files, because the process that a person starts needs it.
     drop(process);
     console::say(text);
     run_status.set_waiting();
     signals::wait_for_stop(&stop, input.run.run_deadline.0)
 }
 
-/// Does everything before the first request. Returns a text on what would be sent and how to send it.
+/// Does everything before the first request. Returns a text that describes the load and how to send it.
 fn prepare(input: &Input, options: &RunOptions, process: &Process) -> Result<String, Failure> {
     let now = clock::now();
     let place = Place::new(&input.run, options, now);
     let folder = place.as_ref().map(Place::path);
     let store = Store::prepare(input, place, now)?;
     let prepared = (Setup { input, options, process, store: &store, keep: store.keep(input) }).prepare();
-    // Nothing is measured for this folder; a load by hand creates its own folder.
+    // Nothing is measured for this folder. A load that a person sends creates its own folder.
     store.discard();
     let prepared = prepared?;
     let run = &input.run;
@@ -83,7 +83,7 @@ fn prepare(input: &Input, options: &RunOptions, process: &Process) -> Result<Str
     ))
 }
 
-/// `300 requests in 2 stages: r10, r20`.
+/// Describes the load, such as `300 requests in 2 stages: r10, r20`.
 fn load(workload: &Workload, requests: Option<(u64, u64)>) -> String {
     let names: Vec<&str> = workload.stages.iter().map(|it| it.name.as_str()).collect();
     let count = match requests {
@@ -100,7 +100,7 @@ fn load(workload: &Workload, requests: Option<(u64, u64)>) -> String {
 /// Changes the input for a load that a person sends in the pod.
 ///
 /// # Errors
-/// The pod's own launcher sends the load; another load would disturb it.
+/// The run does not set `spec.launcher.debug`, so the pod's own launcher sends the load, and another load would disturb it.
 pub(super) fn by_hand(input: &mut Input, options: &RunOptions) -> Result<(), Failure> {
     if !input.run.debug {
         let problem = format!(
@@ -111,9 +111,9 @@ pub(super) fn by_hand(input: &mut Input, options: &RunOptions) -> Result<(), Fai
         return Err(Failure::configuration(problem));
     }
     input.run.debug = false;
-    // The input files in its results run the load again, without waiting.
+    // The results contain the spec, so that the run can be repeated. A repetition should not wait.
     input.spec.launcher.debug = false;
-    // If the run stores no results, the person may have named a folder.
+    // The run may store no results, but the person may have named a results folder.
     input.run.store_results |= options.results.is_some();
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! [I/O] The blocked addresses: in a cluster those in the operator's settings, and the API server.
+//! [I/O] Blocked addresses. In a cluster these are the addresses in the operator's settings, and the API server.
 
 use std::{net::IpAddr, time::Duration};
 
@@ -12,13 +12,13 @@ use reqwest::Url;
 use super::Failure;
 use engine::client::{AddressError, Resolver};
 
-/// The variable with the API server's address, which Kubernetes sets in every pod.
+/// The environment variable with the address of the API server. Kubernetes sets it in every pod.
 const API_SERVER: &str = "KUBERNETES_SERVICE_HOST";
 const REMEDY: &str = "name a server at another address; the operator's settings say which addresses a run may call";
-/// Timeout for the lookup of metrics hosts before the load. A slower name is checked when it is called.
+/// Timeout for looking up metrics hosts before the load. A name whose lookup takes longer is checked when it is called.
 const METRICS_LIMIT: Duration = Duration::from_secs(5);
 
-/// Resolves and checks all hosts that the run names.
+/// Returns the resolver that resolves and checks all hosts that the run names.
 pub(super) fn resolver(run: &ResolvedRun) -> Result<Resolver, Failure> {
     let Some(egress) = &run.egress else { return Ok(Resolver::default()) };
     let rules = egress.rules("egress").map_err(|errors| {
@@ -41,7 +41,7 @@ pub(super) fn refused_target(spec: &BenchmarkRunSpec, base_url: &str, error: &Ad
     refused(field, base_url, error)
 }
 
-/// Checks the metrics sources of a run. A failed lookup is not an error here: a scrape checks the name again.
+/// Checks the metrics sources of a run. A failed lookup is not an error here, because each scrape checks the name again.
 pub(super) async fn check_metrics(sources: &[MetricsEndpoint], resolver: &Resolver) -> Result<(), Failure> {
     let checks = join_all(sources.iter().enumerate().map(|(index, it)| check_source(index, &it.url, resolver)));
     let Ok(checked) = clock::limit(METRICS_LIMIT, checks).await else { return Ok(()) };
@@ -57,7 +57,7 @@ async fn check_source(index: usize, url: &str, resolver: &Resolver) -> Result<()
     }
 }
 
-/// The host and the port of a URL; `None`: the URL is invalid.
+/// Returns the host and the port of a URL. `None` if the URL is invalid.
 pub(super) fn host_and_port(url: &str) -> Option<(String, u16)> {
     let url = Url::parse(url).ok()?;
     let host = url.host_str()?.trim_start_matches('[').trim_end_matches(']').to_owned();

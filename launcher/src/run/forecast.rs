@@ -1,4 +1,4 @@
-//! Forecasts the verdict on a LoadGen phase while it runs. Pure.
+//! Predicts the verdict on a LoadGen phase while the phase runs. Pure.
 
 use std::sync::atomic::Ordering;
 
@@ -14,7 +14,7 @@ use loadgen::{
     results::forecast::{self, Forecast},
 };
 
-/// A short text on the running phase; `None` if there is no forecast.
+/// Returns a short text about the running phase. `None` if there is no forecast.
 pub(super) fn forecast_text(workload: &Workload, phases: &PlannedPhases, progress: &Progress) -> Option<String> {
     let loadgen = workload.loadgen.as_ref()?;
     let stage = usize::try_from(progress.stage.load(Ordering::Relaxed)).ok()?;

@@ -13,7 +13,7 @@ const MEBIBYTE: u64 = 1 << 20;
 #[error(
     "the file system of {folder} has {free} MiB free, and the results of this run may need {needed} MiB: {what}; {remedy}",
     folder = folder.display(),
-    // Rounded down and up, so that the two numbers are never equal.
+    // One number is rounded down and the other up, so that they are never equal.
     free = free / MEBIBYTE,
     needed = planned.bytes().div_ceil(MEBIBYTE),
     what = what(planned),
@@ -21,16 +21,16 @@ const MEBIBYTE: u64 = 1 << 20;
 )]
 pub(super) struct TooLittleSpace {
     folder: PathBuf,
-    /// Bytes.
+    /// Free space in bytes.
     free: u64,
     planned: Planned,
     chosen_by: ChosenBy,
 }
 
-/// Compares the planned size with the free space.
+/// Compares the planned size of the files with the free space.
 ///
 /// # Errors
-/// The space is too small. If the system does not report the free space, nothing is compared.
+/// There is too little space. If the system does not report the free space, nothing is compared.
 pub(super) fn check(folder: &Path, planned: Planned, chosen_by: ChosenBy) -> Result<(), TooLittleSpace> {
     match free(folder) {
         Some(free) => compare(folder, free, planned, chosen_by),
@@ -45,10 +45,10 @@ fn compare(folder: &Path, free: u64, planned: Planned, chosen_by: ChosenBy) -> R
     Err(TooLittleSpace { folder: folder.to_owned(), free, planned, chosen_by })
 }
 
-/// Bytes that this process may still write on the file system of a folder; `None` if the system does not report them.
+/// Returns the number of bytes that this process may still write to the file system of a folder. `None` if the system does not report it.
 pub(super) fn free(folder: &Path) -> Option<u64> {
     match statvfs(folder) {
-        // Some network file systems have no number of blocks.
+        // Some network file systems report 0 blocks.
         Ok(found) if found.f_blocks > 0 => Some(found.f_bavail.saturating_mul(found.f_frsize)),
         Ok(_) => None,
         Err(error) => {

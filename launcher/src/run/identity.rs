@@ -1,4 +1,4 @@
-//! [I/O] The identity of the measured server: requested when it is ready, and again after the load.
+//! [I/O] The identity of the measured server. It is requested when the server is ready, and again after the load.
 
 use super::ready::Ready;
 use analysis::TargetIdentity;
@@ -8,12 +8,12 @@ use engine::{
 };
 use measurement::server_identity::ServerIdentity;
 
-/// Requests the identity of a ready target. Values that do not arrive within seconds, or before a stop, are left out.
+/// Requests the identity of a ready target. Values that do not arrive within seconds, or before a stop, are omitted.
 pub(super) fn before(ready: &Ready, stop: &Stop) -> ServerIdentity {
     ask(ready, stop, |it| *it != StopState::Run)
 }
 
-/// Requests it again after the load, unless the load was aborted: a user who aborts a run does not want to wait.
+/// Requests the identity again after the load. Skipped if the load was aborted, because a user who aborts a run does not want to wait.
 pub(super) fn after(before: ServerIdentity, ready: &Ready, stop: &Stop) -> TargetIdentity {
     let is_abort = |it: &StopState| matches!(it, StopState::Abort(_));
     let after = (!is_abort(&stop.state())).then(|| ask(ready, stop, is_abort));
@@ -22,7 +22,7 @@ pub(super) fn after(before: ServerIdentity, ready: &Ready, stop: &Stop) -> Targe
 
 fn ask(ready: &Ready, stop: &Stop, gives_up: impl FnMut(&StopState) -> bool) -> ServerIdentity {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
-        // The load reports the system's error.
+        // If the system has no resources left, the load will report this error.
         return ServerIdentity::default();
     };
     runtime.block_on(async {

@@ -1,4 +1,4 @@
-//! The result of the last Offline run against the same target, from the results folders beside this one.
+//! The result of the last Offline run against the same target, from other results folders in the same parent folder.
 
 use std::{fs, path::Path};
 
@@ -10,13 +10,13 @@ use workload_profiles::loadgen::Scenario;
 
 /// Maximum size of a summary, in bytes.
 const MAX_BYTES: u64 = 4 << 20;
-/// The figure of an Offline test.
+/// The name of an Offline test's result.
 const FIGURE: &str = "result_samples_per_second";
 
-/// Samples per second of the latest valid Offline test below `root`, for a target and a model.
+/// Returns the samples per second of the latest valid Offline test below `root` with this target and model.
 pub(super) fn samples_per_second(root: &Path, target: &str, model: &str) -> Option<f64> {
     let folders = fs::read_dir(root).ok()?.flatten().map(|it| it.path());
-    // In a pod each run has its own folder, with one folder per attempt.
+    // In a pod each run has its own folder, which contains one folder per attempt.
     let below =
         |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|it| it.path()).collect::<Vec<_>>();
     let all = folders.flat_map(|it| [vec![it.clone()], below(&it)].concat());
@@ -34,10 +34,10 @@ pub(super) fn samples_per_second(root: &Path, target: &str, model: &str) -> Opti
 }
 
 fn read(path: &Path) -> Option<LoadGenSummary> {
-    // Other users may write beside the folder of this run.
+    // Only regular files are read, because other users may write next to this run's folder.
     let text = user_file::read_regular(path, MAX_BYTES).ok()?;
     let summary = serde_json::from_slice(&text);
-    // A results folder may contain files of other releases: they are skipped.
+    // A results folder of another release may have a different format. It is skipped.
     summary.inspect_err(|error| debug!(path = %path.display(), %error, "a summary that cannot be read")).ok()
 }
 

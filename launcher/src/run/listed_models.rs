@@ -4,7 +4,7 @@ use crds::wording::one_line;
 
 /// Maximum number of models in a message.
 const MAX_LISTED: usize = 10;
-/// Number of characters of a model id that are shown and compared. The server chooses the id, so it may be long.
+/// Maximum number of characters of a model id that are shown and compared. The server chooses the id, so it may be long.
 const MAX_CHARS: usize = 80;
 
 /// The message for a server that does not list the wanted model.
@@ -13,13 +13,13 @@ pub(super) fn unknown(model: &str, served: &[String]) -> String {
     format!("target.model is {}, and the server lists {}{near}", shown(model), listed(served))
 }
 
-/// The same for a status, which shows no text from a server.
+/// The same message for a status, which shows no text from a server.
 pub(super) fn unknown_in_status(model: &str, served: usize) -> String {
     let models = if served == 1 { "another model" } else { "other models" };
     format!("target.model is {}, and the server lists {models}: the launcher's log names them", shown(model))
 }
 
-/// `a, b, c and 4 more`.
+/// Lists the models: `a, b, c and 4 more`.
 pub(super) fn listed(served: &[String]) -> String {
     let names: Vec<String> = served.iter().take(MAX_LISTED).map(|it| shown(it)).collect();
     let more = match served.len().saturating_sub(MAX_LISTED) {
@@ -42,7 +42,7 @@ fn near<'a>(model: &str, served: &'a [String]) -> Option<&'a str> {
         let distance = strsim::osa_distance(last(&wanted), last(&found));
         (if within { 0 } else { distance }, id.as_str())
     });
-    // A third of the letters may differ.
+    // At most a third of the characters may differ.
     let allowed = last(&wanted).chars().count() / 3;
     distances.filter(|(distance, _)| *distance <= allowed).min().map(|(_, id)| id)
 }

@@ -1,4 +1,4 @@
-//! [I/O] The load of a run: reads its files, waits for the target, and issues every trial and test on it.
+//! [I/O] The load of a run. Reads its files, waits for the target, and issues every trial and test on the target.
 
 use std::{cell::OnceCell, iter, path::PathBuf, sync::Arc};
 
@@ -37,7 +37,7 @@ use engine::{
 use measurement::{load_result::LoadResult, phase::Phase, recorder::Keep};
 use workload_files::WorkloadFiles;
 
-/// The input of a run before it has a target.
+/// The input of a run, before the run has a target.
 pub(super) struct Setup<'a, 's> {
     pub(super) input: &'a Input,
     pub(super) options: &'a RunOptions,
@@ -49,27 +49,27 @@ pub(super) struct Setup<'a, 's> {
 /// A load that is ready to begin.
 pub(super) struct Prepared {
     pub(super) model: String,
-    /// The number of requests, and the number of stages without a known number; `None` for LoadGen tests.
+    /// The number of requests, and the number of stages whose number of requests is unknown. `None` for LoadGen tests.
     pub(super) requests: Option<(u64, u64)>,
 }
 
-/// An issued load with its target and files.
+/// A load that was issued, with its target and files.
 pub(super) struct Loaded<'a> {
     pub(super) ready: Ready,
     pub(super) server: TargetIdentity,
     pub(super) issued: Issued,
     pub(super) files: &'a WorkloadFiles,
-    /// The data for scoring answers; `None`: they are not scored.
+    /// The data for scoring answers. `None`: answers are not scored.
     pub(super) scoring: Option<&'a Scoring>,
-    /// The server's metrics; `None`: nothing was read.
+    /// The server's metrics. `None`: nothing was read.
     pub(super) scraped: Option<Scraped>,
-    /// The number of requests per replica of a managed server; empty: there is one target.
+    /// The number of requests per replica of a managed server. Empty if there is one target.
     pub(super) requests_by_replica: Vec<u64>,
-    /// The replicas that the operator started; `None`: there are none.
+    /// The replicas that the operator started. `None` if there are none.
     pub(super) replicas: Option<Replicas>,
-    /// The result of profiling; `None`: it was not requested.
+    /// The result of profiling. `None` if it was not requested.
     pub(super) profiling: Option<Profiling>,
-    /// The sleep measurements of each server, in server order; empty: nothing was measured.
+    /// The sleep measurements of each server, in the order of the servers. Empty if nothing was measured.
     pub(super) sleep_cycles: Vec<Vec<SleepCycle>>,
 }
 
@@ -78,13 +78,13 @@ impl<'a> Setup<'a, '_> {
     pub(super) fn run(&self) -> Result<Loaded<'a>, Failure> {
         let Setup { input, options, process, .. } = *self;
         let Process { stop, run_status, .. } = process;
-        // The deadline is compared before the wait for the target. A plan that fails here fails again when it is issued, and
-        // the error is reported then.
+        // Compare the plan with the deadline before waiting for the target. If planning fails here, it fails again when the load is issued, and the
+        // error is reported then.
         let plan = input.workload.loadgen.as_ref().and_then(|it| plan::plan(it, 0).ok());
         if let Some(message) = plan.and_then(|it| it.past(input.run.run_deadline.0)) {
             warn!("{}: {message}", plan::DEADLINE);
         }
-        // Files are read before the wait for the target, which may take an hour.
+        // Files are read before the wait for the target, because the wait may take an hour.
         let Sources { files, scoring, secrets } = process.sources(input, options)?;
         let traces = profiler::folder(input, self.store.path())?;
         let (base_urls, _simulator) = self.start_target(traces.clone())?;
@@ -158,7 +158,7 @@ impl<'a> Setup<'a, '_> {
         })
     }
 
-    /// Issues one load. `by_service`: each request may go to a different server.
+    /// Issues one load. `by_service`: different requests may reach different servers.
     fn issue(
         &self,
         ready: &Ready,
@@ -183,7 +183,7 @@ impl<'a> Setup<'a, '_> {
         let load = prepared.run();
         watcher.end();
         if let Some(found) = profiler.and_then(Profiler::end) {
-            // A run with several loads has no profiler, so the cell is still empty.
+            // Only a run with a single load has a profiler, so the cell is still empty.
             let _ = profiled.set(found);
         }
         load.map_err(not_issued)
@@ -191,7 +191,8 @@ impl<'a> Setup<'a, '_> {
 }
 
 impl<'a> Setup<'a, '_> {
-    /// Does everything before the load: reads the files, waits for the target, and plans the requests. It only sends requests of the readiness probe.
+    /// Does everything before the load: reads the files, waits for the target, and plans the requests. The only requests it sends are those of the
+    /// readiness probe.
     pub(super) fn prepare(&self) -> Result<Prepared, Failure> {
         let Setup { input, options, process, .. } = *self;
         let Sources { files, secrets, .. } = process.sources(input, options)?;
@@ -207,7 +208,7 @@ impl<'a> Setup<'a, '_> {
         )?
         .first;
         profiler::check(input, &ready)?;
-        // LoadGen tests may first search their rate, which determines the plan.
+        // LoadGen tests may first have to search their rate, on which the plan depends.
         let planned = match &input.workload.loadgen {
             Some(_) => None,
             None => Some(self.planned(&ready, files, &input.workload, &[], &Arc::default())?),
@@ -216,7 +217,7 @@ impl<'a> Setup<'a, '_> {
         Ok(Prepared { model: ready.model, requests })
     }
 
-    /// The base URLs of the target. It starts a managed server or the embedded simulator, which is not ready yet.
+    /// Returns the base URLs of the target. Starts a managed server or the embedded simulator, which is not ready yet.
     fn start_target(&self, traces: Option<PathBuf>) -> Result<(Vec<String>, Option<RunningSimulator>), Failure> {
         let Setup { input, process, .. } = *self;
         sleep::check(input)?;
@@ -255,7 +256,7 @@ impl<'a> Setup<'a, '_> {
     }
 }
 
-/// How requests are distributed over the replicas of a managed server; `None`: there is only one.
+/// How requests are distributed over the replicas of a managed server. `None` if there is only one replica.
 fn spread(run: &ResolvedRun, others: usize) -> Option<Arc<Spread>> {
     let distribution = match (&run.endpoint, &run.server_replicas) {
         (Endpoint::Server(server), _) => server.distribution,

@@ -1,4 +1,4 @@
-//! Replaces managed servers (`target.server`) on systems without a keeper, which needs Linux.
+//! A replacement for managed servers (`target.server`) on systems other than Linux, where the keeper of a server does not work.
 
 use std::{
     net::IpAddr,
@@ -13,11 +13,11 @@ use super::{Failure, server_extras::Extras};
 use document::{ManagedServerDocument, ServerStart, SleepCycle};
 use engine::{client::Resolver, stop::Stop};
 
-/// There is no server.
+/// Never contains a server.
 #[derive(Default)]
 pub(super) struct Servers;
 
-/// There is no description.
+/// Never constructed, because there is no server to describe.
 pub(super) struct Described {
     pub(super) document: ManagedServerDocument,
     pub(super) logs: Vec<PathBuf>,
@@ -28,7 +28,7 @@ impl Described {
     pub(super) fn forget_logs(&self) {}
 }
 
-/// A server that ended; never constructed.
+/// The end of a server. Never constructed.
 pub(super) struct Exited;
 
 impl Exited {
@@ -37,7 +37,7 @@ impl Exited {
     }
 }
 
-/// What would be known about each pod.
+/// The data for each pod, which is not used here.
 #[expect(dead_code, reason = "a launcher in a cluster runs on Linux")]
 pub(super) struct ByReplica<'a> {
     pub(super) addresses: Option<Vec<IpAddr>>,
@@ -45,7 +45,7 @@ pub(super) struct ByReplica<'a> {
     pub(super) sleep_cycles: Vec<Vec<SleepCycle>>,
 }
 
-/// A launcher in a cluster runs on Linux.
+/// Returns `None`, because a launcher in a cluster always runs on Linux.
 pub(super) fn describe_pods(_: &ResolvedRun, _: &Resolver, _: Duration, _: ByReplica<'_>) -> Option<Described> {
     None
 }

@@ -8,21 +8,21 @@ use tracing::warn;
 use super::retention;
 use crate::console;
 
-/// The analysis of a run, and the results folder that holds it.
+/// The analysis of a run, and the results folder that contains it.
 pub(crate) struct Measurement {
     pub(super) analysis: Analysis,
-    /// The analysis in the form of `report.json`.
+    /// The same analysis in the form of `report.json`.
     pub(super) document: ReportDocument,
     pub(super) stored: Option<Stored>,
-    /// The start-up times of the servers that were started for the run.
+    /// How long the servers that were started for the run took to start.
     pub(super) start: StartTimes,
-    /// Where the folder was uploaded to.
+    /// The location to which the folder was uploaded.
     pub(super) uploaded_to: Option<String>,
-    /// The folders of earlier runs that were deleted after it was written.
+    /// The folders of earlier runs that were deleted after this folder was written.
     pub(super) deleted_folders: Vec<String>,
 }
 
-/// Prints the table below a heading, which may be empty. Call it last: stdout may have no reader any more, and the files must not depend on that.
+/// Prints the table below a heading, which may be empty. Call it last: if stdout has no reader any more, all files must already have been written.
 pub(super) fn print_table(measurement: &Measurement, heading: &str) {
     let document = &measurement.document;
     let mut text = heading.to_owned() + &terminal::table(document, console::stdout_paint());

@@ -1,4 +1,4 @@
-//! One benchmark from start to report: reads the input, waits for the target, issues the load, analyses and writes.
+//! One benchmark from start to report: reads the input, waits for the target, issues the load, analyses it, and writes the report.
 
 mod baseline;
 mod collect;
@@ -66,7 +66,7 @@ pub fn run(options: &RunOptions) -> u8 {
     run_into(options, &mut None)
 }
 
-/// Does the same as [`run`], and sets `folder` to the results folder that the run wrote. A series leaves `folder` unset.
+/// Like [`run`], and sets `folder` to the results folder that the run wrote. For a series, `folder` is not set.
 pub fn run_into(options: &RunOptions, folder: &mut Option<PathBuf>) -> u8 {
     let (mut input, baseline) = match read_input(options) {
         Ok(read) => read,
@@ -134,7 +134,7 @@ fn report_collected(input: &Input, collected: Result<Envelope, Failure>, options
     }
 }
 
-/// Reports why a run is not executed, and returns the exit code.
+/// Reports why a run is not started, and returns the exit code.
 fn refused(input: &Input, failure: Failure, options: &RunOptions) -> u8 {
     console::print_error(&failure.message);
     let done = Err(failure);

@@ -7,7 +7,7 @@ use crds::resolve::{Endpoint, STATUS_PORT, mounts};
 use crate::input::{LocalOptions, RunSource};
 use report::ChosenBy;
 
-/// No measurement was faster with more threads, and each thread has its own connections.
+/// Maximum number of threads by default. More threads never made a measurement faster, and each thread needs its own connections.
 const MAX_DEFAULT_THREADS: usize = 8;
 const POD_TERMINATION_LOG: &str = "/dev/termination-log";
 
@@ -16,27 +16,27 @@ const POD_TERMINATION_LOG: &str = "/dev/termination-log";
 pub struct RunOptions {
     /// What to run. `None`: this is a pod, and the operator has mounted the input.
     pub source: Option<RunSource>,
-    /// The folder with the mounted input, in place of the operator's.
+    /// The folder with the mounted input. It replaces the operator's folder.
     pub input: Option<PathBuf>,
     /// Options of the command line that modify the file.
     pub local: LocalOptions,
     /// The folder for the results folders of all runs.
     pub results: Option<PathBuf>,
-    /// Write no results folder.
+    /// Whether to write no results folder.
     pub no_results: bool,
-    /// In the pod of a run with `spec.launcher.debug`: send the load instead of waiting for a person.
+    /// Whether to send the load instead of waiting for a person, in the pod of a run with `spec.launcher.debug`.
     pub now: bool,
-    /// Threads that issue the load.
+    /// Number of threads that issue the load.
     pub threads: Option<usize>,
     /// Whether the exit code reports the outcome to a pipeline.
     pub gate: bool,
-    /// The report or the results folder of an earlier run, for the comparison of objectives. In a pod the operator names it.
+    /// The report or the results folder of an earlier run that objectives are compared with. In a pod the operator names it.
     pub baseline: Option<PathBuf>,
     /// The port of `/ready` and `/metrics`.
     pub status_port: Option<u16>,
-    /// The file that gets the termination message.
+    /// The file for the termination message.
     pub termination_log: Option<PathBuf>,
-    /// Print progress as lines, and not as a bar.
+    /// Whether to print progress as lines instead of a bar.
     pub plain: bool,
     /// The commit of the binary, for the report.
     pub commit: &'static str,
@@ -47,7 +47,7 @@ impl RunOptions {
         self.source.is_none()
     }
 
-    /// Where the operator mounts the input.
+    /// The folder in which the operator mounts the input.
     pub(super) fn input(&self) -> PathBuf {
         self.input.clone().unwrap_or_else(|| mounts::INPUT.into())
     }
@@ -57,7 +57,7 @@ impl RunOptions {
     }
 
     pub(super) fn termination_log(&self) -> Option<PathBuf> {
-        // A process that a person started must not report in place of the pod's launcher.
+        // A process that a person starts in the pod must not write the termination message of the pod's launcher.
         let own = self.in_pod() && !self.now;
         self.termination_log.clone().or_else(|| own.then(|| POD_TERMINATION_LOG.into()))
     }
@@ -66,14 +66,14 @@ impl RunOptions {
         self.results.clone().unwrap_or_else(|| if self.in_pod() { mounts::RESULTS.into() } else { "results".into() })
     }
 
-    /// The setting that chooses where results go.
+    /// Which setting chooses where results are written.
     pub(super) fn results_chosen_by(&self) -> ChosenBy {
-        // A person in the pod uses a command line.
+        // A person in the pod uses a command line, so the flag chooses.
         if self.in_pod() && !self.now { ChosenBy::Spec } else { ChosenBy::Flag }
     }
 
     pub(super) fn threads(&self, endpoint: &Endpoint) -> usize {
-        // A simulator in this process needs a core too.
+        // An embedded simulator also needs a core.
         let simulators = usize::from(matches!(endpoint, Endpoint::Simulator(_)));
         self.threads.unwrap_or_else(|| default_threads().saturating_sub(simulators).max(1))
     }

@@ -39,7 +39,7 @@ pub(super) struct Order<'a> {
 }
 
 impl Order<'_> {
-    /// Runs the load once. `place`: where its results are stored; `None`: nowhere.
+    /// Runs the load once. `place` is where its results are stored. `None`: they are not stored.
     pub(super) fn measure(
         &self,
         process: &Process,
@@ -49,7 +49,8 @@ impl Order<'_> {
         let Order { input, baseline, options } = *self;
         let store = Store::prepare(input, place, now)?;
         let keep = store.keep(input);
-        // LoadGen's figures are computed from the record of every sample, and each question is listed with its latency.
+        // LoadGen's figures are computed from the records of all samples, and the results of questions list the latency of each. So both need
+        // records.
         let with_records =
             input.workload.loadgen.is_some() || matches!(input.workload.requests, RequestSource::Questions(_));
         let needed = if with_records && keep == Keep::Summary { Keep::RecordsAlone } else { keep };
@@ -72,7 +73,7 @@ impl Order<'_> {
                 return Err(process.servers.explain(failure));
             }
         };
-        // To measure a start, each run needs a new server.
+        // If the start of a server is measured, each run needs a new server.
         let measures_start = input.workload.work == Work::Startup;
         let is_last = measures_start
             || input.run.run.repeat_number.is_none_or(|it| it >= input.run.repeat)
@@ -105,7 +106,7 @@ impl Order<'_> {
         let shared = options.in_pod().then(|| target::shared_remark(&input.spec, &input.run)).flatten();
         let fallback = replicas.as_ref().and_then(|it| it.fallback.clone());
         let findings = Findings {
-            // Outside a cluster nothing separates runs, and `target.exclusive` has no effect.
+            // Outside a cluster, other runs may share the target anyway, and `target.exclusive` has no effect. So the remark is only for pods.
             doubts: server.remark().into_iter().chain(fallback).chain(shared).collect(),
             lost_target: death.map(|it| it.headline()),
         };
@@ -148,7 +149,7 @@ impl Order<'_> {
             Measurement { analysis, document, start, stored: None, uploaded_to: None, deleted_folders: Vec::new() };
         match stored {
             Ok(stored) => {
-                // Without a results folder they are the only logs.
+                // Without a results folder, these are the only copies of the logs.
                 managed.iter().filter(|_| stored.is_some()).for_each(|it| it.forget_logs());
                 Ok(Measurement { stored, ..measurement })
             }
@@ -163,7 +164,7 @@ impl Order<'_> {
         let Measurement { stored: Some(stored), .. } = &measured else { return Ok(measured) };
         let stored = stored.clone();
         let without_folder = Measurement { stored: None, ..measured };
-        // Write the message now, because a launcher that takes too long for the upload is killed.
+        // Write the message before the upload, because a launcher whose upload takes too long is killed.
         let required = input.run.storage_required;
         let early = match required {
             true => Err(Failure::storage_of(upload::unfinished(bucket, &stored.name), without_folder)),

@@ -14,9 +14,9 @@ pub(crate) struct Failure {
     pub(crate) exit: ExitCode,
     pub(super) reason: LauncherReason,
     pub(crate) message: String,
-    /// The message without text from a server, if it contains any: shown in the status.
+    /// The message for the status, without text from a server. `None` if `message` contains no such text.
     status_message: Option<String>,
-    /// The measurement, if only storing it failed.
+    /// The measurement, if only storing its results failed.
     measured: Option<Box<Measurement>>,
 }
 
@@ -40,7 +40,7 @@ impl Failure {
         }
     }
 
-    /// The system refused threads, memory or files, or the launcher has a fault. Changing the input would not help.
+    /// The system refused threads, memory or files, or the launcher has a bug. Changing the input would not help.
     pub(super) fn system(error: &dyn Error) -> Self {
         Failure {
             exit: ExitCode::Failed,
@@ -86,19 +86,19 @@ impl Failure {
         Failure { measured: Some(Box::new(measured)), ..Failure::storage(message) }
     }
 
-    /// Sets the text that the status shows in place of the message, which contains text from a server.
+    /// Sets the text that the status shows instead of the message, which contains text from a server.
     pub(super) fn shown_as(self, status_message: String) -> Self {
         Failure { status_message: Some(status_message), ..self }
     }
 
-    /// Adds a line for the user at the terminal; the status does not show it.
+    /// Adds a line for the user at the terminal. The status does not show it.
     #[cfg(target_os = "linux")]
     pub(super) fn followed_by(self, text: &str) -> Self {
         let status_message = self.status_message().to_owned();
         Failure { message: format!("{}{text}", self.message), status_message: Some(status_message), ..self }
     }
 
-    /// Replaces the path of a downloaded file by its URL.
+    /// Replaces the path of a downloaded file with its URL.
     pub(super) fn renamed(self, path: &str, url: &str) -> Self {
         let status_message = self.status_message.map(|it| it.replace(path, url));
         Failure { message: self.message.replace(path, url), status_message, ..self }
@@ -109,17 +109,17 @@ impl Failure {
         self.status_message.as_deref().unwrap_or(&self.message)
     }
 
-    /// Takes the measurement, if storing it failed.
+    /// Takes the measurement, if only storing its results failed.
     pub(super) fn take_measured(&mut self) -> Option<Measurement> {
         self.measured.take().map(|it| *it)
     }
 
-    /// The measurement, if storing it failed.
+    /// The measurement, if only storing its results failed.
     pub(super) fn measured(&self) -> Option<&Measurement> {
         self.measured.as_deref()
     }
 
-    /// The previous run of a series reached its deadline as it ended.
+    /// The deadline passed when the previous run of a series ended.
     pub(super) fn deadline_before() -> Self {
         let message =
             "the run before it ended at its deadline; raise execution.deadlines.runSeconds, or shorten the profile";
@@ -132,7 +132,7 @@ impl Failure {
         }
     }
 
-    /// A signal ended the wait of `spec.launcher.debug`.
+    /// A signal ended the wait in a run with `spec.launcher.debug`.
     pub(super) fn cancelled_in_debug() -> Self {
         let message = "ended by a signal; nothing was sent, as spec.launcher.debug says".into();
         Failure { message, ..Failure::cancelled() }
@@ -144,7 +144,7 @@ impl Failure {
         Failure { message: "ended by a signal before the server was ready".into(), ..Failure::cancelled() }
     }
 
-    /// The time limit of the wait of `spec.launcher.debug` has passed.
+    /// The deadline passed during the wait in a run with `spec.launcher.debug`.
     pub(super) fn not_debugged_in_time(limit: Span) -> Self {
         let message = format!(
             "the launcher waited for a person for {limit} and sent nothing, as spec.launcher.debug says; raise execution.deadlines.runSeconds, or \
@@ -184,7 +184,8 @@ pub(super) fn exit_status(done: &Result<Measurement, Failure>, gate: bool) -> u8
     }
 }
 
-/// The exit code of an outcome. `failed`: the exit code of a failure. With `gate` the exit code reports the outcome to a pipeline.
+/// The exit code for an outcome. `failed` is the exit code of the failure, if there was one. With `gate`, the exit code reports the outcome to a
+/// pipeline.
 pub fn exit_status_of(outcome: Outcome, failed: Option<ExitCode>, gate: bool) -> u8 {
     let measured = if outcome == Outcome::Cancelled { ExitCode::Cancelled } else { ExitCode::Done };
     let status = failed.unwrap_or(measured);

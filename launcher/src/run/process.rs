@@ -1,5 +1,5 @@
-//! [I/O] The shared state of all runs in a process. A signal ends all of them. One status port serves them in turn. Files are read once, because a
-//! pipe can be read only once.
+//! [I/O] The state that all runs of a process share. A signal ends all runs. One status port serves them one after the other. Files are read once,
+//! because a pipe can be read only once.
 
 use std::cell::OnceCell;
 
@@ -15,7 +15,7 @@ use crate::{
     status_server::{self, RunStatus},
 };
 
-/// The shared state of all runs in a process.
+/// The state that all runs of a process share.
 pub(super) struct Process {
     pub(super) stop: Stop,
     pub(super) run_status: RunStatus,
@@ -26,11 +26,11 @@ pub(super) struct Process {
     sources: OnceCell<Sources>,
 }
 
-/// Everything that is read before the first load.
+/// Everything that is read from files before the first load.
 pub(super) struct Sources {
     /// The files of the workload.
     pub(super) files: WorkloadFiles,
-    /// The data for scoring answers; `None`: they are not scored.
+    /// The data for scoring answers. `None`: answers are not scored.
     pub(super) scoring: Option<Scoring>,
     pub(super) secrets: Secrets,
 }
@@ -50,7 +50,7 @@ impl Process {
         Ok(Process { stop, run_status, resolver, servers: Servers::default(), sources: OnceCell::new() })
     }
 
-    /// The files of the workload and the credentials. The first run reads them.
+    /// Returns the files of the workload, and the credentials. The first run reads them.
     pub(super) fn sources(&self, input: &Input, options: &RunOptions) -> Result<&Sources, Failure> {
         if let Some(sources) = self.sources.get() {
             return Ok(sources);
@@ -67,7 +67,7 @@ impl Process {
             })?;
             downloaded.iter().for_each(|it| files.rename(&it.path, &it.url));
             let scoring = Scoring::read(&workload).map_err(|error| {
-                // The cause may contain text from a file.
+                // The error may contain text from a file.
                 Failure::configuration(format!("the answers cannot be scored: {error:#}"))
                     .shown_as("the answers cannot be scored; the launcher's log says why".to_owned())
             })?;

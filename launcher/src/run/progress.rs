@@ -25,11 +25,11 @@ use loadgen::phases::PlannedPhases;
 const SHOW_EVERY: Duration = Duration::from_millis(200);
 /// Time between two plain lines of the same stage.
 const LINE_EVERY: Duration = Duration::from_secs(10);
-/// How often to check for the start of a new stage, for plain lines.
+/// How often plain output checks whether a new stage has begun.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// The rate covers this most recent period.
+/// The period over which the displayed rate is computed.
 const RATE_OVER: Duration = Duration::from_secs(5);
-/// The width of a terminal that does not report it.
+/// The assumed width of a terminal that does not report it, in columns.
 const WIDTH: usize = 80;
 
 /// Shows the progress of the load until [`Watcher::end`].
@@ -39,7 +39,7 @@ pub(super) struct Watcher {
 }
 
 impl Watcher {
-    /// `workload`: the issued workload. `phases`: its phases, if their verdict is predicted.
+    /// Starts the display. `workload` is the issued workload. `phases` are its phases, if their verdict is predicted.
     pub(super) fn start(progress: Arc<Progress>, workload: Workload, phases: PlannedPhases, plain: bool) -> Watcher {
         let (end, ended) = mpsc::channel();
         let looker = Looker { progress, workload, phases, sent: VecDeque::new() };
@@ -65,12 +65,12 @@ struct Looker {
     progress: Arc<Progress>,
     workload: Workload,
     phases: PlannedPhases,
-    /// The number of sent requests at recent readings, the newest last.
+    /// The number of requests that had been sent at recent times. The newest is last.
     sent: VecDeque<(Duration, u64)>,
 }
 
 impl Looker {
-    /// `None` before the load begins.
+    /// Reads the current state of the load. `None` before the load begins.
     fn look(&mut self) -> Option<View> {
         let timeline = self.progress.timeline.get()?;
         let (now, times): (_, &[PlannedTime]) = (timeline.clock.now(), &timeline.stages);
@@ -123,7 +123,7 @@ fn show(mut looker: Looker, ended: &mpsc::Receiver<()>) {
     while ended.recv_timeout(SHOW_EVERY) == Err(RecvTimeoutError::Timeout) {
         let Some(view) = looker.look() else { continue };
         let width = console::stderr_width().unwrap_or(WIDTH);
-        // A line that fills the last column would move the cursor to the next one.
+        // One column is left free, because a full line would move the cursor to the next line.
         display.show(&view.live_lines(width.saturating_sub(1), paint));
     }
 }

@@ -11,16 +11,16 @@ use workload_profiles::workload::{Margin, Stage};
 
 use engine::issue::PlannedTime;
 
-/// The width of the bar; without room for the least width the text beside it becomes shorter.
+/// Minimum and maximum width of the bar, in columns. If there is no room for the minimum, the text next to the bar is shortened.
 const BAR: (usize, usize) = (10, 60);
 /// Blanks between the parts of a line.
 const GAP: &str = "  ";
 
-/// The state of a load, on its own clock.
+/// The state of a load. Times count from the start of the load.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Standing {
     pub(super) now: Duration,
-    /// The stage that runs, or ran before the pause, from 0.
+    /// The index of the stage that runs. During a pause, the stage before the pause.
     pub(super) stage: usize,
     pub(super) began: Duration,
     pub(super) pause_until: Duration,
@@ -28,23 +28,23 @@ pub(super) struct Standing {
     pub(super) ended: u64,
     pub(super) failed: u64,
     pub(super) ended_before: u64,
-    /// Recently sent requests per second.
+    /// The rate at which requests were sent recently, in requests per second.
     pub(super) rate: Option<f64>,
-    /// The rate of the stage if earlier stages determined it.
+    /// The rate of the stage, if it was computed from earlier stages.
     pub(super) measured_rate: Option<f64>,
-    /// The median and the 90th percentile of the most recent requests.
+    /// TTFT of the most recent requests: the median and the 90th percentile.
     pub(super) ttft: Option<(Duration, Duration)>,
     pub(super) forecast: Option<String>,
 }
 
-/// The same as text.
+/// The state of a load, as text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct View {
-    /// The completed fraction of the load, or of the stage if the load has no known length; `None` if neither is known.
+    /// The completed fraction of the load, or of the stage if the length of the load is unknown. `None` if both are unknown.
     pub(super) done: Option<f64>,
     pub(super) stage: String,
     pub(super) elapsed: String,
-    /// The remaining time or requests.
+    /// The remaining time or number of requests.
     pub(super) left: Option<String>,
     pub(super) rate: Option<String>,
     pub(super) ttft: Option<String>,
@@ -54,12 +54,12 @@ pub(super) struct View {
 }
 
 impl View {
-    /// `times` and `stages` belong to the same load.
+    /// Describes a state. `times` and `stages` must belong to the same load.
     pub(super) fn new(it: Standing, times: &[PlannedTime], stages: &[Stage]) -> View {
         let pausing = it.pause_until > it.now.max(it.began) && it.stage + 1 < stages.len();
         let index = if pausing { it.stage + 1 } else { it.stage };
         let name = stages.get(index).map(|it| shortened(&it.name)).unwrap_or_default();
-        // The rate of the stage after a pause is unknown.
+        // During a pause, the rate of the next stage is still unknown.
         let measured = it.measured_rate.filter(|_| !pausing).map(|it| format!(", {it}/s measured")).unwrap_or_default();
         let mut stage = format!("stage {} of {} ({name}{measured})", index + 1, stages.len().max(1));
         if pausing {
@@ -81,7 +81,7 @@ impl View {
         }
     }
 
-    /// One line for a log.
+    /// Returns one line for a log.
     pub(super) fn line(&self) -> String {
         let figures = self.figures(usize::MAX, Paint::OFF);
         [Some(self.stage.clone()), self.left.clone(), Some(figures)]
@@ -91,12 +91,12 @@ impl View {
             .join(", ")
     }
 
-    /// Two lines of at most `width` columns: the stage with a bar of the whole load, and the figures.
+    /// Returns two lines of at most `width` columns: the stage with a bar for the whole load, and the figures.
     pub(super) fn live_lines(&self, width: usize, paint: Paint) -> Vec<String> {
         vec![self.bar_line(width, paint), self.figures(width, paint)]
     }
 
-    /// Stage, bar, percentage and times. Times that do not fit are left out.
+    /// Returns the stage, the bar, the percentage and the times. Times that do not fit are omitted.
     fn bar_line(&self, width: usize, paint: Paint) -> String {
         let percent = self.done.map(|it| format!("{:.0} %", it.clamp(0.0, 1.0) * 100.0));
         let left = self.left.as_ref();
@@ -115,10 +115,10 @@ impl View {
         format!("{}{bar}{tail}", paint.apply(Style::Bold, &self.stage))
     }
 
-    /// The figures in at most `width` columns. Figures that do not fit are left out, the least important first.
+    /// Returns the figures in at most `width` columns. If they do not fit, the least important ones are omitted.
     fn figures(&self, width: usize, paint: Paint) -> String {
         let failed = format!("{} failed", self.failed);
-        // The numbers are the order of importance.
+        // Each number is the rank of importance. 0 is the most important.
         let pieces = [
             (2, self.rate.clone()),
             (4, Some(format!("{} in flight", self.in_flight))),
@@ -159,7 +159,8 @@ fn in_warm_up(stage: &Stage, it: &Standing) -> bool {
     }
 }
 
-/// The completed fraction and the rest: by time if all stages have a known length, otherwise by the requests of the stage.
+/// Returns the completed fraction, and what remains. They refer to time if the lengths of all stages are known, otherwise to the requests of the
+/// stage.
 fn progress(it: &Standing, pausing: bool, times: &[PlannedTime]) -> (Option<f64>, Option<String>) {
     let Some(stage) = times.get(it.stage) else { return (None, None) };
     let lengths: Option<Vec<Duration>> = times.iter().map(|it| it.length).collect();
@@ -192,7 +193,7 @@ fn progress(it: &Standing, pausing: bool, times: &[PlannedTime]) -> (Option<f64>
     }
 }
 
-/// Whole seconds, rounded up: the last second is shown until it is over.
+/// Returns whole seconds, rounded up, so that the last second is shown until it is over.
 fn time_left(left: Duration) -> String {
     short_time(u64::try_from(left.as_millis().div_ceil(1_000)).unwrap_or(u64::MAX))
 }
@@ -221,7 +222,7 @@ mod tests {
         names.iter().map(|it| Stage::new(*it, load.clone())).collect()
     }
 
-    /// Stages of 10 seconds with pauses of 2.
+    /// Stages of 10 seconds, with pauses of 2 seconds.
     fn timed(stages: usize) -> Vec<PlannedTime> {
         vec![PlannedTime { length: Some(secs(10)), requests: None, pause_after: secs(2) }; stages]
     }

@@ -1,4 +1,4 @@
-//! [I/O] Waits until the target can be measured, and determines which model it serves.
+//! [I/O] Waits until the target is ready, and determines which model it serves.
 
 use files::user_file;
 use std::{
@@ -31,26 +31,26 @@ use engine::{
     stop::{Stop, StopState},
 };
 
-/// Time between two attempts.
+/// Time between two attempts to reach the target.
 const TRY_EVERY: Duration = Duration::from_secs(1);
-/// The same for a server that the launcher has started: a shorter time, because it measures the start.
+/// Time between two attempts for a server that the launcher has started. It is shorter, because it limits how exactly the start is measured.
 const TRY_OWN_EVERY: Duration = Duration::from_millis(100);
-/// Timeout of an attempt, unless a third of the whole timeout is longer: a connection may be dead, but the first completion of a compiling engine
-/// takes minutes.
+/// Minimum timeout of an attempt. The timeout is a third of the whole time limit if that is longer. A connection may be dead, but the first
+/// completion of an engine that compiles takes minutes.
 const ATTEMPT_LIMIT: Duration = Duration::from_secs(60);
-/// How long an attempt may be unanswered before the log reports it.
+/// Time without a response after which the log reports an attempt.
 const HANGS: Duration = Duration::from_secs(1);
-/// The last attempt begins this long before the timeout.
+/// How long before the time limit the last attempt begins.
 const LAST_TRY: Duration = Duration::from_millis(250);
-/// Time between two log lines of the wait while its reason stays the same.
+/// Time between two log lines while the reason for waiting does not change.
 const TELL_EVERY: Duration = Duration::from_secs(10);
 
 /// Maximum size of a token file in bytes.
 const MAX_TOKEN: u64 = 64 << 10;
-/// Maximum size of a CA file in bytes: twenty times the file of a usual system.
+/// Maximum size of a file with certificate authorities, in bytes. It is twenty times the size of a usual system's file.
 const MAX_AUTHORITIES: u64 = 4 << 20;
 
-/// The credentials of the target, read from files.
+/// The credentials for the target, read from files.
 #[derive(Default)]
 pub(crate) struct Secrets {
     token: Option<String>,
@@ -58,17 +58,17 @@ pub(crate) struct Secrets {
 }
 
 impl Secrets {
-    /// The bearer token.
+    /// The bearer token, if there is one.
     pub(super) fn token(&self) -> Option<&str> {
         self.token.as_deref()
     }
 
-    /// Certificate authorities as PEM text.
+    /// Additional certificate authorities as PEM text, if there are any.
     pub(super) fn authorities(&self) -> Option<&str> {
         self.authorities.as_deref()
     }
 
-    /// Reads the files. This can block, because a file may be a pipe.
+    /// Reads the credential files. This can block, because a file may be a pipe.
     pub(crate) fn read(run: &ResolvedRun) -> Result<Secrets, Failure> {
         let read = |path: &Path, what: &str, most| {
             let cannot = |error| Failure::configuration(format!("cannot read the {what} {}: {error}", path.display()));
@@ -89,13 +89,13 @@ impl Secrets {
     }
 }
 
-/// A target that is ready, and the model to request.
+/// A target that is ready, and the model that requests name.
 pub(crate) struct Ready {
     pub(crate) target: Target,
     pub(crate) model: String,
 }
 
-/// Ready targets: one, or all replicas of a managed server.
+/// All targets that are ready: one, or all replicas of a managed server.
 pub(crate) struct AllReady {
     pub(crate) first: Ready,
     pub(crate) others: Vec<Target>,
@@ -106,16 +106,16 @@ pub(crate) struct AllReady {
 /// A server to wait for.
 pub(crate) struct Called {
     pub(crate) url: String,
-    /// Resolves its addresses.
+    /// Resolves the server's addresses, and checks them.
     pub(crate) resolver: Resolver,
-    /// The address of the server, if several servers share the URL's host name; for messages.
+    /// The address of the server for messages, if several servers share the host name in the URL.
     pub(crate) address: Option<SocketAddr>,
     /// The log file of the server, if the launcher started it.
     pub(crate) log: Option<PathBuf>,
 }
 
-/// Probes the target until it is ready or the timeout passes. An error that waiting cannot fix fails immediately. Several URLs belong to replicas:
-/// the wait ends when all of them are ready. `logs`: the folder with the logs of a managed server.
+/// Probes the target until it is ready or the time limit passes. An error that will not go away by waiting fails immediately. Several URLs are
+/// replicas of a server, and all of them must become ready. `logs` is the folder with the logs of a managed server.
 pub(crate) fn wait(
     input: &Input,
     secrets: &Secrets,
@@ -132,7 +132,7 @@ pub(crate) fn wait(
     wait_each(input, secrets, &called, stop)
 }
 
-/// The same for URLs with their own resolvers.
+/// Like [`wait`], for servers with their own resolvers.
 pub(crate) fn wait_each(input: &Input, secrets: &Secrets, called: &[Called], stop: &Stop) -> Result<AllReady, Failure> {
     let cannot = |source| Failure::system(&LoadError::System { what: "the readiness probe", source });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
@@ -161,7 +161,7 @@ fn target(input: &Input, secrets: &Secrets, base_url: &str, resolver: &Resolver)
         .map(|target| target.speaking(input.run.http_version))
         .map_err(|error| Failure::configuration(error.to_string()))?;
     match input.run.endpoint {
-        // The launcher's own server, on loopback.
+        // These servers are the launcher's own, on loopback.
         Endpoint::Simulator(_) | Endpoint::Server(_) => Ok(target),
         Endpoint::Url(_) => target
             .resolving_with(resolver.clone())
@@ -169,7 +169,7 @@ fn target(input: &Input, secrets: &Secrets, base_url: &str, resolver: &Resolver)
     }
 }
 
-/// Does the same as [`wait`] for one URL on the runtime of the caller.
+/// Like [`wait`] for one server, on the caller's runtime.
 pub(crate) async fn until_ready(input: &Input, secrets: &Secrets, called: &Called) -> Result<Ready, Failure> {
     let Called { url, resolver, address, log } = called;
     let target = target(input, secrets, url, resolver)?;
@@ -232,31 +232,31 @@ pub(crate) async fn until_ready(input: &Input, secrets: &Secrets, called: &Calle
     }
 }
 
-/// The server in messages.
+/// The name of the server in messages.
 fn named(url: &str, address: Option<SocketAddr>) -> String {
     address.map_or_else(|| url.to_owned(), |it| format!("{url} (replica {it})"))
 }
 
-/// The state of the wait's log lines.
+/// The state of the log lines about waiting.
 struct Waiting {
     url: String,
     limit: Span,
-    /// The probe request.
+    /// A description of the probe request.
     probe: &'static str,
-    /// The log of the server. Each progress line contains its last line.
+    /// The log of the server. Each line about waiting contains the last line of this log.
     log: Option<PathBuf>,
-    /// The time of the next line, counted from the first attempt.
+    /// When the next line is due, as time since the first attempt.
     next: Duration,
     /// Whether a line was written.
     has_told: bool,
     /// Why the target is not ready. `None` before the first response or refusal.
     why: Option<String>,
-    /// The same without text from the server.
+    /// `why` without text from the server, for the status.
     why_without_words: Option<String>,
 }
 
 impl Waiting {
-    /// Notes how long an attempt has been unanswered. The reason of the previous attempt no longer applies then.
+    /// Notes how long an attempt has been without a response. This replaces the reason of the previous attempt.
     fn hangs(&mut self, since: Duration) {
         if since >= HANGS {
             let why = format!("it has not answered a request ({}) for {}s", self.probe, since.as_secs());
@@ -264,7 +264,7 @@ impl Waiting {
         }
     }
 
-    /// The next line of the log. The first line names the limit; each later line names the time left.
+    /// Returns the next line for the log. The first line contains the time limit. Each later line contains the remaining time.
     fn line(&mut self, now: Duration) -> String {
         self.next = now + TELL_EVERY;
         let Waiting { url, limit, .. } = self;
@@ -284,7 +284,7 @@ impl Waiting {
     }
 }
 
-/// The last non-empty line of a log, truncated for a log line. The log contains no secrets.
+/// Returns the last line of a log that is not empty, shortened. The log contains no secrets.
 fn last_line(path: &Path) -> Option<String> {
     let mut file = user_file::open_regular(path).ok()?;
     let length = file.metadata().ok()?.len();
@@ -296,7 +296,7 @@ fn last_line(path: &Path) -> Option<String> {
     Some(one_line(&last.chars().take(LOG_CHARS).collect::<String>()))
 }
 
-/// How many bytes are read from the end of a log, and how many characters of its last line are shown.
+/// Number of bytes that are read from the end of a log, and maximum characters of its last line that are shown.
 const LOG_END: u64 = 4 << 10;
 const LOG_CHARS: usize = 160;
 
@@ -316,15 +316,15 @@ impl Attempt {
         }
     }
 
-    /// `status_message`: without text from the server.
+    /// The final error for an unusable target. `status_message` contains no text from the server.
     fn unusable(message: String, status_message: String) -> Attempt {
         Attempt::Final(Failure::configuration(message).shown_as(status_message))
     }
 }
 
-/// Probes the target once. Returns the model to request.
+/// Probes the target once. Returns the model that requests name.
 async fn attempt(target: &Target, wanted: Option<&str>, input: &Input) -> Result<String, Attempt> {
-    // Each connection checks its address again. Here a blocked target ends the wait.
+    // Each connection checks its address again. Here, a blocked address ends the wait.
     if let Err(error) = target.check_addresses().await
         && error.is_refusal()
     {
@@ -345,8 +345,8 @@ async fn attempt(target: &Target, wanted: Option<&str>, input: &Input) -> Result
     Ok(model)
 }
 
-/// The error for a model that the server does not find. It is final if the server lists other models. A server without models may still be loading
-/// one.
+/// The error for a model that the server does not know. It is final if the server lists other models. A server that lists no models may still be
+/// loading one.
 async fn not_found(target: &Target, model: &str, error: ProbeError) -> Attempt {
     match probe::models(target).await {
         Ok(served) if !served.is_empty() && !served.iter().any(|it| it.id == model) => {
@@ -361,7 +361,7 @@ fn ids(served: &[ServedModel]) -> Vec<String> {
     served.iter().map(|it| it.id.clone()).collect()
 }
 
-/// The model to request. If none is given, it is the only model that is not a LoRA adapter.
+/// Returns the model that requests name. If no model is requested, it is the only model that is not a LoRA adapter.
 fn choose(wanted: Option<&str>, served: &[ServedModel]) -> Result<String, Attempt> {
     let all = ids(served);
     let base: Vec<&ServedModel> = served.iter().filter(|it| !it.is_adapter).collect();
@@ -409,7 +409,7 @@ mod tests {
             assert_eq!(waiting.line(now), text);
             assert_eq!(waiting.next, now + TELL_EVERY);
         };
-        // The first line names the limit, even on a machine that writes it late.
+        // The first line contains the time limit, even if it is written late.
         check(3, "waiting up to 60s for http://h:1: refused");
         check(10, "waiting for http://h:1, 50s of 60s left: refused");
         check(61, "waiting for http://h:1, 0s of 60s left: refused");

@@ -1,4 +1,4 @@
-//! [I/O] Repeats the same load in consecutive runs, and computes the spread between the runs.
+//! [I/O] Runs the same load several times, one run after the other, and computes the spread between the runs.
 
 use crds::{
     ExitCode, Outcome,
@@ -25,18 +25,18 @@ use report::{
     repeats::{self, Ending, Repeat, Series, SeriesFolder},
 };
 
-/// The file of a series that is uploaded last: a folder without it is incomplete.
+/// The file of a series that is uploaded last. A folder without it is incomplete.
 const SERIES_FILE: &str = "repeats.json";
 
-/// The runs of a series.
+/// The finished runs of a series.
 #[derive(Default)]
 struct Done {
     repeats: Vec<Repeat>,
-    /// Why the series ended early, with the exit code of a failure.
+    /// Why the series ended early. A failure also has an exit code.
     ended_by: Option<(Ending, Option<ExitCode>)>,
 }
 
-/// Runs the load as often as the input requires, and returns the exit code. A failed or stopped run is the last one.
+/// Runs the load as often as the input requests, and returns the exit code. A failed or stopped run is the last one.
 pub(super) fn run(order: &Order<'_>) -> u8 {
     let Order { input, options, .. } = *order;
     let begun = Process::start(input, options).and_then(|process| {
@@ -83,7 +83,7 @@ pub(super) fn run(order: &Order<'_>) -> u8 {
     outcome::exit_status_of(series.verdict().outcome, failed, options.gate)
 }
 
-/// Executes runs until one of them ends the series.
+/// Starts runs until one of them ends the series.
 fn all(order: &Order<'_>, process: &Process, folder: Option<&(Place, SeriesFolder)>) -> Done {
     let mut done = Done::default();
     let asked = order.input.run.repeat;
@@ -108,7 +108,7 @@ fn all(order: &Order<'_>, process: &Process, folder: Option<&(Place, SeriesFolde
                 done.fail(number, failure);
             }
         }
-        // A stop that did not cut this run short prevents the next run.
+        // The run was complete before the stop, but the stop prevents the next run.
         if process.stop.state() != StopState::Run {
             done.end_with_stopped();
         }
@@ -119,7 +119,7 @@ fn all(order: &Order<'_>, process: &Process, folder: Option<&(Place, SeriesFolde
     done
 }
 
-/// Why no further run starts; `None` while nothing has stopped the series.
+/// Returns why no further run may start. `None` if nothing has stopped the series.
 fn stopped_between(process: &Process) -> Option<Failure> {
     match process.stop.state() {
         StopState::Run => None,
@@ -132,7 +132,7 @@ fn stopped_between(process: &Process) -> Option<Failure> {
     }
 }
 
-/// The same load as another run, with new prompts, and with a new seed unless the user chose one.
+/// Returns the input of the next run: the same load with new prompts. The seed is also new, unless the user chose one.
 fn repeated(input: &Input, number: u32) -> Input {
     let mut input = input.clone();
     if !input.run.fixed_seed {
@@ -156,11 +156,11 @@ impl Done {
         self.ended_by = Some(ended(number, failure));
     }
 
-    /// Uploads the folder of the series, and returns its location. A failure ends the series if the results are required.
+    /// Uploads the folder of the series, and returns its location. If results are required, a failure ends the series.
     fn upload(&mut self, bucket: &Bucket, stored: &Stored, order: &Order<'_>) -> Option<String> {
         let required = order.input.run.storage_required;
         let last = self.repeats.last().map_or(1, |it| it.number);
-        // Write the message now, because a launcher that takes too long for the upload is killed.
+        // Write the message before the upload, because a launcher whose upload takes too long is killed.
         let before = self.ended_by.take();
         if required {
             let failure = Failure::storage(upload::unfinished(bucket, &stored.name));
@@ -181,7 +181,7 @@ impl Done {
         }
     }
 
-    /// Ends the series with its last run, if a stop cut that run short.
+    /// Ends the series after its last run, if a stop interrupted this run.
     fn end_with_stopped(&mut self) {
         let last = self.repeats.last().filter(|it| !it.analysis.verdict.outcome.has_valid_figures());
         let Some(Repeat { number, analysis, .. }) = last.filter(|_| self.ended_by.is_none()) else { return };
@@ -219,7 +219,7 @@ fn ended(number: u32, failure: Failure) -> (Ending, Option<ExitCode>) {
     (ending, Some(failure.exit))
 }
 
-/// Writes the results of the series; `None` if no folder is stored. Removes the folder if there is no run.
+/// Writes the results of the series. `None` if no folder is stored. Removes the folder if there are no runs.
 fn keep(folder: SeriesFolder, done: &mut Done, order: &Order<'_>) -> Option<Stored> {
     if done.repeats.is_empty() {
         folder.discard();
@@ -239,7 +239,7 @@ fn keep(folder: SeriesFolder, done: &mut Done, order: &Order<'_>) -> Option<Stor
     }
 }
 
-/// Reports missing runs if the series ended early. The earlier message describes only the run that ended it.
+/// Prints how many runs are missing if the series ended early. The message before it only describes the run that ended the series.
 fn print_missing(series: &Series<'_>) {
     let Some(ending) = series.ended_by.filter(|it| it.number < series.asked) else { return };
     let last = repeat_name(ending.number);
@@ -249,7 +249,7 @@ fn print_missing(series: &Series<'_>) {
     ));
 }
 
-/// `place`: the location of the series folder. `end`: text that is printed after it.
+/// Prints the spread. `place` is the location of the series' folder. `end` is a text that is printed after it.
 fn print_spread(series: &Series<'_>, place: Option<&str>, end: &str) {
     if series.repeats.is_empty() {
         return;

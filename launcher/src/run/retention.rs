@@ -9,8 +9,8 @@ use tracing::{info, warn};
 
 use super::RunOptions;
 
-/// Deletes old folders beside the written one, and returns their names. A run that stored nothing deletes nothing. A failed deletion is only a
-/// warning: the results of this run are complete.
+/// Deletes old folders next to the folder that was written, and returns their names. Does nothing if the run stored no results. If a folder cannot be
+/// deleted, there is only a warning, because the results of this run are complete.
 pub(super) fn apply(run: &ResolvedRun, options: &RunOptions, stored: Option<&Stored>) -> Vec<String> {
     let (Some(retention), Some(stored)) = (&run.retention, stored) else { return Vec::new() };
     if !options.in_pod() {
@@ -35,9 +35,9 @@ pub(super) fn apply(run: &ResolvedRun, options: &RunOptions, stored: Option<&Sto
     }
 }
 
-/// The line that the command prints about deleted folders.
+/// Returns the line that the command prints about deleted folders.
 pub(super) fn line(deleted: &[String]) -> String {
-    /// Maximum number of names in a line.
+    /// Maximum number of names in the line.
     const MOST: usize = 20;
     if deleted.is_empty() {
         return String::new();

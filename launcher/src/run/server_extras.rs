@@ -1,12 +1,12 @@
-//! What a run needs from its managed server in addition to the server's description in the spec.
+//! Settings that a run adds to its managed server, in addition to the server's description in the spec.
 
 use std::path::PathBuf;
 
-/// Requested when the server is started.
+/// Settings that are added when the server is started.
 #[derive(Default)]
 pub(super) struct Extras {
     /// The folder for profiler traces.
     pub(super) traces: Option<PathBuf>,
-    /// Whether it is started with sleep mode and its endpoints.
+    /// Whether the server is started with sleep mode and the endpoints for it.
     pub(super) sleep_mode: bool,
 }

@@ -1,4 +1,4 @@
-//! [I/O] The server's metrics of a run: the sources, and when they are read.
+//! [I/O] The server metrics of a run: which sources are read, and when.
 
 use ::server_metrics::scraped::Scraped;
 use crds::{
@@ -17,8 +17,8 @@ use analysis::servers::ServerAnalysis;
 pub(super) struct ServerMetrics(Option<Scraper>);
 
 impl ServerMetrics {
-    /// Starts reading. Without a source it does nothing. If the thread cannot start, that is only a warning, because the figures of the load do not
-    /// depend on it.
+    /// Starts reading. Does nothing if there is no source. If the thread cannot start, there is only a warning, because the figures of the load do
+    /// not depend on it.
     pub(super) fn start(
         run: &ResolvedRun,
         base_urls: &[String],
@@ -46,17 +46,17 @@ impl ServerMetrics {
         ServerMetrics(scraper.ok())
     }
 
-    /// Reads every source once, right before a load.
+    /// Reads every source once, immediately before a load.
     pub(super) fn before_load(&self, stop: &Stop) {
         self.0.iter().for_each(|it| it.before_load(stop));
     }
 
-    /// Reads every source once, right after a load.
+    /// Reads every source once, immediately after a load.
     pub(super) fn after_load(&self, stop: &Stop) {
         self.0.iter().for_each(|it| it.after_load(stop));
     }
 
-    /// The metrics that were read; `None`: nothing was read.
+    /// Ends reading, and returns the metrics. `None` if nothing was read.
     pub(super) fn end(self) -> Option<Scraped> {
         let scraped = self.0?.end()?;
         let told = !scraped.addresses.is_empty() || !scraped.unresolved.is_empty();
@@ -64,7 +64,7 @@ impl ServerMetrics {
     }
 }
 
-/// The sources that the run names, otherwise the target itself, with all replicas of a managed server.
+/// Returns the sources that the run names, otherwise the target itself, with all replicas of a managed server.
 fn sources(named: Option<&[MetricsEndpoint]>, base_urls: &[String]) -> Vec<Source> {
     let guess = |base_url: &String| {
         let is_socket = unix_socket(base_url).is_some();
@@ -82,13 +82,13 @@ fn sources(named: Option<&[MetricsEndpoint]>, base_urls: &[String]) -> Vec<Sourc
     named.iter().map(source).collect()
 }
 
-/// The token of the target is sent to no other server.
+/// Whether two URLs have the same origin. The target's token is not sent to any other origin.
 fn same_origin(one: &str, other: &str) -> bool {
     let origin = |url: &str| Url::parse(url).ok().map(|it| it.origin()).filter(|it| it.is_tuple());
     origin(one).is_some_and(|it| origin(other) == Some(it))
 }
 
-/// Logs that metrics were read.
+/// Logs how many metrics were read.
 pub(super) fn log(servers: Option<&ServerAnalysis>) {
     let Some(servers) = servers else { return };
     let scrapes: u64 = servers.scraped.addresses.iter().map(|it| it.scrapes).sum();

@@ -20,18 +20,18 @@ use engine::{
     stop::{Stop, StopReason, StopState},
 };
 
-/// The part of the grace period that is reserved for writing the report.
+/// The part of the grace period that is kept for writing the report.
 const TO_WRITE: Duration = Duration::from_secs(10);
 
-/// How often a stop is checked while files are read.
+/// How often to check for a stop while files are read.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// How long the load may drain: the grace period less the time to write, but at least half of the grace period.
+/// How long the load may drain: the grace period minus the time for writing, but at least half of the grace period.
 pub(super) fn drain_time(grace: Duration) -> Duration {
     grace.saturating_sub(TO_WRITE).max(grace / 2)
 }
 
-/// How long data for a report may be collected after the load. A stopped run has little of its grace period left.
+/// How long data for the report may be collected after the load. After a stop, little of the grace period is left.
 pub(super) fn time_to_collect(stop: &Stop, grace: Duration) -> Duration {
     match stop.state() {
         StopState::Run => Duration::from_secs(120),
@@ -39,23 +39,23 @@ pub(super) fn time_to_collect(stop: &Stop, grace: Duration) -> Duration {
     }
 }
 
-/// Signals that always end the run.
+/// Signals that always end a run.
 const ALWAYS: [Signal; 2] = [Signal::TERM, Signal::INT];
-/// Signals that end the run unless the process was started with them ignored. `nohup` ignores SIGHUP, for example.
+/// Signals that end a run, unless they were ignored when the process started. For example, `nohup` ignores SIGHUP.
 const UNLESS_IGNORED: [Signal; 2] = [Signal::HUP, Signal::QUIT];
 
-/// The operation that a signal ends.
+/// What a signal ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ended {
     /// A run with requests in flight.
     Run,
-    /// The wait of `benchwright server start` for its server. There are no requests.
+    /// The wait of `benchwright server start` until its server is ready. There are no requests.
     #[cfg(target_os = "linux")]
     ServerStart,
 }
 
-/// Starts a thread that waits for these signals until the process ends. From now on, writing past `ulimit -f` returns an error instead of killing the
-/// process.
+/// Starts a thread that waits for these signals until the process ends. From then on, exceeding `ulimit -f` causes a write error instead of killing
+/// the process.
 pub(super) fn listen(stop: &Stop, grace: Duration, what: Ended) -> Result<(), Failure> {
     let stop = stop.clone();
     let cannot = |source| Failure::system(&LoadError::System { what: "receiving signals", source });
@@ -102,21 +102,21 @@ async fn any(signals: &mut [unix::Signal]) {
     .await;
 }
 
-/// Whether `/proc/self/status` says that a signal is ignored.
+/// Whether a signal is ignored, according to the content of `/proc/self/status`.
 fn is_ignored(status: &str, signal: Signal) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|it| u64::from_str_radix(it.trim(), 16).ok()).unwrap_or(0);
     mask >> (signal.as_raw() - 1) & 1 == 1
 }
 
-/// Runs work that may block forever, such as reading a pipe, on a separate thread. After a stop the thread is not joined; it ends with the process.
+/// Runs work that may block forever, such as reading a pipe, on a separate thread. After a stop the thread is not joined. It ends with the process.
 pub(super) fn until_stopped<T: Send + 'static>(
     stop: &Stop,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Failure> {
     let cannot = |source| Failure::system(&LoadError::System { what: "a thread", source });
     let (sender, done) = mpsc::sync_channel(1);
-    // The receiver is dropped when the run is stopped.
+    // Sending fails if the run was stopped meanwhile, because the receiver is then gone.
     let body = move || drop(sender.send(work()));
     let thread = thread::Builder::new().name("reading".into()).spawn(body).map_err(cannot)?;
     loop {
@@ -132,7 +132,7 @@ pub(super) fn until_stopped<T: Send + 'static>(
     }
 }
 
-/// Waits for a stop, at most for `most`. Returns whether there was one.
+/// Waits for a stop, for at most `most`. Returns whether there was one.
 pub(super) fn wait_for_stop(stop: &Stop, most: Duration) -> Result<bool, Failure> {
     let cannot = |source| Failure::system(&LoadError::System { what: "waiting", source });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
@@ -145,7 +145,7 @@ pub(super) fn wait_for_stop(stop: &Stop, most: Duration) -> Result<bool, Failure
     }))
 }
 
-/// The run's deadline. When it passes, the load drains. If draining takes longer than the grace period, the load is aborted.
+/// The deadline of a run. When it passes, the load drains. If draining takes longer than the grace period, the load is aborted.
 pub(super) struct Deadline(mpsc::Sender<()>);
 
 impl Deadline {
@@ -153,7 +153,7 @@ impl Deadline {
         let (sender, ended) = mpsc::channel::<()>();
         let stop = stop.clone();
         let body = move || {
-            // A disconnect means that the load has ended.
+            // If the channel is disconnected, the load has ended.
             if ended.recv_timeout(deadline) != Err(mpsc::RecvTimeoutError::Timeout) {
                 return;
             }
@@ -172,7 +172,7 @@ impl Deadline {
         Deadline(sender)
     }
 
-    /// Ends the watch, because the load has ended.
+    /// Stops watching the deadline, because the load has ended.
     pub(super) fn end(self) {
         drop(self.0);
     }

@@ -1,4 +1,5 @@
-//! [I/O] Measures sleep and wake-up of a server that a nop run started, after its first request, one replica after another.
+//! [I/O] Measures sleep and wake-up of a server that was started for a nop run, after the run's first request. Replicas are measured one after the
+//! other.
 
 use std::{future::Future, time::Duration};
 
@@ -23,25 +24,25 @@ use engine::{
     stop::{Stop, StopState},
 };
 
-/// Timeout of one change: reloading the weights of the largest models takes minutes.
+/// Timeout for falling asleep, and for waking up. Reloading the weights of the largest models takes minutes.
 const LIMIT: Duration = Duration::from_secs(600);
-/// Timeout of the request for the sleep state before the first request.
+/// Timeout for asking for the sleep state before the first request.
 const ASK_LIMIT: Duration = Duration::from_secs(10);
-/// Time between two requests for the sleep state.
+/// Time between two requests that ask for the sleep state.
 const ASK_EVERY: Duration = Duration::from_millis(50);
 
-/// The sleep levels that a run measures; empty: none, or the server was not started for the run.
+/// Returns the sleep levels that a run measures. Empty if there are none, or if the server was not started for the run.
 pub(super) fn levels(input: &Input) -> Vec<u8> {
     own_server(&input.run).map(|it| input.workload.measured_sleep_levels(it)).unwrap_or_default()
 }
 
-/// Refuses levels that the run's server does not support, before the server is started.
+/// Returns an error if the server of the run does not support the levels. It is called before the server is started.
 pub(super) fn check(input: &Input) -> Result<(), Failure> {
     let refusal = own_server(&input.run).and_then(|it| input.workload.sleep_refusal(it));
     refusal.map_or(Ok(()), |it| Err(Failure::configuration(it)))
 }
 
-/// The server that was started for a run, by the launcher or by the operator.
+/// Returns the server that was started for a run, by the launcher or by the operator.
 fn own_server(run: &ResolvedRun) -> Option<&ManagedServer> {
     match &run.endpoint {
         Endpoint::Server(server) => Some(server.as_ref()),
@@ -58,7 +59,8 @@ pub(super) struct Sleeper<'a> {
 }
 
 impl<'a> Sleeper<'a> {
-    /// Checks the sleep mode before the request, so that a server without one costs no time. `by_service`: each call may go to a different server.
+    /// Checks whether the first server has a sleep mode. It is called before the run's request, so that a server without one costs no time.
+    /// `by_service`: different calls may reach different servers.
     pub(super) fn check(
         input: &Input,
         servers: Vec<Target>,
@@ -84,7 +86,7 @@ impl<'a> Sleeper<'a> {
         Ok(Sleeper { levels, servers, model, stop })
     }
 
-    /// The cycles of each server. Empty: nothing was requested.
+    /// Measures the levels on each server. Returns one list of cycles per server. Empty if nothing was requested.
     pub(super) fn measure(&self) -> Result<Vec<Vec<SleepCycle>>, Failure> {
         if self.levels.is_empty() || self.stop.state() != StopState::Run {
             return Ok(Vec::new());
@@ -94,7 +96,7 @@ impl<'a> Sleeper<'a> {
             for server in &self.servers {
                 let mut cycles: Vec<SleepCycle> = Vec::new();
                 for level in self.levels.iter().filter_map(|it| SleepLevel::new(*it)) {
-                    // A server that failed to wake up cannot be put to sleep again.
+                    // If a server failed to wake up, no further level can be measured on it.
                     if cycles.iter().all(|it| it.remark.is_none()) {
                         cycles.push(self.cycle(server, level).await);
                     }

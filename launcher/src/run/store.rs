@@ -1,5 +1,5 @@
-//! [I/O] The results folder of a run: created before the load, so that storage problems are reported before anything is measured, and completed after
-//! it.
+//! [I/O] The results folder of a run. It is created before the load, so that storage problems are reported before anything is measured, and completed
+//! after the load.
 
 use std::{
     io,
@@ -25,22 +25,23 @@ use report::{
     space::Planned,
 };
 
-/// Maximum number of earlier attempts to look for: more than a retry policy allows. It prevents a long list from a wrong number in a file.
+/// Maximum number of earlier attempts to look for. It is more than any retry policy allows, and limits the effect of a wrong number in a file.
 const MAX_EARLIER: usize = 100;
 
-/// The name of a results folder, and its parent folder.
+/// The location of a results folder: its parent folder and its name.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     root: PathBuf,
     name: String,
-    /// Whether to update `latest` and `index.md` beside it.
+    /// Whether to update `latest` and `index.md` in the parent folder.
     local: bool,
     chosen_by: ChosenBy,
 }
 
 impl Place {
-    /// The place of a run. In a pod its name is the attempt's Job, which no other run has; a load by hand appends the time. Elsewhere it is
-    /// `<time>-<run>`. Deletes what killed launchers left there. `None` if no folder is wanted.
+    /// Returns the place for a run's results. In a pod the name is that of the attempt's Job, which is unique; a load that a person sends also has
+    /// the time in its name. Elsewhere it is `<time>-<run>`. Deletes incomplete folders that killed launchers left there. `None` if no folder is
+    /// wanted.
     pub(super) fn new(run: &ResolvedRun, options: &RunOptions, now: Timestamp) -> Option<Place> {
         if !run.store_results || options.no_results {
             return None;
@@ -50,7 +51,7 @@ impl Place {
             let time = now.to_zoned(TimeZone::UTC).strftime("%Y%m%dT%H%M%SZ");
             format!("{}-{time}", run.attempt_name())
         } else if options.in_pod() {
-            // The claim also contains the folders of other runs, and their launchers may run on other nodes.
+            // Only the run's own folders are swept. The claim also contains folders of other runs, whose launchers may be running on other nodes.
             let names: Vec<String> = earlier_attempts(run).map(|it| it.attempt_name()).collect();
             partial::sweep(&root, Leftovers::Named(&names));
             run.attempt_name()
@@ -67,19 +68,19 @@ impl Place {
         self.root.join(&self.name)
     }
 
-    /// Creates the folder of a series in this place. `Ok(None)` if that fails and results are optional.
+    /// Creates the folder of a series in this place. Returns `Ok(None)` if this fails and results are optional.
     pub(super) fn make_series(&self, run: &ResolvedRun) -> Result<Option<SeriesFolder>, Failure> {
         optional(SeriesFolder::create(&self.root, &self.name), run, self.chosen_by)
             .map_err(|error| Failure::storage(error.to_string()))
     }
 
-    /// The place of one run of a series.
+    /// Returns the place for one run of a series.
     pub(super) fn of_repeat(&self, series: &SeriesFolder, number: u32) -> Place {
         Place { name: series.name_of(number), ..self.clone() }
     }
 }
 
-/// Turns a storage error into a warning if the run's results are optional. The error names the setting that chose the place.
+/// Turns a storage error into a warning if the run's results are optional. An error names the setting that chose the place.
 pub(super) fn optional<T>(
     stored: Result<T, StorageError>,
     run: &ResolvedRun,
@@ -95,16 +96,16 @@ pub(super) fn optional<T>(
     }
 }
 
-/// A results folder that waits for its report, or no folder.
+/// A results folder that is not complete yet, or no folder.
 pub(super) enum Store {
-    /// No folder: it is not wanted, or it is optional and cannot be created.
+    /// There is no folder, because none is wanted, or because it could not be created and is optional.
     Off,
     /// The folder exists.
     Open { folder: Box<Folder>, root: PathBuf, local: bool, chosen_by: ChosenBy },
 }
 
 impl Store {
-    /// Creates the folder, if one is wanted. The file system must have room for the reports.
+    /// Creates the folder, if one is wanted. Fails if the file system has no room for the reports.
     pub(super) fn prepare(input: &Input, place: Option<Place>, now: Timestamp) -> Result<Store, Failure> {
         let Some(Place { root, name, local, chosen_by }) = place else { return Ok(Store::Off) };
         let begun = Folder::create(&root, &name).and_then(|mut folder| {
@@ -127,8 +128,8 @@ impl Store {
         }
     }
 
-    /// Compares the size of the rows that the planned requests of a workload will need with the free space. If results are optional, too little space
-    /// is only a warning.
+    /// Compares the free space with the size of the rows that the planned requests will write. If results are optional, too little space causes only
+    /// a warning.
     pub(super) fn check_rows(
         &self,
         input: &Input,
@@ -162,7 +163,7 @@ impl Store {
         matches!(self, Store::Open { .. })
     }
 
-    /// Where the files are until the folder is complete; `None` if no folder is stored.
+    /// The folder in which files are written until it is complete. `None` if no folder is stored.
     pub(super) fn path(&self) -> Option<&Path> {
         match self {
             Store::Off => None,
@@ -170,7 +171,7 @@ impl Store {
         }
     }
 
-    /// What to keep of each request for the report.
+    /// Which data to keep of each request.
     pub(super) fn keep(&self, input: &Input) -> Keep {
         match (self, input.run.per_request_records) {
             (Store::Off, _) | (_, PerRequestRecords::None) => Keep::Summary,
@@ -181,7 +182,7 @@ impl Store {
         }
     }
 
-    /// Deletes the folder again: nothing was measured.
+    /// Deletes the folder, because nothing was measured.
     pub(super) fn discard(self) {
         if let Store::Open { folder, .. } = self
             && let Err(error) = folder.discard()
@@ -190,7 +191,7 @@ impl Store {
         }
     }
 
-    /// Writes the report. `Ok(None)` if none is stored.
+    /// Writes the report, and completes the folder. `Ok(None)` if no folder is stored.
     pub(super) fn write(
         self,
         parts: &Parts<'_>,
@@ -210,7 +211,7 @@ impl Store {
         let inputs_written = if is_there { Ok(()) } else { report::write_inputs(&mut folder, inputs) };
         let written = inputs_written
             .and_then(|()| report::write_report(&mut folder, parts, document, &attachments, Some(&page_of)))
-            // In a cluster a later attempt may have to report the figures again.
+            // In a cluster, a later attempt may have to report these figures again.
             .and_then(|()| match local {
                 true => Ok(()),
                 false => earlier_attempt::write_message(&mut folder, &parts.run.run, parts.analysis),
@@ -226,15 +227,15 @@ impl Store {
     }
 }
 
-/// The known sizes of a run before its requests are planned.
+/// The sizes of a run's files that are known before its requests are planned.
 fn planned(input: &Input, workload: &Workload) -> Planned {
     let run = &input.run;
     let to_come = u64::from(run.repeat.saturating_sub(run.run.repeat_number.unwrap_or(1))) + 1;
     Planned::new(workload, to_come)
 }
 
-/// Whether there is room for the rows of a run with optional results: without rows the reports are still complete. If results are required, rows that
-/// do not fit fail the run.
+/// Whether the rows of a run should be written. If results are optional, rows are omitted if they do not fit, because the reports are complete
+/// without them. If results are required, they are always written, and fail the run if they do not fit.
 fn rows_fit(folder: &Path, records: &Records, kept: Option<&KeptRun>, run: &ResolvedRun) -> bool {
     if run.storage_required {
         return true;
@@ -253,7 +254,7 @@ fn page_of(document: &ReportDocument) -> io::Result<String> {
     page::run::render(document).map_err(io::Error::other)
 }
 
-/// The attempts before this one, the latest first. Attempts never overlap: no earlier one still writes to its folder.
+/// Returns the attempts before this one, the latest first. Attempts never overlap, so no earlier attempt still writes to its folder.
 pub(super) fn earlier_attempts(run: &RunIdentity) -> impl Iterator<Item = RunIdentity> {
     (1..run.attempt).rev().take(MAX_EARLIER).map(|attempt| RunIdentity { attempt, ..run.clone() })
 }

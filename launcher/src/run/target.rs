@@ -1,4 +1,4 @@
-//! [I/O] The target of the load: the given URL, or the simulated vLLM, which starts here on loopback.
+//! [I/O] The target of the load: the URL that the run names, or the simulated vLLM, which is started here on loopback.
 
 use std::{net::Ipv4Addr, path::PathBuf, thread};
 
@@ -13,13 +13,13 @@ use tracing::info;
 use super::Failure;
 use simulator::{SimOptions, Simulator};
 
-/// Keeps the simulator running until drop.
+/// Keeps the simulator running until it is dropped.
 pub(crate) struct RunningSimulator {
     _end: oneshot::Sender<()>,
 }
 
-/// Returns the base URL of the target. A simulator runs on a separate thread, so that it shares no runtime with the load. It writes profiler traces
-/// into `profiler_dir`; without that folder it has no profiler.
+/// Returns the base URL of the target. A simulator runs on a separate thread, so that it does not share a runtime with the load. It writes profiler
+/// traces into `profiler_dir`. Without this folder, it has no profiler.
 pub(crate) fn start(
     run: &ResolvedRun,
     model: Option<&str>,
@@ -56,7 +56,7 @@ pub(crate) fn start(
     let simulator = Simulator::new(options);
     let body = move || {
         runtime.block_on(simulator.serve(listener, async {
-            // The sender is dropped when the run has ended.
+            // The sender is dropped when the run ends, which ends this wait.
             let _ = ended.await;
         }));
     };
@@ -64,8 +64,8 @@ pub(crate) fn start(
     Ok((format!("http://{address}"), Some(RunningSimulator { _end: end })))
 }
 
-/// A remark if the operator allows other runs to send load to the target at the same time. A simulator in the launcher and a server for this run
-/// alone are never shared.
+/// Returns a remark if the operator allows other runs to send load to the target at the same time. A simulator in the launcher, and a server that was
+/// started for this run alone, are never shared.
 pub(super) fn shared_remark(spec: &BenchmarkRunSpec, run: &ResolvedRun) -> Option<String> {
     let is_own = matches!(run.endpoint, Endpoint::Simulator(_))
         || run.server.as_ref().is_some_and(|it| it.server.lifecycle != Lifecycle::Reuse);

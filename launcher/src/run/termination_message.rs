@@ -1,4 +1,4 @@
-//! [I/O] The termination message, from which the operator learns the result.
+//! [I/O] The termination message, from which the operator reads the result.
 
 use std::{fs::File, io::Write as _, os::unix::fs::OpenOptionsExt as _, path::Path};
 
@@ -20,7 +20,7 @@ pub(super) fn leave_message(options: &RunOptions, envelope: impl FnOnce() -> Env
     }
 }
 
-/// The termination message before there is a result. Without it the kubelet would take the end of the log, which may contain text from a server.
+/// The termination message before there is a result. Without it, the kubelet would use the end of the log, which may contain text from a server.
 pub(super) const ENDED_EARLY: &str = "ended before there was a result; the log of the pod has the reason";
 
 pub(super) fn leave_text(options: &RunOptions, text: &str) {
@@ -65,7 +65,7 @@ pub(super) fn envelope(input: &Input, done: &Result<Measurement, Failure>) -> En
 
 fn of_measurement(input: &Input, measurement: &Measurement) -> Envelope {
     let mut envelope = report::envelope::envelope(&input.run.run, &measurement.analysis, measurement.stored.as_ref());
-    // The message of an invalid run is the reason, without text from a server.
+    // The message of an invalid run is its reason, which contains no text from a server.
     if measurement.analysis.verdict.outcome.has_valid_figures() {
         let reason = std::mem::take(&mut envelope.core.message);
         let parts = [Answer::new(&measurement.document).sentence, reason];
@@ -75,7 +75,7 @@ fn of_measurement(input: &Input, measurement: &Measurement) -> Envelope {
     envelope
 }
 
-/// Writes the text of the termination message. A pipe without a reader gets a warning instead.
+/// Writes the termination message. If the file is a pipe without a reader, only logs a warning.
 pub(super) fn write(path: Option<&Path>, text: &str) {
     let Some(path) = path else { return };
     // Without this flag, opening a pipe without a reader would block forever.

@@ -1,4 +1,4 @@
-//! [I/O] The upload of the results folder: the bucket is checked before the load, and written after it.
+//! [I/O] Uploads the results folder. The bucket is checked before the load, and written to after it.
 
 use std::{fs, path::Path};
 
@@ -10,18 +10,18 @@ use super::{Failure, RunOptions, egress, signals};
 use crate::bucket::{Bucket, BucketError};
 use engine::{client::Resolver, stop::Stop};
 
-/// Maximum size of a file of an earlier attempt that is downloaded, in bytes: more than the report of the longest run.
+/// Maximum size of an earlier attempt's file that is downloaded, in bytes. The report of the longest run is smaller.
 const MAX_FILE: u64 = 256 << 20;
-/// Maximum size of a termination message, in bytes, with reserve.
+/// Maximum size of a termination message in bytes, with a reserve.
 const MAX_MESSAGE: u64 = 64 << 10;
 
-/// The destination of a complete results folder.
+/// The destination of a results folder that is complete.
 pub(super) enum Destination {
     /// The folder stays where it was written.
     Here,
     /// A bucket that was checked.
     Bucket(Box<Bucket>),
-    /// An unusable bucket, if results are optional.
+    /// The bucket cannot be used, and results are optional.
     Nowhere,
 }
 
@@ -57,7 +57,7 @@ impl Destination {
         !matches!(self, Destination::Nowhere)
     }
 
-    /// The bucket for the upload.
+    /// The bucket, if results are uploaded.
     pub(super) fn bucket(&self) -> Option<&Bucket> {
         match self {
             Destination::Bucket(bucket) => Some(bucket),
@@ -66,7 +66,7 @@ impl Destination {
     }
 }
 
-/// Uploads a complete folder, and returns its location. `mark`: the file that appears only after all other files.
+/// Uploads a complete folder, and returns its location. The file `mark` is uploaded after all other files.
 pub(super) fn keep(bucket: &Bucket, stored: &Stored, mark: &str) -> Result<String, BucketError> {
     let uri = bucket.uri(&stored.name);
     let done = bucket.upload(&stored.path, &stored.name, mark)?;
@@ -74,7 +74,7 @@ pub(super) fn keep(bucket: &Bucket, stored: &Stored, mark: &str) -> Result<Strin
     Ok(uri)
 }
 
-/// The termination message until the upload has ended: it keeps the figures if the launcher is killed meanwhile.
+/// The termination message while the upload runs. If the launcher is killed during the upload, the figures are not lost.
 pub(super) fn unfinished(bucket: &Bucket, folder: &str) -> String {
     format!(
         "ended before its results were in {}; these are the figures of the load. Raise execution.gracePeriodSeconds if the run was stopped",
@@ -86,8 +86,8 @@ fn wanted<'a>(run: &'a ResolvedRun, options: &RunOptions) -> Option<&'a Upload> 
     run.upload.as_ref().filter(|_| run.store_results && options.in_pod() && !options.no_results)
 }
 
-/// Downloads results of an earlier attempt from the bucket into the results folder, so that they can be read as on a claim. Unreadable files are
-/// treated as missing.
+/// Downloads the results of an earlier attempt from the bucket into the results folder, so that they can be read as on a claim. Files that cannot be
+/// read count as missing.
 pub(super) fn fetch_earlier(run: &ResolvedRun, options: &RunOptions, earlier: &RunIdentity) {
     let Some(upload) = wanted(run, options) else { return };
     let folder = earlier.attempt_name();

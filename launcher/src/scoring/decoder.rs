@@ -1,18 +1,18 @@
-//! Decodes token ids into text like transformers. Pure.
+//! Decodes token ids to text like the Python library transformers. Pure.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use accuracy::clean_up;
 use tokenizer::Tokenizer;
 
-/// Decodes token ids into text, on several threads.
+/// Decodes token ids to text. Several threads can use it.
 #[derive(Debug)]
 pub struct Decoder<'a> {
     tokenizer: &'a Tokenizer,
     cleans: bool,
-    /// Token ids from this number on have no token.
+    /// The first token id that the tokenizer does not have. All higher ids are unknown, too.
     bound: u32,
-    /// Number of answers with such ids.
+    /// Number of answers that contain unknown ids.
     foreign: AtomicU64,
 }
 
@@ -22,10 +22,10 @@ impl Decoder<'_> {
         Decoder { tokenizer, cleans, bound: tokenizer.id_bound(), foreign: AtomicU64::new(0) }
     }
 
-    /// The text of token ids.
+    /// Decodes token ids to text.
     ///
     /// # Errors
-    /// The tokenizer cannot decode.
+    /// The tokenizer cannot decode the ids.
     pub fn decode(&self, ids: &[u32], keeps_special: bool) -> Result<String, String> {
         if ids.iter().any(|it| *it >= self.bound) {
             self.foreign.fetch_add(1, Ordering::Relaxed);
@@ -35,7 +35,7 @@ impl Decoder<'_> {
         Ok(if self.cleans { clean_up(&text) } else { text })
     }
 
-    /// Why the decoded texts may differ from the model's; `None`: the tokenizer knew every id.
+    /// Why the decoded texts may differ from the model's texts. `None` if the tokenizer knew every id.
     pub fn doubt(&self) -> Option<String> {
         let foreign = self.foreign.load(Ordering::Relaxed);
         let bound = self.bound;

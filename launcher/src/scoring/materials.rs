@@ -13,27 +13,27 @@ use anyhow::Context as _;
 use data_sets::columns::{Label, read_columns};
 use tracing::warn;
 
-/// The environment variable that names the folder of Punkt's tables.
+/// The environment variable with the path of the folder that contains Punkt's tables.
 pub const PUNKT_VARIABLE: &str = "PUNKT_DATA";
 /// Maximum size of one of Punkt's tables, in bytes.
 const MAX_TABLE: u64 = 4 << 20;
 
-/// The folder of Punkt's tables from the environment.
+/// The folder of Punkt's tables, if the environment names it.
 pub(super) fn punkt_folder() -> Option<PathBuf> {
     std::env::var_os(PUNKT_VARIABLE).filter(|it| !it.is_empty()).map(PathBuf::from)
 }
 
-/// Reads Punkt's tables. `named`: the source of the folder name, for messages.
+/// Reads Punkt's tables. `named` describes where the folder's name comes from, for messages.
 ///
 /// # Errors
-/// A table cannot be read, or differs from the reference's table.
+/// A table cannot be read, or differs from the reference implementation's table.
 pub fn tables(folder: &Path, named: &str) -> anyhow::Result<Punkt> {
     let read = |name: &'static str| user_file::read(&folder.join(name), MAX_TABLE);
     Punkt::read(read).with_context(|| format!("cannot use the folder {} of {named}", folder.display()))
 }
 
-/// Reads the expected answers of a data set by sample, in any format that requests can have. `column`: the column with the answers; `None`: the
-/// check's default column.
+/// Reads the expected answer for each sample from a data set, in any format that requests can have. `column` is the column with the answers. `None`:
+/// the check's default column.
 ///
 /// # Errors
 /// The file cannot be read, or a row lacks the column.

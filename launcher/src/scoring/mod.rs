@@ -1,6 +1,6 @@
-//! Scores the answers of a run: reads the scoring data before the load, and converts the kept answers into figures, a verdict and files.
+//! Scores the answers of a run. Reads the data for scoring before the load, and converts the recorded answers to figures, a verdict and files.
 //!
-//! The crate `accuracy` computes; this module reads files and knows stages, samples and rows. `mmlu` scores the answers to questions.
+//! The crate `accuracy` computes the scores. This module reads files, and relates stages, samples and rows. `mmlu` scores the answers to questions.
 
 mod decoder;
 mod materials;
@@ -44,7 +44,7 @@ use workload_profiles::{
 pub use decoder::Decoder;
 pub use materials::{PUNKT_VARIABLE, expected, tables};
 
-/// LoadGen's name for the log of answers.
+/// LoadGen's name for the log with the answers.
 const LOG: &str = "mlperf_log_accuracy.json";
 
 /// The data for scoring the answers of a run.
@@ -53,21 +53,21 @@ pub(crate) struct Scoring {
     benchmark: Benchmark,
     expected: Vec<Expected>,
     data_set: FileDigest,
-    /// The model's tokenizer. `None`: the server's text is scored.
+    /// The model's tokenizer. `None`: the text from the server is scored.
     model: Option<ModelFolder>,
     punkt: Option<Punkt>,
-    /// Answers of the last load for which the launcher computed token ids from text.
+    /// Number of answers in the last load whose token ids the launcher computed from their text.
     encoded: AtomicU64,
 }
 
-/// The accuracy of a run, and its files.
+/// The accuracy of a run, and the files with the scores.
 pub(crate) struct Scored {
     pub(crate) accuracy: Accuracy,
     pub(crate) files: Vec<AccuracyFile>,
 }
 
 impl Scoring {
-    /// Reads the data for scoring the answers of a workload; `None`: they are not scored. Call it before the load.
+    /// Reads the data for scoring the answers of a workload. `None` if answers are not scored. Call it before the load.
     ///
     /// # Errors
     /// A file cannot be used.
@@ -84,7 +84,7 @@ impl Scoring {
         let file =
             file.ok_or_else(|| anyhow!("accuracy needs a file of expected answers; name it in accuracy.dataSet"))?;
         let path = file.as_path();
-        // The prompts were already read from it, and a pipe can be read only once.
+        // A pipe can be read only once, and the prompts have already been read from it.
         let rows = match path.is_file() || path.is_dir() || !path.exists() {
             true => expected(path, benchmark, wanted.expected.as_deref()),
             false => {
@@ -115,7 +115,7 @@ impl Scoring {
         Ok(Some(Scoring { wanted, benchmark, expected, data_set, model, punkt, encoded }))
     }
 
-    /// Computes token ids for the texts of answers without ids, so that logs contain ids.
+    /// Computes the token ids of answers that have only text, so that the logs contain ids.
     pub(crate) fn add_ids(&self, recorder: &mut Recorder) {
         let Some(ModelFolder { tokenizer, .. }) = &self.model else { return };
         self.encoded.store(0, Ordering::Relaxed);
@@ -139,10 +139,10 @@ impl Scoring {
         }
     }
 
-    /// Scores the answers that a load kept. `tests`: the load's LoadGen tests.
+    /// Scores the answers that a load recorded. `tests` are the load's LoadGen tests.
     ///
     /// # Errors
-    /// An answer cannot be scored, or there is none.
+    /// An answer cannot be scored, or there are no answers.
     pub(crate) fn score(
         &self,
         workload: &Workload,
@@ -167,7 +167,7 @@ impl Scoring {
         let folder = test.map(|it| format!("{}/", it.folder)).unwrap_or_default();
         let mut log = Vec::new();
         let log_sha256 = match test {
-            // The report writes it.
+            // The report writes this log, so here only its digest is computed.
             Some(test) => write_log(&test.answers, io::sink())?,
             None => write_log(&entries(&kept), &mut log)?,
         };
@@ -192,7 +192,7 @@ impl Scoring {
         Ok(Scored { accuracy, files })
     }
 
-    /// The result if the answers cannot be scored: no verdict if limits require one.
+    /// Returns the result if the answers cannot be scored. There is no verdict if limits require one.
     pub(crate) fn unscored(&self) -> Scored {
         let limits: Vec<AccuracyLimit> =
             self.limits().into_iter().map(|limit| limit_of(Judged { limit, value: None, met: None })).collect();
@@ -200,7 +200,7 @@ impl Scoring {
         let accuracy = Accuracy {
             check: self.wanted.check.clone(),
             verdict,
-            // The cause may contain text from a file.
+            // The error may contain text from a file.
             reasons: vec!["the answers cannot be scored; the launcher's log says why".to_owned()],
             figures: Vec::new(),
             limits,
@@ -214,7 +214,7 @@ impl Scoring {
         Scored { accuracy, files: Vec::new() }
     }
 
-    /// Scores answers; returns each score as a line of JSON.
+    /// Scores answers. Also returns the score of each answer as lines of JSON.
     fn outcome(&self, kept: &[&KeptOutput], decoder: Option<&Decoder<'_>>) -> anyhow::Result<(Outcome, Vec<u8>)> {
         let scorer = Scorer {
             benchmark: self.benchmark,
@@ -253,7 +253,7 @@ impl Scoring {
         }
     }
 
-    /// The limits for the figures.
+    /// Returns the limits for the figures.
     fn limits(&self) -> Vec<Limit> {
         match &self.wanted.limits {
             AccuracyLimits::OfBenchmark => self.benchmark.limits(self.wanted.check.ends_with("-99.9")),
@@ -265,7 +265,7 @@ impl Scoring {
         }
     }
 
-    /// The number of samples for which the limits hold; `None`: any number.
+    /// The number of samples that the limits require. `None`: any number.
     fn samples(&self) -> Option<u64> {
         self.benchmark.samples().filter(|_| self.wanted.limits == AccuracyLimits::OfBenchmark)
     }
@@ -282,7 +282,7 @@ impl Scoring {
         }
     }
 
-    /// Describes how texts and ids are related.
+    /// Describes how texts and token ids were converted.
     fn ids(&self) -> String {
         let encoded = self.encoded.load(Ordering::Relaxed);
         match (&self.model, encoded) {
@@ -359,7 +359,7 @@ fn threads() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// A limit in the form of reports.
+/// Converts a limit to the form in reports.
 fn limit_of(it: Judged) -> AccuracyLimit {
     AccuracyLimit {
         figure: it.limit.key.to_owned(),
@@ -375,7 +375,7 @@ fn causes(error: &anyhow::Error) -> String {
     with_causes(error)
 }
 
-/// Which stages have answers that count: for LoadGen tests, the stages with accuracy mode.
+/// Returns which stages have answers that are scored. For LoadGen tests, these are the stages in accuracy mode.
 fn counted_stages(workload: &Workload) -> Vec<bool> {
     let counts = |load: &Load| match load {
         Load::LoadGen { phase, .. } => matches!(phase, Phase::Accuracy { .. }),
@@ -384,12 +384,12 @@ fn counted_stages(workload: &Workload) -> Vec<bool> {
     workload.stages.iter().map(|it| counts(&it.load)).collect()
 }
 
-/// Token ids in the form of an accuracy log.
+/// Encodes token ids as in an accuracy log.
 fn bytes(ids: &[u32]) -> Vec<u8> {
     ids.iter().flat_map(|it| it.to_le_bytes()).collect()
 }
 
-/// The answers of a load without LoadGen tests, in the form of an accuracy log; as UTF-8 text if there are no ids.
+/// Returns the answers of a load without LoadGen tests, in the form of an accuracy log. Answers without token ids are UTF-8 text.
 fn entries(kept: &[&KeptOutput]) -> Vec<AccuracyEntry> {
     let entry = |(number, it): (u64, &&KeptOutput)| {
         let ids = &it.output.token_ids;
@@ -404,7 +404,7 @@ fn entries(kept: &[&KeptOutput]) -> Vec<AccuracyEntry> {
     (0..).zip(kept).map(entry).collect()
 }
 
-/// Writes an accuracy log, and returns its SHA-256 in hexadecimal digits.
+/// Writes an accuracy log. Returns its SHA-256 in hexadecimal digits.
 fn write_log(entries: &[AccuracyEntry], to: impl Write) -> io::Result<String> {
     let mut counted = BufWriter::new(Counted::new(to));
     let mut log = accuracy_log::Writer::new(&mut counted)?;
@@ -431,7 +431,7 @@ mod tests {
         assert_eq!(plain, workload_profiles::workload::PLAIN_CHECKS);
     }
 
-    /// The figures that a check computes, or reports as missing, from one answer per kind of row.
+    /// Returns the figures that a check computes or reports as missing. It scores one answer for each kind of row to find them.
     fn figures_of(benchmark: Benchmark) -> Vec<&'static str> {
         let kinds = [
             "OpenOrca",
@@ -502,7 +502,7 @@ mod tests {
         let ids: Vec<Vec<u32>> = recorder.outputs.iter().map(|it| it.output.token_ids.clone()).collect();
         assert_eq!(ids, [vec![7], tokenizer.ids("the text").unwrap(), Vec::new()]);
         assert!(scoring.ids().starts_with("the server sent no token ids of 1 answers"), "{}", scoring.ids());
-        // The next run of a series has its own count.
+        // The count starts again for the next run of a series.
         scoring.add_ids(&mut recorder);
         assert_eq!(scoring.ids(), "the token ids that the server sent are decoded by the tokenizer");
     }

@@ -1,6 +1,6 @@
-//! The progress of a load as Prometheus text, format 0.0.4. Pure, except that it reads counters.
+//! The progress of a load as Prometheus text, format 0.0.4. Pure, except that it reads atomic counters.
 //!
-//! All values come from the [`Progress`] that the load updates anyway. No label names the run: Prometheus adds the pod.
+//! All values come from the [`Progress`] that the load updates anyway. No label names the run, because Prometheus adds the pod.
 
 use std::{
     sync::{
@@ -12,16 +12,16 @@ use std::{
 
 use engine::issue::Progress;
 
-/// The type of the text.
+/// The content type of the text.
 pub(super) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// A load that runs or has run.
+/// A load that is running or has run.
 #[derive(Debug)]
 pub(super) struct LiveLoad {
     progress: Arc<Progress>,
-    /// The names of the stages, in running order.
+    /// The names of the stages, in the order in which they run.
     stages: Vec<String>,
-    /// The last reported number of successes. The counters are not read at one instant, and a counter must not decrease.
+    /// The number of successes that was reported last. The counters are not read at the same instant, and the reported number must not decrease.
     succeeded: AtomicU64,
 }
 
@@ -31,7 +31,7 @@ impl LiveLoad {
     }
 }
 
-/// All metrics. `load`: `None` before the first load.
+/// Returns all metrics. `load` is `None` before the first load.
 pub(super) fn text(commit: &str, measuring: bool, load: Option<&LiveLoad>) -> String {
     let mut page = Page::default();
     let build = [("version", env!("CARGO_PKG_VERSION")), ("commit", commit)];
@@ -92,20 +92,20 @@ fn stage(page: &mut Page, LiveLoad { progress, stages, .. }: &LiveLoad) {
 
 const GAUGE: &str = "gauge";
 const COUNTER: &str = "counter";
-/// The prefix of every name.
+/// The prefix of all metric names.
 const PREFIX: &str = "benchwright";
 
 #[derive(Default)]
 struct Page(String);
 
-/// The metrics with one name.
+/// The metrics that share one name.
 struct Family<'a> {
     text: &'a mut String,
     name: &'static str,
 }
 
 impl Page {
-    /// Begins the metrics with a name. `help` contains neither a line break nor a backslash.
+    /// Begins the metrics with a name. `help` must contain neither a line break nor a backslash.
     fn family(&mut self, name: &'static str, kind: &str, help: &str) -> Family<'_> {
         self.0.push_str(&format!("# HELP {PREFIX}_{name} {help}\n# TYPE {PREFIX}_{name} {kind}\n"));
         Family { text: &mut self.0, name }
@@ -120,7 +120,7 @@ impl Family<'_> {
     }
 }
 
-/// The value of a label. A stage may have any name.
+/// Escapes the value of a label, because a stage may have any name.
 fn escaped(value: &str) -> String {
     value.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n")
 }

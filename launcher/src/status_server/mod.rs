@@ -1,5 +1,5 @@
-//! [I/O] The status port of a run: `/ready` returns 200 during the load and 503 before and after, and `/metrics` reports the progress of the load. In
-//! a pod the readiness shows the operator that the run measures, so that the launcher needs no API token.
+//! [I/O] The status port of a run. `/ready` returns 200 during the load and 503 before and after it. `/metrics` reports the progress of the load. In
+//! a pod, readiness shows the operator that the run is measuring, so the launcher needs no API token.
 
 mod live_metrics;
 #[cfg(test)]
@@ -27,10 +27,10 @@ use workload_profiles::workload::Stage;
 use engine::issue::Progress;
 use live_metrics::LiveLoad;
 
-/// Time to wait after a connection that could not be accepted.
+/// Pause after a connection that could not be accepted.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// The state behind the status port. Clones share one state.
+/// The state that the status port reports. All clones share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RunStatus(Arc<State>);
 
@@ -38,14 +38,14 @@ pub(crate) struct RunStatus(Arc<State>);
 struct State {
     commit: &'static str,
     measuring: AtomicBool,
-    /// Everything is prepared, and the launcher waits for a person instead of issuing a load.
+    /// Whether everything is prepared, and the launcher waits for a person instead of issuing a load.
     waiting: AtomicBool,
-    /// The load that was issued last. LoadGen tests have trials, and each trial is a load.
+    /// The load that was issued last. Each trial of a LoadGen test is a load.
     load: Mutex<Option<LiveLoad>>,
 }
 
 impl RunStatus {
-    /// The state before the load. `commit`: the commit of the binary.
+    /// Returns the state before the load. `commit` is the commit of the binary.
     pub(crate) fn new(commit: &'static str) -> RunStatus {
         RunStatus(Arc::new(State { commit, ..State::default() }))
     }
@@ -54,12 +54,12 @@ impl RunStatus {
         self.0.measuring.store(measuring, Ordering::Relaxed);
     }
 
-    /// Everything is prepared. For the operator this is the same as a load: the start deadline no longer applies.
+    /// Notes that everything is prepared. The operator treats this like a load: the start deadline no longer applies.
     pub(crate) fn set_waiting(&self) {
         self.0.waiting.store(true, Ordering::Relaxed);
     }
 
-    /// Begins a load. The load will update `progress`.
+    /// Notes that a load begins, which will update `progress`.
     pub(crate) fn begin_load(&self, progress: Arc<Progress>, stages: &[Stage]) {
         let load = LiveLoad::new(progress, stages.iter().map(|it| it.name.clone()).collect());
         *self.0.load.lock().unwrap_or_else(PoisonError::into_inner) = Some(load);
@@ -86,12 +86,12 @@ impl RunStatus {
     }
 }
 
-/// Serves the status on every address until the process ends. It has its own thread, so that probe and load do not delay each other.
+/// Serves the status on all addresses until the process ends. It has a thread of its own, so that probes and the load do not delay each other.
 ///
 /// # Errors
 /// The port cannot be opened.
 pub(crate) fn serve(port: u16, run_status: RunStatus) -> std::io::Result<SocketAddr> {
-    // An IPv6 socket accepts IPv4 too. The machine may have only one of the two.
+    // An IPv6 socket also accepts IPv4. The machine may support only one of the two.
     let listener = std::net::TcpListener::bind((Ipv6Addr::UNSPECIFIED, port))
         .or_else(|_| std::net::TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)))?;
     listener.set_nonblocking(true)?;
@@ -111,7 +111,7 @@ pub(crate) fn serve(port: u16, run_status: RunStatus) -> std::io::Result<SocketA
 async fn accept(listener: TcpListener, run_status: &RunStatus) {
     loop {
         let Ok((stream, _)) = listener.accept().await else {
-            // The process probably has no file descriptor left. The next probe may succeed.
+            // The process probably has no free file descriptor. The next probe may succeed.
             tokio::time::sleep(RETRY).await;
             continue;
         };

@@ -1,4 +1,4 @@
-//! The status port over a real socket.
+//! Tests of the status port over a real socket.
 
 use std::{
     collections::BTreeSet,
@@ -87,20 +87,20 @@ fn metrics_tell_the_load_that_runs_and_none_before() {
 
     assert_the_dashboard_shows_all(&text);
 
-    // The size of a stage is unknown: a fraction of the whole would be too small.
+    // The number of requests in one stage is unknown, so the planned number would be too small and is not reported.
     set(&progress.undecided_stages, 1);
     assert!(!get(address, "/metrics").contains("requests_planned"));
 
-    // A failure that is counted before its request has ended must not decrease the successes.
+    // A failure may be counted before its request has ended. This must not decrease the successes.
     set(&progress.not_ok.failed, 4);
     assert!(get(address, "/metrics").contains("{outcome=\"succeeded\"} 25\n"));
 }
 
-/// The chart's dashboard shows every metric of a launcher, and no other. The operator's test checks the operator's metrics.
+/// Checks that the chart's dashboard shows every metric of a launcher, and no other. A test of the operator checks the operator's metrics.
 fn assert_the_dashboard_shows_all(text: &str) {
     let dashboard = include_str!("../../../charts/benchwright/files/dashboard.json");
     let words = dashboard.split(|it: char| !it.is_ascii_alphanumeric() && it != '_');
-    // A label that Prometheus adds.
+    // Prometheus adds this label.
     let ours = words.filter(|it| it.starts_with("benchwright_") && *it != "benchwright_dev_run");
     let shown: BTreeSet<&str> = ours.filter(|it| !it.starts_with("benchwright_operator_")).collect();
     let there = text.lines().filter_map(|it| it.strip_prefix("# TYPE ")?.split(' ').next()).collect();

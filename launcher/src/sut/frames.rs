@@ -3,9 +3,9 @@
 
 use ::frames::{Frame, TooLong, write};
 
-/// The version of the frames. Both sides send their version first. A side that receives another version exits.
+/// The version of the frames. Each side sends its version first. A side that receives another version exits.
 pub const VERSION: u16 = 1;
-/// The maximum size of a frame in bytes: room for 65,535 samples.
+/// Maximum size of a frame, in bytes. It has room for 65,535 samples.
 pub const MAX_FRAME: usize = 1 << 20;
 
 const HELLO: u8 = 1;
@@ -15,21 +15,21 @@ const FIRST: u8 = 130;
 const DONE: u8 = 131;
 const FAILED: u8 = 132;
 
-/// Size of a sample in a frame, in bytes.
+/// Size of one sample in a frame, in bytes.
 const SAMPLE: usize = 16;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// LoadGen's id of this request.
+    /// LoadGen's id for this request.
     pub id: u64,
-    /// The index of the sample in the library, which is the index of the request in its source.
+    /// The index of the sample in the library. It is also the index of the request in its source.
     pub index: u64,
 }
 
 /// A frame from a LoadGen program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// The version of its frames. This is always the first message.
+    /// The version of the program's frames. This is always the first message.
     Hello(u16),
     /// Samples to send now, in this order.
     Issue(Vec<Sample>),
@@ -40,14 +40,14 @@ pub enum Message {
 pub enum FrameError {
     #[error("a frame has {0} bytes, but at most {MAX_FRAME} are allowed; send the samples in several frames")]
     TooLong(usize),
-    /// The kind is unknown, or the length does not fit the kind.
+    /// The kind is unknown, or the length is wrong for this kind.
     #[error(
         "a frame of kind {kind} with {length} bytes is unknown to version {VERSION}; use bridge and launcher of one release"
     )]
     Unknown {
-        /// 0 for an empty frame.
+        /// The kind of the frame. 0 for an empty frame.
         kind: u8,
-        /// Length of the content in bytes.
+        /// Length of the content, in bytes.
         length: usize,
     },
 }
@@ -68,16 +68,16 @@ impl Decoder {
         self.0.push(bytes);
     }
 
-    /// The next message. `None`: its frame is not complete yet.
+    /// Returns the next message. `None` if its frame is not complete yet.
     ///
     /// # Errors
-    /// The frame cannot be read. Later frames cannot be read either.
+    /// The frame cannot be read. Further frames cannot be read either.
     pub fn next(&mut self) -> Result<Option<Message>, FrameError> {
         let next = self.0.next_frame().map_err(|TooLong(length)| FrameError::TooLong(length))?;
         next.map(read).transpose()
     }
 
-    /// Whether the bytes so far end within a frame.
+    /// Whether the bytes so far end in the middle of a frame.
     pub fn has_rest(&self) -> bool {
         self.0.has_rest()
     }
@@ -98,7 +98,7 @@ fn sample(bytes: &[u8]) -> Sample {
     Sample { id: number(0), index: number(8) }
 }
 
-/// Adds the frame for a ready target, with the number of samples (0: every index is valid) and the model.
+/// Adds the frame for a ready target. It contains the number of samples (0: every index is valid) and the model.
 pub fn ready(into: &mut Vec<u8>, samples: u64, model: &str) {
     write(into, READY, |content| {
         content.extend(VERSION.to_le_bytes());
@@ -115,7 +115,7 @@ pub fn first(into: &mut Vec<u8>, id: u64, token_ids: &[u32]) {
     });
 }
 
-/// Adds the frame for a complete answer, with the time from send to last token and all token ids.
+/// Adds the frame for a complete answer. It contains the time from sending to the last token, and all token ids.
 pub fn done(into: &mut Vec<u8>, id: u64, took_ns: u64, token_ids: &[u32]) {
     write(into, DONE, |content| {
         content.extend(id.to_le_bytes());
@@ -132,7 +132,7 @@ pub fn failed(into: &mut Vec<u8>, id: u64, why: &str) {
     });
 }
 
-// The client limits answers far below the 4 GiB of a frame.
+// The client limits answers to far less than the 4 GiB that a frame can contain.
 fn numbers(content: &mut Vec<u8>, numbers: &[u32]) {
     content.extend(numbers.iter().flat_map(|it| it.to_le_bytes()));
 }
@@ -156,7 +156,7 @@ mod tests {
         bytes
     }
 
-    /// Decodes bytes that arrive in pieces of these lengths; the last piece is the rest.
+    /// Decodes bytes that arrive in pieces of these lengths. The rest of the bytes is the last piece.
     fn check(bytes: &[u8], pieces: &[usize]) -> Result<Vec<Message>, FrameError> {
         let (mut decoder, mut found, mut rest) = (Decoder::default(), Vec::new(), bytes);
         for length in pieces.iter().copied().chain([usize::MAX]) {

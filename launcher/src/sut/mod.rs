@@ -1,8 +1,9 @@
-//! [I/O] Answers the samples of MLCommons' own LoadGen, which issues the load itself.
+//! [I/O] Answers the samples of MLCommons' own LoadGen, which controls the load itself.
 //!
-//! Official MLPerf results need the official library, which is C++ and calls its system under test in its own process. `launcher/mlperf/bridge` is
-//! that system in Python. It sends every sample to this command over one pipe, and receives the tokens over another pipe (`frames`). The request of a
-//! sample is sent when its frame arrives. Schedule, recorder, analysis and report are deliberately absent: the library does their work.
+//! Official MLPerf results require the official library, which is written in C++ and calls its system under test in its own process.
+//! `launcher/mlperf/bridge` is this system in Python. It sends every sample to this command over one pipe, and receives the tokens over another pipe
+//! (`frames`). The request for a sample is sent when its frame arrives. There is deliberately no schedule, recorder, analysis or report here, because
+//! the library does this work.
 
 mod frames;
 mod outbox;
@@ -35,17 +36,17 @@ use sample_answerer::{SampleAnswerer, Tally};
 use serve::Incoming;
 use tracing::info;
 
-/// The default maximum number of requests in flight. Each has a connection.
+/// Default of the maximum number of requests in flight. Each request has a connection.
 const MAX_IN_FLIGHT: u32 = 4096;
 
 /// The arguments of `benchwright sut`.
 #[derive(Clone, Debug)]
 pub struct SutOptions {
-    /// What to run. Its target, model, API, requests, sampling and timeouts are used; its load is not.
+    /// What to run. Its target, model, API, requests, sampling and timeouts are used. Its load is ignored.
     pub source: Option<RunSource>,
     /// Arguments that modify the file.
     pub local: LocalOptions,
-    /// The maximum number of requests in flight. `None`: the bound of the profile, or 4096.
+    /// Maximum number of requests in flight. `None`: the limit in the profile, or 4096.
     pub max_in_flight: Option<u32>,
     /// Whether an answer without a first token fails.
     pub first_tokens: bool,
@@ -90,7 +91,7 @@ impl SutError {
     }
 }
 
-/// Answers the samples of a LoadGen program and returns the exit code: 0 when all samples were answered.
+/// Answers the samples of a LoadGen program. Returns the exit code, which is 0 if all samples were answered.
 pub fn run(options: &SutOptions) -> u8 {
     match try_run(options) {
         Ok(Tally { answered, failed: 0, .. }) => {

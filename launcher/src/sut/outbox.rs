@@ -1,4 +1,4 @@
-//! Output for the LoadGen program: frames that arrive together are written together.
+//! Output for the LoadGen program. Frames that are ready at the same time are written together.
 
 use std::{
     mem,
@@ -7,10 +7,10 @@ use std::{
 
 use tokio::sync::Notify;
 
-/// No request is sent while more bytes than this wait, because the program does not read. Answers in flight may still add bytes.
+/// Maximum number of bytes that wait because the program does not read. Above it no request is sent, but answers in flight may still add bytes.
 const MAX_WAITING: usize = 64 << 20;
 
-/// Frames that wait for the pipe, in order.
+/// Frames that wait to be written to the pipe, in order.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     state: Mutex<State>,
@@ -31,7 +31,7 @@ impl Outbox {
         self.filled.notify_one();
     }
 
-    /// Closes the outbox: no frames are added afterwards.
+    /// Closes the outbox. No frames are added after this.
     pub(super) fn close(&self) {
         self.state().closed = true;
         self.filled.notify_one();
@@ -41,14 +41,14 @@ impl Outbox {
         self.state().bytes.len() < MAX_WAITING
     }
 
-    /// Waits until there is room.
+    /// Waits until there is room for more frames.
     pub(super) async fn room(&self) {
         while !self.has_room() {
             self.emptied.notified().await;
         }
     }
 
-    /// Waits for frames and moves all of them to the empty `batch`; `false` when there are none and will be none.
+    /// Waits for frames, and moves all of them to the empty `batch`. Returns `false` if the outbox is empty and closed.
     pub(super) async fn take(&self, batch: &mut Vec<u8>) -> bool {
         loop {
             {
@@ -67,7 +67,7 @@ impl Outbox {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Frames are complete before anything can panic.
+        // A poisoned lock is no problem, because each frame is complete before anything can panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! [I/O] Answers one sample: sends its request, and reports its first token and its answer.
+//! [I/O] Answers one sample: sends its request, and reports its first token and its complete answer.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -24,7 +24,7 @@ use engine::{
 };
 use prompts::Rows;
 
-/// The client and the requests of all samples. It is used by one thread.
+/// The client, and the requests for all samples. It is used by one thread.
 pub(super) struct SampleAnswerer {
     pub(super) client: Client,
     pub(super) outbox: Arc<Outbox>,
@@ -42,7 +42,7 @@ pub(super) struct SampleAnswerer {
     tally: Mutex<Tally>,
 }
 
-/// Counts of answered and failed samples.
+/// Number of answered and failed samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     pub(super) answered: u64,
@@ -89,11 +89,11 @@ impl SampleAnswerer {
     }
 
     pub(super) fn tally(&self) -> MutexGuard<'_, Tally> {
-        // Every change is complete, so a panic elsewhere leaves a consistent tally.
+        // A poisoned lock is no problem, because each change is complete before anything can panic.
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends the request of a sample and reads the answer. The program gets exactly one `done` or `failed` for it.
+    /// Sends the request of a sample, and reads the answer. The program gets exactly one `done` or `failed` frame for it.
     pub(super) async fn answer(self: Arc<Self>, sample: Sample) {
         match self.call(sample).await {
             Ok(()) => self.tally().answered += 1,
@@ -136,7 +136,7 @@ impl SampleAnswerer {
         let took = end.saturating_sub(sent.unwrap_or(end));
         let took_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         self.outbox.add(|it| {
-            // The first tokens had no text, so no event reported them.
+            // The first tokens had no text, so no event has reported them.
             if !told.load(Ordering::Relaxed) {
                 frames::first(it, sample.id, &output.token_ids[..output.first]);
             }

@@ -21,15 +21,15 @@ use super::{
 };
 use engine::issue::{check_join, poll_and_spawn};
 
-/// Maximum number of waiting samples, 64 MB. Above it the pipe is not read.
+/// Maximum number of waiting samples. They need 64 MB. Above it, the pipe is not read.
 const MAX_WAITING: usize = 4_000_000;
-/// Number of requests that are sent before the runtime reads sockets again.
+/// Number of requests that are sent before the runtime polls sockets again.
 const MAX_AT_ONCE: usize = 16;
-/// Number of idle connections that are opened before the first sample and kept open.
+/// Number of idle connections that are opened before the first sample, and kept open.
 const SPARE: usize = 16;
 const READ_BYTES: usize = 64 << 10;
 
-/// The pipe from the program.
+/// The pipe from the LoadGen program.
 pub(super) struct Incoming {
     pipe: pipe::Receiver,
     decoder: Decoder,
@@ -37,7 +37,7 @@ pub(super) struct Incoming {
 }
 
 impl Incoming {
-    /// Takes a pipe that nothing else in this process reads. Needs a runtime.
+    /// Takes a pipe that nothing else in this process reads. Must be called inside a runtime.
     pub(super) fn new(from: impl AsFd) -> Result<Incoming, SutError> {
         let pipe =
             own(from).and_then(pipe::Receiver::from_owned_fd).map_err(|source| SutError::NoPipe("stdin", source))?;
@@ -53,7 +53,7 @@ impl Incoming {
         }
     }
 
-    /// The next message; `None` at the end. Cancelling the future loses no message.
+    /// Returns the next message. `None` at the end of the pipe. Cancelling the future loses no message.
     async fn next(&mut self) -> Result<Option<Message>, SutError> {
         loop {
             if let Some(message) = self.decoder.next()? {
@@ -68,7 +68,7 @@ impl Incoming {
     }
 }
 
-/// The pipe to the program. Needs a runtime.
+/// Returns the pipe to the LoadGen program. Must be called inside a runtime.
 pub(super) fn outgoing(to: impl AsFd) -> Result<pipe::Sender, SutError> {
     own(to).and_then(pipe::Sender::from_owned_fd).map_err(|source| SutError::NoPipe("stdout", source))
 }
@@ -77,7 +77,7 @@ fn own(fd: impl AsFd) -> io::Result<OwnedFd> {
     fd.as_fd().try_clone_to_owned()
 }
 
-/// Answers all samples. At most `most` requests are in flight; further samples wait in order.
+/// Answers all samples. At most `most` requests are in flight. Further samples wait in order.
 pub(super) async fn serve(
     answerer: &Arc<SampleAnswerer>,
     mut incoming: Incoming,
@@ -114,7 +114,7 @@ fn wrote(written: Result<Result<(), SutError>, JoinError>) -> Result<(), SutErro
     written.unwrap_or_else(|error| Err(SutError::Pipe("stdout", io::Error::other(error))))
 }
 
-/// Sends waiting samples up to the limits. Returns their number.
+/// Sends waiting samples, up to the limits. Returns the number of samples that were sent.
 fn send(
     answerer: &Arc<SampleAnswerer>,
     waiting: &mut VecDeque<Sample>,
@@ -149,7 +149,7 @@ async fn write(outbox: Arc<Outbox>, mut pipe: pipe::Sender) -> Result<(), SutErr
     }
 }
 
-/// Returns when the program has closed its pipe. Otherwise the closed pipe would be noticed only with the next answer.
+/// Returns when the program has closed its pipe. Without this, the closed pipe would only be noticed at the next answer.
 pub(super) async fn reader_gone(pipe: &pipe::Sender) -> SutError {
     let source = match pipe.ready(Interest::ERROR).await {
         Ok(_) => io::ErrorKind::BrokenPipe.into(),

@@ -1,4 +1,4 @@
-//! The lines of a log, in order -> its last start.
+//! Reads the lines of a log in order, and returns its last start.
 
 use std::sync::LazyLock;
 
@@ -21,15 +21,16 @@ use crate::{
     texts::TEXTS,
 };
 
-/// Maximum number of server processes that are tracked separately. The largest deployments have a hundred.
+/// Maximum number of server processes that are tracked separately. The largest deployments have a hundred processes.
 const MAX_PROCESSES: usize = 256;
-/// Maximum number of sleep mode changes that are kept.
+/// Maximum number of changes of the sleep mode that are kept.
 const MAX_SLEEP_WAKE: usize = 1000;
 const MAX_GPUS: usize = 64;
-/// Maximum length of a version, a load format or a model name, in bytes.
+/// Maximum bytes of a version, a load format or a model name.
 const MAX_WORD: usize = 256;
 
-/// The texts around the name at the end of a serialization by tensorizer. llm-d-benchmark runs it in the same container before the server.
+/// The texts around the model's name in the last line that tensorizer logs when it serializes a model. llm-d-benchmark runs it in the same container
+/// before the server.
 const SERIALIZATION: [&str; 2] = ["End model ", " serialization"];
 const GPUS_BEGIN: &str = "--- gpu scenario start name:";
 const GPUS_END: &str = "--- gpu scenario end name:";
@@ -40,25 +41,25 @@ static PATTERNS: LazyLock<AhoCorasick> =
 pub(crate) struct Collector<'a> {
     reference: &'a Zoned,
     start: Start,
-    /// What follows after the server is ready: it belongs to the next start, if there is one.
+    /// The lines since the server became ready. They belong to the next start, if there is one.
     after: Option<Start>,
     gpus: Vec<Gpu>,
     is_in_gpus: bool,
     facts: LogFacts,
     serialized: bool,
-    /// Processes past the bound were seen.
+    /// Whether there were more processes than [`MAX_PROCESSES`].
     many_processes: bool,
     last_line: String,
 }
 
-/// One start, as far as the log was read.
+/// A start, from the lines that were read so far.
 #[derive(Default)]
 struct Start {
     engine: Option<ServerEngine>,
     version: Option<String>,
-    /// The kinds of start lines seen so far: the banner, and rows of the table.
+    /// The start lines that were seen so far: the kind of each (the banner, or a row of the table of texts), and its process.
     begun: Vec<(usize, Option<Process>)>,
-    /// The time of the best start line.
+    /// The rank and the time of the best start line that was seen. A lower rank is better.
     started: Option<(u8, Timestamp)>,
     is_ready: bool,
     ready: Option<Timestamp>,
@@ -75,7 +76,7 @@ struct Start {
     failures: Failures,
 }
 
-/// The index of the banner among the start lines; no row of the table has it.
+/// The kind of the banner among start lines. It is no index into the table of texts.
 const BANNER: usize = usize::MAX;
 
 impl<'a> Collector<'a> {
@@ -199,18 +200,18 @@ impl<'a> Collector<'a> {
     }
 }
 
-/// A line and the matches in it.
+/// A line, and which rows of the table of texts match it.
 struct Seen<'a> {
     parts: &'a Parts<'a>,
-    /// Indices of the matching rows of the table.
+    /// The indices of the matching rows.
     hits: &'a [usize],
     begins: &'a [usize],
     at: Option<Timestamp>,
     line: u64,
 }
 
-/// The rows of the table that match a line, in the order of the table. Most rows match only at the beginning of the message: a log may contain the
-/// prompts of requests, which may have any text.
+/// Returns the indices of the rows of the table of texts that match a line, in ascending order. Most rows match only at the beginning of the message,
+/// because a log may contain prompts of requests, and these may contain any text.
 fn hits(parts: &Parts<'_>) -> Vec<usize> {
     let mut hits = Vec::new();
     for found in PATTERNS.find_overlapping_iter(parts.text) {
@@ -225,12 +226,12 @@ fn hits(parts: &Parts<'_>) -> Vec<usize> {
     hits
 }
 
-/// Whether this is empty, or a tag such as `[backbone] `.
+/// Whether a text is empty, or a tag such as `[backbone] `.
 fn is_tag(text: &str) -> bool {
     text.is_empty() || text.strip_prefix('[').and_then(|it| it.strip_suffix("] ")).is_some_and(|it| !it.contains(']'))
 }
 
-/// The version in vLLM's banner, which is drawn with block characters.
+/// The version in vLLM's banner, which is drawn with block characters. `None` if the line is not the banner.
 fn banner<'a>(parts: &Parts<'a>) -> Option<&'a str> {
     let (drawing, version) = parts.message().split_once("version ")?;
     let is_drawn = drawing.contains(|it| ('\u{2580}'..='\u{259f}').contains(&it));
@@ -238,7 +239,7 @@ fn banner<'a>(parts: &Parts<'a>) -> Option<&'a str> {
     (is_drawn && version.starts_with(|it: char| it.is_ascii_digit())).then_some(version)
 }
 
-/// The name under which the model is served, from the first argument that has one.
+/// The name under which the model is served: the first of several arguments that is present.
 fn served(args: &Map<String, Value>) -> Option<String> {
     let name = match args.get("served_model_name") {
         Some(Value::Array(names)) => names.first().and_then(Value::as_str),
@@ -250,7 +251,7 @@ fn served(args: &Map<String, Value>) -> Option<String> {
 }
 
 impl Start {
-    /// Whether this start line begins another start: the server was ready or failed before, or the same process starts twice.
+    /// Whether this start line begins a new start: the server was already ready, its start has failed, or the same process logs this line again.
     fn begins_again(&self, kind: usize, process: Option<&Process>) -> bool {
         if self.is_ready {
             return true;
@@ -261,13 +262,13 @@ impl Start {
         self.begun.iter().any(same)
     }
 
-    /// What the lines before a start line contribute to its start, if they follow an earlier start that served.
+    /// Keeps what the lines before a start line say about the start that follows. Used for lines after a server became ready.
     fn before_begin(self) -> Start {
         let processes = self.processes.into_iter().map(ProcessSteps::before_begin).collect();
         Start { processes, ..Start::default() }
     }
 
-    /// Returns whether a process beyond the limit was seen.
+    /// Reads a line. Returns whether it belongs to a process beyond [`MAX_PROCESSES`].
     fn observe(&mut self, seen: &Seen<'_>) -> bool {
         if self.first_line.is_none() {
             self.first_line = seen.at;
@@ -306,7 +307,7 @@ impl Start {
         }
     }
 
-    /// Records the step boundaries of a line in its process. Returns false if there are too many processes.
+    /// Records at which steps of its process a line begins or ends. Returns false if there are too many processes.
     fn steps(&mut self, seen: &Seen<'_>) -> bool {
         let of = seen.parts.process.as_ref();
         // A process may change its name, but not its process id.
@@ -404,7 +405,7 @@ impl Start {
         }
     }
 
-    /// Values within a line: the load format, the model, the version.
+    /// Reads the values that a line may contain: the load format, the model, the version.
     fn words(&mut self, seen: &Seen<'_>) {
         let text = seen.parts.text;
         if self.load_format.is_none()
@@ -458,7 +459,7 @@ impl Start {
     }
 }
 
-/// The value after a key, up to the comma.
+/// The value that follows `key`, up to the next comma.
 fn setting<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(key)?;
     let (value, _) = rest.split_once(',')?;

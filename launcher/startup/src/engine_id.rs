@@ -1,4 +1,4 @@
-//! An engine in JSON: its id, such as `vllm`. Only engines with their own log texts.
+//! Serializes an engine as its id, such as `vllm`. Contains only engines whose log texts are known.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! The last lines of a server that did not become ready.
+//! Finds out why a server did not become ready.
 
 use crate::{
     line::Parts,
@@ -7,7 +7,7 @@ use crate::{
 };
 
 const TRACEBACK: &str = "Traceback (most recent call last)";
-/// The last line of a program that fails without a traceback: `vllm: error: unrecognized arguments`, `exec: "vllm": not found`.
+/// Texts in the last line of a program that fails without a traceback, such as `vllm: error: unrecognized arguments` or `exec: "vllm": not found`.
 const FATAL: [&str; 6] = [
     ": error: ",
     "EngineCore failed to start",
@@ -17,14 +17,14 @@ const FATAL: [&str; 6] = [
     "executable file not found",
 ];
 
-/// Evidence for a failed start. A later traceback of another process does not count: it is a consequence of the first one.
+/// Evidence for a failed start. Only the first exception counts, because later tracebacks of other processes are consequences of it.
 #[derive(Default)]
 pub(crate) struct Failures {
-    /// A line of level ERROR without a traceback. The server may continue after it.
+    /// The first line of level ERROR without a traceback. The server may have continued after it.
     error: Option<Words>,
-    /// The exception that ended a process.
+    /// The exception that ended a process, which is the last line of its traceback.
     exception: Option<Words>,
-    /// The process of the current traceback, and whether its later lines have no prefix, as in SGLang.
+    /// The process of the current traceback, and whether the further lines of the traceback lack the log prefix, as in SGLang.
     traceback: Option<(Option<Process>, bool)>,
 }
 
@@ -52,12 +52,12 @@ impl Failures {
             }
             return;
         }
-        // A warning may show the traceback of a caught exception.
+        // A traceback in a warning does not count: the exception was caught.
         let is_sglang = !is_undated && parts.text.starts_with('[');
         if parts.message().contains(TRACEBACK) && (parts.is_error || is_undated || is_sglang) {
             self.traceback = Some((parts.process.clone(), is_sglang));
         } else if (parts.is_error || is_undated) && FATAL.iter().any(|it| parts.text.contains(it)) {
-            // The engine core logs an error line before its traceback, which is more specific.
+            // A line of level ERROR does not end the search: the engine core logs it before its traceback, which is more specific.
             if parts.is_error {
                 self.error.get_or_insert_with(|| words(parts.message()));
             } else {
@@ -77,8 +77,8 @@ impl Failures {
     }
 }
 
-/// Whether this ends a traceback: `ValueError: no`, `torch.OutOfMemoryError: CUDA out of memory`, `KeyboardInterrupt`. Earlier lines of a traceback
-/// are indented.
+/// Whether a line ends a traceback, such as `ValueError: no`, `torch.OutOfMemoryError: CUDA out of memory` or `KeyboardInterrupt`. All earlier lines
+/// of a traceback are indented.
 fn is_exception(message: &str) -> bool {
     if message.starts_with(char::is_whitespace) || message.contains(TRACEBACK) {
         return false;

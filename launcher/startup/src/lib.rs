@@ -1,9 +1,9 @@
-//! Start-up statistics: the log that a server writes while it starts -> when it was ready, how long each step took, what it loaded, or why it failed.
+//! Reads the log that a server writes while it starts: when it was ready, how long each step took, what it loaded, or why it failed.
 //!
-//! Pure: a log and a reference time go in, a [`Startup`] comes out. A value that the log lacks is absent, never zero. A log may contain any bytes and
-//! have any length: lines are read up to [`MAX_LINE`] bytes, and everything that is kept has a bound.
+//! Pure: a log and a reference time go in, and a [`Startup`] comes out. A value that the log does not contain is absent, never zero. A log may
+//! contain any bytes and have any length: only the first [`MAX_LINE`] bytes of a line are read, and the size of the result is limited.
 //!
-//! The texts of the engines are in the rows of [`crds::server_engine`], with the versions that print them and the source of that knowledge.
+//! The rows of [`crds::server_engine`] contain the log texts of the engines, with the versions that print them and the source of this knowledge.
 
 mod collector;
 mod engine_id;
@@ -31,13 +31,13 @@ pub use original::{Server, result};
 pub use startup::{Failure, Gpu, LogFacts, Outcome, Process, SleepWake, SleepWakeKind, Startup, Step};
 pub use texts::TEXTS;
 
-/// Reads the log of a server: its last start, if it has several.
+/// Reads the log of a server. If it contains several starts, the last one is returned.
 ///
-/// Time stamps of vLLM have no year and no zone. They are read in the zone of `reference`, and in the latest year that puts them at most one day
-/// after it. Pass the time at which the log was last written, in the zone of the server.
+/// Time stamps of vLLM have neither a year nor a time zone. They are read in the time zone of `reference`, and in the latest year in which they are
+/// at most one day after `reference`. Pass the time at which the log was last written, in the time zone of the server.
 ///
 /// # Errors
-/// `log` cannot be read. No content of a log is an error.
+/// Reading `log` fails. The content of a log never causes an error.
 pub fn read(log: impl BufRead, reference: &Zoned) -> io::Result<Startup> {
     let mut lines = lines::Lines::new(log);
     let mut collector = collector::Collector::new(reference);
@@ -47,7 +47,7 @@ pub fn read(log: impl BufRead, reference: &Zoned) -> io::Result<Startup> {
     Ok(collector.finish())
 }
 
-/// As [`read`], for a log that is in memory.
+/// Like [`read`], for a log in memory.
 pub fn read_bytes(log: &[u8], reference: &Zoned) -> Startup {
     // Reading a slice never fails.
     read(log, reference).unwrap_or_default()

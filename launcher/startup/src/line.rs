@@ -1,4 +1,4 @@
-//! A log line, split into time, process, level and message.
+//! Splits a log line into time, process, level and message.
 
 use std::borrow::Cow;
 
@@ -7,21 +7,21 @@ use crate::{
     startup::Process,
 };
 
-/// Where the process may appear in a line without a time stamp: at most after the prefix of a container.
+/// In a line without a time stamp, the process must be within the first bytes; this is the limit. Only the prefix of a container may precede it.
 const PROCESS_WITHIN: usize = 128;
-/// The maximum length of a process name.
+/// Maximum bytes of a process name.
 const MAX_NAME: usize = 64;
-/// Where the name of the source file may end; it precedes the message.
+/// The name of the source file, which precedes the message, must end within this many bytes after the time stamp.
 const SOURCE_WITHIN: usize = 160;
 
-/// A line without colours.
+/// A log line without colour codes, split into its parts.
 pub(crate) struct Parts<'a> {
     pub stamp: Option<Stamp>,
     pub process: Option<Process>,
     pub is_error: bool,
     /// The whole line.
     pub text: &'a str,
-    /// Where the message begins, with its indentation.
+    /// The position of the message in `text`. The message includes its indentation.
     pub message_at: usize,
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn without_colours(text: &str) -> Cow<'_, str> {
 }
 
 pub(crate) fn take_apart(text: &str) -> Parts<'_> {
-    // A space after the prefix does not belong to the message.
+    // One space after the prefix is not part of the message.
     let behind = |at: usize| at + usize::from(text[at..].starts_with(' '));
     let Some(found) = stamp::find(text) else {
         let end = text.floor_char_boundary(PROCESS_WITHIN);
@@ -76,7 +76,7 @@ pub(crate) fn take_apart(text: &str) -> Parts<'_> {
     Parts { stamp: Some(found.stamp), process: bracketed(before).map(|it| it.0), is_error, text, message_at }
 }
 
-/// Whether this is ` [file.py:68` or ` file.py:68`.
+/// Whether a text is the name of a source file with a line number: ` [file.py:68` or ` file.py:68`.
 fn is_source(text: &str) -> bool {
     let text = text.trim_start();
     let text = text.strip_prefix('[').unwrap_or(text);
@@ -85,7 +85,7 @@ fn is_source(text: &str) -> bool {
     })
 }
 
-/// The last `(Name pid=7)` of a text, and where it ends.
+/// The last `(Name pid=7)` in a text, and the position after it.
 fn bracketed(text: &str) -> Option<(Process, usize)> {
     let pid = text.rfind("pid=")?;
     let open = text[..pid].rfind('(')?;
@@ -96,7 +96,7 @@ fn bracketed(text: &str) -> Option<(Process, usize)> {
     Some((Process { name, pid: number }, close + 1))
 }
 
-/// At most `most` bytes of a text.
+/// The first `most` bytes of a text, or fewer, so that no character is cut.
 pub(crate) fn cut(text: &str, most: usize) -> &str {
     &text[..text.floor_char_boundary(most)]
 }

@@ -1,20 +1,20 @@
-//! The lines of a log of any length, within a bound on memory.
+//! Reads the lines of a log of any length with limited memory.
 
 use std::io::{self, BufRead};
 
-/// Bytes of a line that are read. The longest relevant line contains the engine's settings: 5 KB for vLLM 0.32, 16 KB for SGLang.
+/// Maximum bytes of a line that are read. The longest relevant line contains the settings of the engine: 5 KB in vLLM 0.32, 16 KB in SGLang.
 pub const MAX_LINE: usize = 64 << 10;
 
-/// A line without its end.
+/// A line of a log, without its line end.
 pub(crate) struct RawLine {
-    /// The number of the line in the file, from 1. A progress bar, which returns to the start of its line, has one number.
+    /// The number of the line in the file, from 1. All states of a progress bar, which ends with a carriage return, have the same number.
     pub number: u64,
     pub text: String,
-    /// Whether it was longer than [`MAX_LINE`].
+    /// Whether the line was longer than [`MAX_LINE`].
     pub is_cut: bool,
 }
 
-/// Reads lines. A carriage return ends a line like a line feed, because progress bars use it.
+/// Reads lines one by one. A carriage return ends a line too, because progress bars use it.
 pub(crate) struct Lines<R> {
     input: R,
     number: u64,
@@ -25,7 +25,7 @@ impl<R: BufRead> Lines<R> {
         Lines { input, number: 1 }
     }
 
-    /// The next non-empty line; `None` at the end of the log.
+    /// Returns the next line that is not empty; `None` at the end of the log.
     pub fn next(&mut self) -> io::Result<Option<RawLine>> {
         let mut line = Vec::new();
         let mut is_cut = false;

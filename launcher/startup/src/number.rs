@@ -1,10 +1,10 @@
-//! Numbers in the texts of an engine.
+//! Reads numbers from the log texts of an engine.
 
-/// The largest number that an engine may print: 1e9 seconds are 32 years, and 1e9 GiB exceed the memory of any machine.
+/// Larger numbers are ignored: 1e9 seconds are 32 years, and 1e9 GiB exceed the memory of any machine.
 const MOST: f64 = 1e9;
 
-/// The first number of a text, after `after` if that is not empty. Commas between groups of three digits are part of it. Negative numbers and numbers
-/// above [`MOST`] do not count.
+/// Returns the first number that follows `after`, which may be empty. A number may have commas between groups of three digits. `None` if the number
+/// is negative or above [`MOST`].
 pub(crate) fn number(text: &str, after: &str) -> Option<f64> {
     let text = &text[text.find(after)? + after.len()..];
     let from = text.find(|it: char| it.is_ascii_digit())?;

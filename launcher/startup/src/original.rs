@@ -1,5 +1,5 @@
-//! `result.yaml` of llm-d-benchmark's nop, version 0.1: its keys with our values. Unknown values are left out; the original has zeros and empty
-//! texts.
+//! Writes `result.yaml` in the format of llm-d-benchmark's nop, version 0.1, from our values. Unknown values are left out, where the original writes
+//! zeros and empty texts.
 
 use crds::server_engine::startup_log::{Figure, StepName};
 use serde_json::{Map, Value, json};
@@ -9,15 +9,15 @@ use crate::startup::{Process, SleepWakeKind, Startup, Step};
 /// A server in `result.yaml`.
 #[derive(Clone, Copy, Debug)]
 pub struct Server<'a> {
-    /// The original has the names of pod and container here.
+    /// The original puts the names of pod and container here.
     pub name: &'a str,
     pub image: Option<&'a str>,
-    /// From the creation of its pod until it was ready, in seconds.
+    /// Seconds from the creation of its pod until it was ready.
     pub pod_start_seconds: Option<f64>,
     pub startup: &'a Startup,
 }
 
-/// The document. The scenario is the first server's; `time` spans from the first start to the last server that was ready.
+/// Returns the document. Its scenario is that of the first server. Its `time` spans from the first start of a server until the last server was ready.
 pub fn result(servers: &[Server<'_>]) -> Value {
     let mut result = object([("version", Some(json!("0.1"))), ("scenario", Some(scenario(servers)))]);
     result.insert("vllm_metrics".into(), servers.iter().map(metrics).collect());
@@ -31,7 +31,7 @@ pub fn result(servers: &[Server<'_>]) -> Value {
     result.into()
 }
 
-/// The entries with a value.
+/// An object with the entries that have a value.
 fn object<const N: usize>(entries: [(&str, Option<Value>); N]) -> Map<String, Value> {
     entries.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
 }
@@ -79,7 +79,7 @@ fn metrics(server: &Server<'_>) -> Value {
         ("time", figure(Figure::MemoryProfilingSeconds)),
         ("available_kv_cache", figure(Figure::KvCacheGib)),
     ]);
-    // Only one of the two has a value.
+    // At most one of the two values is present.
     let cached = figure(Figure::LoadCompiledGraphSeconds);
     let compiled = figure(Figure::CompileGraphSeconds).filter(|_| cached.is_none());
     let sleep_wake = startup.sleep_wake.iter().map(|it| -> Value {

@@ -1,12 +1,12 @@
-//! Python literals, with which engines print their arguments.
+//! Parses the Python literals in which engines print their arguments.
 
 use serde_json::{Map, Value};
 
-/// Maximum nesting of maps and lists. Arguments of engines have four levels.
+/// Maximum nesting depth of maps and lists. Arguments of engines use four levels.
 const MAX_DEPTH: usize = 32;
 
-/// A map: `{'port': 8000, 'lora_modules': [LoRAModulePath(name='a', path='b')]}`. An object becomes a map from its class name to the text of its
-/// arguments, as in llm-d-benchmark's nop. `None`: the text is no map, or something follows it.
+/// Parses a map such as `{'port': 8000, 'lora_modules': [LoRAModulePath(name='a', path='b')]}`. An object becomes a map with one entry: its class
+/// name, and its arguments as text, as in llm-d-benchmark's nop. `None` if the text is not a map, or continues after it.
 pub(crate) fn map(text: &str) -> Option<Map<String, Value>> {
     let mut reader = Reader { rest: text };
     let Value::Object(map) = reader.value(0)? else { return None };
@@ -14,7 +14,7 @@ pub(crate) fn map(text: &str) -> Option<Map<String, Value>> {
     (text.starts_with('{') && reader.rest.is_empty()).then_some(map)
 }
 
-/// The arguments of a call: `ServerArgs(model_path='a', tp_size=1)`.
+/// Parses the arguments of a call such as `ServerArgs(model_path='a', tp_size=1)`.
 pub(crate) fn call(text: &str) -> Option<Map<String, Value>> {
     let (class, rest) = text.split_once('(')?;
     if !class.chars().all(is_name) {
@@ -51,7 +51,7 @@ impl<'a> Reader<'a> {
         self.rest.strip_prefix(it).inspect(|rest| self.rest = rest).is_some()
     }
 
-    /// Takes the first `length` bytes of the text.
+    /// Removes the first `length` bytes of the remaining text, and returns them.
     fn split(&mut self, length: usize) -> &'a str {
         let (part, rest) = self.rest.split_at(length);
         self.rest = rest;
@@ -74,7 +74,7 @@ impl<'a> Reader<'a> {
             '(' => self.list('(', ')', depth),
             '\'' | '"' => {
                 let mut text = self.string()?;
-                // Adjacent strings are concatenated.
+                // As in Python, adjacent strings are concatenated.
                 loop {
                     self.blanks();
                     if !self.rest.starts_with(['\'', '"']) {
@@ -83,7 +83,7 @@ impl<'a> Reader<'a> {
                     text.push_str(&self.string()?);
                 }
             }
-            // An enum: `<LoadFormat.AUTO: 'auto'>`.
+            // A value of an enum, such as `<LoadFormat.AUTO: 'auto'>`.
             '<' => {
                 let end = self.rest.find('>')? + 1;
                 Some(Value::String(self.split(end).to_owned()))
@@ -180,7 +180,7 @@ impl<'a> Reader<'a> {
         Some(serde_json::Number::from_f64(number).map_or_else(|| Value::String(text.to_owned()), Value::Number))
     }
 
-    /// `True`, `None`, `torch.float16`, or an object.
+    /// Parses `True`, `None`, a name such as `torch.float16`, or an object.
     fn word(&mut self) -> Option<Value> {
         let name = self.name()?;
         if !self.rest.starts_with('(') {
@@ -203,7 +203,7 @@ fn is_name(it: char) -> bool {
     it.is_ascii_alphanumeric() || matches!(it, '_' | '.')
 }
 
-/// The length of `(...)` including nested brackets. Brackets in strings do not count.
+/// The length of a text in round brackets at the start of `text`, including nested brackets. Brackets in strings are ignored.
 fn brackets(text: &str) -> Option<usize> {
     let mut depth = 0_u32;
     let mut quote = None;

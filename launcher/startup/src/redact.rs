@@ -1,4 +1,4 @@
-//! Redacts secrets in quoted log lines, and in the arguments of an engine.
+//! Redacts secrets in quoted log lines and in the arguments of an engine.
 
 use std::borrow::Cow;
 
@@ -9,10 +9,10 @@ use crds::{
 };
 use serde_json::{Map, Value};
 
-/// Maximum bytes of a quoted line.
+/// Maximum bytes of a quoted log line.
 pub(crate) const MAX_QUOTE: usize = 400;
 
-/// A log line as it is shown: on one line, without secrets, and of at most [`MAX_QUOTE`] bytes.
+/// Prepares a log line for output: one line, without secrets, and at most [`MAX_QUOTE`] bytes.
 pub(crate) fn quote(line: &str) -> String {
     let clean = one_line(&text(line));
     crate::line::cut(clean.trim(), MAX_QUOTE).to_owned()
@@ -38,7 +38,7 @@ fn redact(value: &mut Value) {
     }
 }
 
-/// Redacts a value with the name of a secret. Switches and empty values stay.
+/// Redacts a value whose name is that of a secret. Booleans and empty values stay.
 fn cover(value: &mut Value) {
     match value {
         Value::Null | Value::Bool(_) => {}

@@ -1,22 +1,23 @@
-//! Time stamps of log lines: `11-21 02:08:51`, which has no year, and `2026-11-21 02:08:51`; both may have a fraction of a second.
+//! Finds and reads the time stamps of log lines: `11-21 02:08:51`, which has no year, and `2026-11-21 02:08:51`. Both may have a fraction of a
+//! second.
 
 use jiff::{Timestamp, ToSpan as _, Zoned, civil::DateTime};
 
-/// The longest stamp: a year, and nanoseconds.
+/// Bytes of the longest time stamp, which has a year and nanoseconds.
 const LONGEST: usize = 29;
-/// The maximum number of years back to a 29 February.
+/// Maximum number of years from any year back to one with a 29 February.
 const MAX_YEARS_BACK: i16 = 8;
 
-/// A date and time, possibly without a year.
+/// A date and time, with or without a year.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
     year: Option<i16>,
-    /// Month, day, hour, minute, second.
+    /// Month, day, hour, minute and second.
     parts: [i8; 5],
     nanosecond: i32,
 }
 
-/// A stamp and its position in the line.
+/// A time stamp, and its position in the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     pub stamp: Stamp,
@@ -24,10 +25,10 @@ pub(crate) struct Found {
     pub to: usize,
 }
 
-/// The first stamp of a line.
+/// Returns the first time stamp of a line.
 pub(crate) fn find(line: &str) -> Option<Found> {
     let bytes = line.as_bytes();
-    // Each stamp has `:` twice, and the first one is eight bytes after its beginning.
+    // Each time stamp has two `:`. The first is eight bytes after the start of the month.
     let mut from = 0;
     while let Some(colon) = memchr::memchr(b':', &bytes[from..]).map(|it| it + from) {
         from = colon + 1;
@@ -38,7 +39,7 @@ pub(crate) fn find(line: &str) -> Option<Found> {
     None
 }
 
-/// The stamp with its month at `at`.
+/// Parses a time stamp whose month begins at byte `at`.
 fn stamp_at(bytes: &[u8], at: usize) -> Option<Found> {
     let end = bytes.len().min(at + LONGEST);
     let text = &bytes[at..end];
@@ -59,7 +60,7 @@ fn stamp_at(bytes: &[u8], at: usize) -> Option<Found> {
         }
         _ => (None, at),
     };
-    // Digits before a stamp without a year show that it is part of something else.
+    // If digits precede a time stamp without a year, it is part of something else.
     if year.is_none() && at > 0 && (bytes[at - 1].is_ascii_digit() || bytes[at - 1] == b'-') {
         return None;
     }
@@ -74,7 +75,7 @@ fn stamp_at(bytes: &[u8], at: usize) -> Option<Found> {
         to += 1 + digits;
     }
     let stamp = Stamp { year, parts, nanosecond };
-    // A date without a year is checked in a leap year, which has a 29 February.
+    // A date without a year is checked in 2024, which has a 29 February.
     stamp.date_in(year.unwrap_or(2024))?;
     Some(Found { stamp, from, to })
 }
@@ -86,12 +87,13 @@ fn digit(byte: u8) -> Option<i8> {
 impl Stamp {
     fn date_in(self, year: i16) -> Option<DateTime> {
         let [month, day, hour, minute, second] = self.parts;
-        // Computer time has no leap seconds.
+        // System clocks do not show leap seconds, so a second of 60 is read as 59.
         DateTime::new(year, month, day, hour, minute, second.min(59), self.nanosecond).ok().filter(|_| second <= 60)
     }
 
-    /// The time in the zone of `reference`. A stamp without a year gets the latest year that puts it at most one day after `reference`: clocks and
-    /// zones may differ, and a log from New Year's Eve may be read in the new year.
+    /// The time, in the time zone of `reference`. A stamp without a year gets the latest year in which it is at most one day after `reference`. One
+    /// day is allowed because clocks and time zones may differ. An earlier year is possible because a log from New Year's Eve may be read in the new
+    /// year.
     pub fn time(self, reference: &Zoned) -> Option<Timestamp> {
         let zone = reference.time_zone();
         let place = |year| zone.to_timestamp(self.date_in(year)?).ok();

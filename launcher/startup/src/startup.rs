@@ -1,4 +1,4 @@
-//! The statistics of a start from its log.
+//! The result of reading a log: the statistics of a start.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A start of a server, according to its log. Values that the log lacks are absent.
+/// The start of a server, as its log describes it. Values that the log does not contain are absent.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -20,30 +20,30 @@ pub struct Startup {
     #[serde(default, with = "crate::engine_id")]
     pub engine: Option<ServerEngine>,
     pub version: Option<String>,
-    /// The name under which the model is served, otherwise the requested name.
+    /// The name under which the model is served; if unknown, the name that was requested.
     pub model: Option<String>,
     pub load_format: Option<String>,
     pub sleep_mode: Option<bool>,
-    /// The time of the first line, if the log contains only one start: the program was started before it.
+    /// The time of the first line. Only present if the log contains one start. The program was started before this time.
     pub first_line: Option<Timestamp>,
-    /// When the server printed its arguments.
+    /// The time at which the server printed its arguments.
     pub started: Option<Timestamp>,
-    /// When the server listed its routes; with several API servers, the last time.
+    /// The time at which the server listed its routes. With several API servers, the last such time.
     pub ready: Option<Timestamp>,
-    /// From `started` to `ready`.
+    /// Seconds from `started` to `ready`.
     pub ready_seconds: Option<f64>,
-    /// The part of `ready_seconds` without an active step.
+    /// Seconds of `ready_seconds` in which no step was active.
     pub uncategorized_seconds: Option<f64>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub figures: BTreeMap<Figure, f64>,
-    /// In the order of [`StepName`].
+    /// The steps, in the order of [`StepName`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sleep_wake: Vec<SleepWake>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gpus: Vec<Gpu>,
-    /// The arguments of the engine: for vLLM those that differ from their defaults, for SGLang all. Secrets are redacted.
+    /// The arguments of the engine, with secrets redacted. vLLM prints only those that differ from their defaults, SGLang all.
     pub args: Option<Map<String, Value>>,
     pub failure: Option<Failure>,
     pub log: LogFacts,
@@ -53,11 +53,11 @@ pub struct Startup {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Outcome {
-    /// The server logged that it serves.
+    /// The server logged that it serves requests.
     Ready,
-    /// It did not become ready, and one of its processes ended with an exception or refused its arguments.
+    /// The server did not become ready: one of its processes ended with an exception or refused its arguments.
     Failed,
-    /// Neither: the log ends earlier.
+    /// The log ends before the server became ready or failed.
     #[default]
     Unfinished,
 }
@@ -82,7 +82,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// As vLLM prints it: `Worker pid=7`.
+    /// The text that vLLM uses, such as `Worker pid=7`.
     pub fn text(&self) -> String {
         match self.pid {
             Some(pid) => format!("{} pid={pid}", self.name),
@@ -97,18 +97,19 @@ impl Process {
 #[serde(rename_all = "camelCase")]
 pub struct Step {
     pub name: StepName,
-    /// The process of the step; for several processes, the process that finished it last. `None`: its lines name no process.
+    /// The process of the step. If several processes had this step, the one that ended it last. `None` if its lines name no process.
     pub process: Option<Process>,
-    /// The process that ended the step, if no process both began and ended it.
+    /// The process that ended the step, if another process began it.
     pub ended_by: Option<Process>,
-    /// The number of processes with this step.
+    /// Number of processes that had this step.
     pub processes: u32,
     pub started: Timestamp,
-    /// The difference between the time stamps of two lines, which have whole seconds unless the server was configured for more.
+    /// Seconds between the time stamps of its first and its last line. Time stamps have whole seconds, unless the server was configured for more
+    /// precision.
     pub seconds: f64,
 }
 
-/// A change of the sleep mode.
+/// A change of the server's sleep mode.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -116,7 +117,7 @@ pub struct SleepWake {
     pub kind: SleepWakeKind,
     pub at: Option<Timestamp>,
     pub seconds: f64,
-    /// Freed GPU memory, from the worker that printed it last.
+    /// Freed GPU memory in GiB, as printed by the last worker.
     pub freed_gib: Option<f64>,
     pub in_use_gib: Option<f64>,
 }
@@ -137,7 +138,7 @@ impl SleepWakeKind {
     }
 }
 
-/// A GPU, as the preprocess hook of llm-d-benchmark lists it in the log.
+/// A GPU, as listed in the log by the preprocess hook of llm-d-benchmark.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Gpu {
@@ -151,16 +152,16 @@ pub struct Gpu {
     pub persistence_mode: String,
 }
 
-/// Why a server was not ready. Its texts are from the log, with secrets redacted.
+/// Why a server did not become ready. The texts are quoted from the log, with secrets redacted.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Failure {
-    /// The first process that failed.
+    /// The process that failed first.
     pub process: Option<Process>,
-    /// The exception of that process, otherwise its first error line.
+    /// The exception of that process; without one, the first error line of the log.
     pub error: Option<String>,
-    /// The number of that line in the log, from 1.
+    /// The number of the line with `error` in the log, from 1.
     pub line: Option<u64>,
     /// The last line of the log.
     pub last_line: String,
@@ -172,13 +173,13 @@ pub struct Failure {
 pub struct LogFacts {
     /// Number of non-empty lines.
     pub lines: u64,
-    /// Lines that were longer than [`crate::MAX_LINE`]; the rest of them was not read.
+    /// Number of lines that were longer than [`crate::MAX_LINE`]. Only their beginnings were read.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cut_lines: u64,
-    /// Starts before the described one.
+    /// Number of starts in the log before this one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub earlier_starts: u64,
-    /// Remarks for the reader on how the log was read.
+    /// Notes for the user on how the log was read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<String>,
 }
@@ -189,7 +190,7 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl Startup {
-    /// The memory of the model divided by its load time, in GiB/s. `None`: one of them is unknown or zero.
+    /// The load rate in GiB/s: the memory of the model divided by its load time. `None` if one of them is unknown or zero.
     pub fn transfer_rate(&self) -> Option<f64> {
         let (size, seconds) = (self.figures.get(&Figure::ModelSizeGib)?, self.figures.get(&Figure::ModelLoadSeconds)?);
         (*seconds > 0.0 && *size > 0.0).then(|| size / seconds)

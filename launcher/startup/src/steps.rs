@@ -1,19 +1,19 @@
-//! Steps of a start: the lines that bound them, and their durations.
+//! Determines the steps of a start from the log lines at which they begin and end.
 
 use crds::server_engine::startup_log::StepName;
 use jiff::Timestamp;
 
 use crate::startup::{Process, Step};
 
-/// The number of alternative ends of a step, ranked from the best to the last.
+/// Maximum number of alternative ends of a step. Rank 0 is preferred.
 const RANKS: usize = 2;
 
-/// A line that bounds a step.
+/// A line at which a step begins or ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark {
-    /// The number of the line.
+    /// The number of the line in the log.
     pub line: u64,
-    /// `None`: the line has no time, and no later line of its process had one yet.
+    /// The time of the line. If it has none, the time of the next line of its process that has one; `None` until that line is read.
     pub at: Option<Timestamp>,
 }
 
@@ -23,7 +23,7 @@ impl Mark {
     }
 }
 
-/// The bounds of a step in one process.
+/// The lines at which a step of one process begins and ends.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bounds {
     start: Option<Mark>,
@@ -31,18 +31,18 @@ struct Bounds {
 }
 
 impl Bounds {
-    /// The best end.
+    /// The end with the best rank that was found.
     fn end(&self) -> Option<Mark> {
         self.ends.iter().flatten().next().copied()
     }
 }
 
-/// The bounds of all steps in one process.
+/// All steps of one process.
 #[derive(Clone, Debug)]
 pub(crate) struct ProcessSteps {
     pub process: Option<Process>,
     bounds: [Bounds; StepName::ALL.len()],
-    /// Whether a mark waits for the next line with a time.
+    /// Whether a line without a time still waits for the next line with a time.
     is_undated: bool,
 }
 
@@ -51,7 +51,7 @@ impl ProcessSteps {
         ProcessSteps { process, bounds: [Bounds::default(); StepName::ALL.len()], is_undated: false }
     }
 
-    /// Keeps only the steps that come before a server prints its arguments.
+    /// Keeps only the steps that take place before a server prints its arguments.
     pub fn before_begin(mut self) -> Self {
         for step in
             StepName::ALL.into_iter().filter(|it| !matches!(it, StepName::DetectPlatform | StepName::LlmImports))
@@ -61,7 +61,7 @@ impl ProcessSteps {
         self
     }
 
-    /// The first start counts; it removes an earlier end.
+    /// Records the start of a step. Only the first start counts; it removes ends that came before it.
     pub fn start(&mut self, step: StepName, mark: Mark) {
         let bounds = &mut self.bounds[step as usize];
         if bounds.start.is_none() {
@@ -70,7 +70,7 @@ impl ProcessSteps {
         }
     }
 
-    /// The first end counts.
+    /// Records an end of a step. Only the first end of each rank counts.
     pub fn end(&mut self, step: StepName, rank: u8, mark: Mark) {
         let end = self.bounds[step as usize].ends.get_mut(usize::from(rank)).filter(|it| it.is_none());
         if let Some(end) = end {
@@ -79,7 +79,7 @@ impl ProcessSteps {
         }
     }
 
-    /// A line of the process has this time: it also applies to earlier marks without a time.
+    /// Gives the time of a line of this process to the recorded earlier lines that have no time.
     pub fn date(&mut self, at: Timestamp) {
         if !self.is_undated {
             return;
@@ -91,7 +91,7 @@ impl ProcessSteps {
     }
 }
 
-/// The steps with both bounds.
+/// Returns all steps whose start and end are known.
 pub(crate) fn steps(processes: &[ProcessSteps]) -> Vec<Step> {
     StepName::ALL
         .into_iter()
@@ -99,7 +99,8 @@ pub(crate) fn steps(processes: &[ProcessSteps]) -> Vec<Step> {
         .collect()
 }
 
-/// The step of the process that ended it last, because the start waits for the slowest process. If several end together, the longest.
+/// Returns the step from the process that ended it last, because the start waits for the slowest process. If several processes ended it at the same
+/// time, from the one that began it first.
 fn within_a_process(name: StepName, processes: &[ProcessSteps]) -> Option<Step> {
     let timed = |it: &ProcessSteps| {
         let bounds = it.bounds[name as usize];
@@ -108,13 +109,13 @@ fn within_a_process(name: StepName, processes: &[ProcessSteps]) -> Option<Step> 
     };
     let all: Vec<_> = processes.iter().filter_map(timed).collect();
     let count = u32::try_from(all.len()).unwrap_or(u32::MAX);
-    // `max_by` returns the last of equal elements, but the first process is wanted.
+    // Reversed, because `max_by` returns the last of equal elements, but the first process is wanted.
     let (ended, started, process) =
         all.into_iter().rev().max_by(|one, other| one.0.cmp(&other.0).then(other.1.cmp(&one.1)))?;
     Some(Step { name, process, ended_by: None, processes: count, started, seconds: seconds(started, ended) })
 }
 
-/// The step that one process began and another process ended.
+/// Returns a step that one process began and another process ended.
 fn across(name: StepName, processes: &[ProcessSteps]) -> Option<Step> {
     let starts = processes.iter().filter_map(|it| Some((it.bounds[name as usize].start?, it)));
     let (start, began) = starts.min_by_key(|it| it.0.line)?;
@@ -138,7 +139,7 @@ pub(crate) fn seconds(from: Timestamp, to: Timestamp) -> f64 {
     to.duration_since(from).as_secs_f64()
 }
 
-/// The seconds between two times in which no step was active.
+/// Seconds between two times in which no step was active.
 pub(crate) fn uncategorized(steps: &[Step], from: Timestamp, to: Timestamp) -> f64 {
     let mut spans: Vec<(f64, f64)> = steps
         .iter()

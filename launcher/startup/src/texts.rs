@@ -1,10 +1,10 @@
-//! The start-up texts of all engines in one list. The rows of the engines contain them.
+//! The start-up texts of all engines in one list. They are defined in the rows of the engines.
 
 use std::sync::LazyLock;
 
 use crds::server_engine::{ServerEngine, startup_log::Text};
 
-/// All texts, each with its engine. The launcher looks for every text, whatever the engine and its version.
+/// All texts, each with its engine. Every text is searched in every log, whatever the engine and its version.
 pub static TEXTS: LazyLock<Vec<(ServerEngine, &'static Text)>> = LazyLock::new(|| {
     let of_engine = |(engine, log): (ServerEngine, &'static crds::server_engine::StartupLog)| {
         log.texts.iter().map(move |text| (engine, text))

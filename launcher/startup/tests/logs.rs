@@ -1,4 +1,4 @@
-//! Compares the reader's result for each log with what a person reads in it.
+//! Tests that the reader finds in each log what a person finds there.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -7,12 +7,12 @@ use crds::server_engine::ServerEngine;
 use serde_json::{Value, json};
 use startup::{Figure, Outcome, Server, SleepWakeKind, Startup, StepName, read_bytes, result};
 
-/// Names of figures with their values, as in `report.json`.
+/// Asserts the figures of a log. `expected`: their names and values, as in `report.json`.
 fn assert_figures(log: &str, expected: &Value) {
     assert_eq!(&serde_json::to_value(read(log).figures).unwrap(), expected, "{log}");
 }
 
-/// Steps with their seconds and processes.
+/// Asserts the steps of a log: name, seconds and process of each.
 fn assert_steps(log: &str, expected: &[(&str, f64, &str)]) {
     let found = read(log).steps;
     let process = |it: &startup::Step| match (&it.process, &it.ended_by) {
@@ -55,7 +55,7 @@ fn a_first_start_that_compiles_on_a_cpu() {
             ("API Server Starts", 0.0, "APIServer pid=16457"),
         ],
     );
-    // 70 s minus 15 + 14 + 1 + 25.
+    // 70 s from start to ready, minus the steps of 15, 14, 1 and 25 s.
     assert_eq!(found.uncategorized_seconds, Some(15.0));
 }
 
@@ -96,7 +96,7 @@ fn an_older_engine_prefixes_the_lines_of_uvicorn() {
     let log = "vllm-0.16.0-eager-info";
     let found = assert_head(log, "0.16.0", "tiny-llama", 33.0);
     assert_figures(log, &json!({"weightsLoadSeconds": 0.03, "kvCacheTokens": 524288.0, "engineInitSeconds": 4.71}));
-    // It logs its imports nine seconds before its arguments.
+    // This server logs its imports nine seconds before its arguments.
     assert_eq!(found.first_line.unwrap().to_string(), "2026-11-21T02:50:18Z");
     assert_eq!(found.failure, None, "errors of requests are none of the start");
 }

@@ -1,4 +1,4 @@
-//! The integration tests of this crate in one program, so that they are linked once.
+//! All integration tests of this crate in one program, so that they are linked only once.
 
 mod common;
 mod logs;

@@ -1,4 +1,4 @@
-//! Compares our reading of each log with the reading of llm-d-benchmark's nop. `tests/original/section9.py` computes the latter by its rules.
+//! Compares our reading of each log with that of llm-d-benchmark's nop. `tests/original/section9.py` computes the latter, by the rules of the nop.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -12,7 +12,7 @@ use startup::{Figure, StepName, TEXTS};
 const TEXTS_PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/original/texts.md");
 const COMPARISON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/original/comparison.md");
 
-/// Where the original has a value, and ours is another one or absent, with the reason.
+/// The values that the original has and we read differently or not at all: log, name of the value, and reason.
 const DIFFERENCES: [(&str, &str, &str); 8] = [
     ("composed-vllm-0.10-gpu-debug", "ready", "the original takes a prompt in the log for a line of the start"),
     ("composed-vllm-0.10-gpu-debug", "compile_graph", "the original takes the shape for the time"),
@@ -28,7 +28,7 @@ const DIFFERENCES: [(&str, &str, &str); 8] = [
     ),
 ];
 
-/// The values that we read, by their names in llm-d-benchmark's nop.
+/// The values that we read from a log, under their names in llm-d-benchmark's nop.
 fn ours(log: &str) -> BTreeMap<&'static str, f64> {
     let found = read(log);
     let mut all = BTreeMap::new();
@@ -54,7 +54,7 @@ fn ours(log: &str) -> BTreeMap<&'static str, f64> {
     all
 }
 
-/// The same of the original. Its categories stand beside its other values.
+/// The values that the original reads from a log. Its categories are merged with its other values.
 fn original(expected: &Value) -> BTreeMap<String, f64> {
     let numbers = |it: &Value| -> Vec<(String, f64)> {
         it.as_object().into_iter().flatten().filter_map(|(key, value)| Some((key.clone(), value.as_f64()?))).collect()
@@ -66,7 +66,7 @@ fn expected() -> Value {
     serde_json::from_str(&fs::read_to_string(folder().join("original/expected.json")).unwrap()).unwrap()
 }
 
-/// The names of values, in the order of a start.
+/// The names of all values, in the order in which they occur during a start.
 fn order() -> Vec<&'static str> {
     let scalars = [
         "start",
@@ -95,7 +95,7 @@ fn cell(name: &str, value: Option<&f64>) -> String {
     }
 }
 
-/// The table of `original/comparison.md`.
+/// The table in `original/comparison.md`.
 fn comparison() -> String {
     let expected = expected();
     let mut table = "| log | value | original, old texts | original, new texts | ours | why they differ |\n| --- | --- | ---: | ---: | ---: | --- |\n".to_owned();
@@ -114,7 +114,7 @@ fn comparison() -> String {
     table
 }
 
-/// The table of `original/texts.md`.
+/// The table in `original/texts.md`.
 fn texts() -> String {
     let mut table = "| engine | text | seen in | known from |\n| --- | --- | --- | --- |\n".to_owned();
     for (engine, it) in TEXTS.iter() {
@@ -123,7 +123,7 @@ fn texts() -> String {
     table
 }
 
-/// `UPDATE_DOCS=1` writes the table.
+/// Asserts that a file contains a table. With `UPDATE_DOCS=1`, writes the table instead.
 fn assert_in_file(file: &str, name: &str, table: &str) {
     let text = fs::read_to_string(file).unwrap();
     let (begin, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->"));
@@ -172,7 +172,7 @@ fn the_list_has_each_text_and_how_it_is_known() {
     assert_in_file(TEXTS_PAGE, "texts", &texts());
 }
 
-/// A text that is said to be in a log of a real server is in one.
+/// A text of vLLM is marked as seen in a real log if, and only if, one of the logs of real servers contains it.
 #[test]
 fn texts_of_real_logs_are_in_them() {
     let logs: Vec<String> = names()

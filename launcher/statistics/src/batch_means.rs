@@ -1,11 +1,11 @@
 //! The interval of a mean of correlated values, by non-overlapping batch means.
 //!
-//! The values are cut into batches of equal size. The means of long batches are nearly independent and normal, so that their mean has an interval
-//! by Student's t (Law and Kelton, Simulation Modeling and Analysis, 5th edition, section 9.5.3). Beyond 10 to 30 batches, more batches hardly
+//! The values are divided into batches of equal size. The means of long batches are nearly independent and normally distributed, so Student's t gives
+//! an interval for their mean (Law and Kelton, Simulation Modeling and Analysis, 5th edition, section 9.5.3). More than 10 to 30 batches hardly
 //! improve the interval (Schmeiser, Batch size effects in the analysis of simulation output, 1982), and fewer, longer batches depend less on each
-//! other. So there are 30 batches if each is worth at least ten independent values, and fewer batches if the values depend more on each other.
-//! Values that are worth less than 30 independent ones are cut into 2 to 9 batches: their number of independent values is itself unsure, and long
-//! batches depend on it least. Student's t makes such an interval wide enough.
+//! other. So 30 batches are used if each is worth at least ten independent values, and fewer if values depend more on each other. If all values
+//! together are worth less than 30 independent values, 2 to 9 batches are used: in this case the effective number itself is uncertain, and long
+//! batches are least affected by that. Student's t makes such an interval sufficiently wide.
 
 use crate::{
     Estimate, Interval,
@@ -16,16 +16,16 @@ use crate::{
 
 /// Maximum number of batches.
 const MOST_BATCHES: usize = 30;
-/// Minimum number of batches.
+/// Minimum number of batches, if there are enough values.
 const FEWEST_BATCHES: usize = 10;
-/// Number of independent values that a batch is worth, if there are enough.
+/// Number of independent values that each batch should be worth, if there are enough values.
 const EFFECTIVE_PER_BATCH: f64 = 10.0;
-/// The same number if there are few values, and the minimum number of batches then.
+/// If there are few values: number of independent values per batch, and minimum number of batches.
 const FEW_PER_BATCH: f64 = 3.0;
 const FEWEST_OF_FEW: usize = 2;
 
-/// The mean with its interval; `None` without values. Values at the end that do not fill a batch, less than one per batch, count in the mean, but
-/// not in the width of the interval. Takes time proportional to the number of values.
+/// Returns the mean with its interval; `None` if there are no values. Values at the end that do not fill a batch (less than one per batch) are
+/// included in the mean, but not in the width of the interval. The time is proportional to the number of values.
 pub fn mean_with_interval(values: &[f64]) -> Option<Estimate> {
     let effective_values = effective_sample_size(values);
     let value = mean(values);
@@ -33,7 +33,7 @@ pub fn mean_with_interval(values: &[f64]) -> Option<Estimate> {
     (!values.is_empty()).then_some(Estimate { effective_values, value: Some(value), interval })
 }
 
-/// The number of batches for values that are worth `effective` independent ones. The interval has one degree of freedom less.
+/// The number of batches for values that are worth `effective` independent values. The interval has one degree of freedom less.
 pub fn batches(effective: f64) -> usize {
     // The casts round down.
     match effective >= enough::FOR_AN_INTERVAL {
@@ -44,12 +44,12 @@ pub fn batches(effective: f64) -> usize {
 
 fn interval(values: &[f64], value: f64, effective: f64) -> Interval {
     let half = half_width(&effective_sample_size::batch_means(values, values.len() / batches(effective)));
-    // The mean of nonnegative values is not negative.
+    // If no value is negative, the mean is not negative either.
     let floor = if values.iter().all(|it| *it >= 0.0) { 0.0 } else { f64::NEG_INFINITY };
     Interval { low: (value - half).max(floor), high: value + half }
 }
 
-/// Half the width of the interval of the mean of independent figures, by Student's t.
+/// Half the width of the interval for the mean of independent figures, by Student's t.
 pub(crate) fn half_width(figures: &[f64]) -> f64 {
     let count = figures.len() as f64;
     let middle = mean(figures);

@@ -1,32 +1,32 @@
-//! Bins of successive values: how a quantile changes over time.
+//! Groups successive values into bins, to show how a quantile or a rate changes over time.
 //!
-//! Each bin of a latency has the same number of values, so that its quantiles are equally certain. Each bin of a rate has the same length.
+//! For latencies, all bins have the same number of values, so that their quantiles are equally certain. For rates, all bins have the same length.
 
 /// Maximum number of bins.
 pub const MOST: usize = 60;
-/// Minimum number of bins for a steady state.
+/// Minimum number of bins for judging a steady state.
 pub const FEWEST: usize = 10;
-/// Minimum number of values per bin: with fewer, its p90 would be one of its two largest values.
+/// Minimum number of values per bin. With fewer values, p90 would be one of the two largest.
 pub const FEWEST_VALUES: usize = 20;
 
-/// A figure of one bin. All times come from one clock, in any unit.
+/// A figure in one bin. All times are from the same clock, in any unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Where the bin begins: the time of its first value.
+    /// The start of the bin, which is the time of its first value.
     pub start: f64,
-    /// The time that the figure represents: the mean of the times of its values.
+    /// The time that the figure stands for, which is the mean of the times of its values.
     pub time: f64,
     pub value: f64,
 }
 
-/// The number of bins for this many values: at most 60; `None` if there are too few values for 10 bins of 20.
+/// The number of bins for this number of values, at most 60. `None` if there are too few values for 10 bins with 20 values each.
 pub fn number(values: usize) -> Option<usize> {
     let bins = (values / FEWEST_VALUES).min(MOST);
     (bins >= FEWEST).then_some(bins)
 }
 
-/// The quantiles of successive values in `bins` bins, by nearest rank: one series per entry of `quantiles`. All bins have an equal number of
-/// values, except that the last bins may have one more. `values`: pairs of time and value, in the order of time. Empty if `bins` is 0 or above the
+/// Returns quantiles of successive values in `bins` bins, by nearest rank. The result has one series per entry of `quantiles`. All bins have the same
+/// number of values, except that the last bins may have one more. `values`: pairs (time, value) in time order. Empty if `bins` is 0 or exceeds the
 /// number of values.
 pub fn quantiles<const N: usize>(values: &[(f64, f64)], bins: usize, quantiles: [f64; N]) -> [Vec<Point>; N] {
     let mut series = quantiles.map(|_| Vec::with_capacity(bins.min(MOST)));
@@ -46,32 +46,32 @@ pub fn quantiles<const N: usize>(values: &[(f64, f64)], bins: usize, quantiles: 
     series
 }
 
-/// Rates in bins of equal length from `open` to `close`: the amount added to each bin, divided by its length.
+/// Rates in bins of equal length from `open` to `close`. A rate is the amount added to a bin, divided by the length of the bin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RateBins {
     open: f64,
     length: f64,
     sums: Vec<f64>,
-    /// The amount that is added to this bin and all later ones. So an amount over many bins costs no more than one over two.
+    /// Amounts that are added to the bin with this index and to all later bins. With these, adding an amount over many bins takes constant time.
     from: Vec<f64>,
 }
 
 impl RateBins {
-    /// `None` if there is no bin, or no time.
+    /// `None` if there are no bins, or if the bins have no length.
     pub fn new(open: f64, close: f64, bins: usize) -> Option<RateBins> {
         let length = (close - open) / bins as f64;
         let is_possible = bins > 0 && length.is_finite() && length > 0.0;
         is_possible.then(|| RateBins { open, length, sums: vec![0.0; bins], from: vec![0.0; bins + 1] })
     }
 
-    /// Adds an amount that arrived at one time. Amounts outside all bins are left out.
+    /// Adds an amount at one time. Amounts outside all bins are ignored.
     pub fn add(&mut self, at: f64, amount: f64) {
         if let Some(bin) = self.bin(at) {
             self.sums[bin] += amount;
         }
     }
 
-    /// Adds an amount that arrived evenly between two times. The parts outside all bins are left out.
+    /// Adds an amount that is spread evenly between two times. Parts outside all bins are ignored.
     pub fn spread(&mut self, from: f64, to: f64, amount: f64) {
         let close = self.open + self.length * self.sums.len() as f64;
         let (first, last) = (from.max(self.open), to.min(close));
@@ -95,14 +95,14 @@ impl RateBins {
         self.from[last_bin] -= density * self.length;
     }
 
-    /// The last bin includes its end.
+    /// The index of the bin that contains a time; `None` if no bin does. The last bin includes its end.
     fn bin(&self, at: f64) -> Option<usize> {
         let place = (at - self.open) / self.length;
         let bins = self.sums.len() as f64;
         (0.0..=bins).contains(&place).then(|| (place as usize).min(self.sums.len() - 1))
     }
 
-    /// The rates, each with the begin and the middle of its bin.
+    /// The rates, each with the start and the middle of its bin.
     pub fn rates(&self) -> Vec<Point> {
         let mut over = 0.0;
         let rate = |(bin, sum): (usize, &f64)| {

@@ -1,12 +1,12 @@
 //! The interval of the difference of two independent estimates, from the interval of each.
 //!
-//! MOVER, the method of variance estimates recovery (Zou and Donner, Construction of confidence limits about effect measures: a general approach,
-//! Statistics in Medicine 27, 2008; for shares Newcombe, Interval estimation for the difference between independent proportions, Statistics in
-//! Medicine 17, 1998): the part of each interval that faces the other interval represents the spread on that side. So asymmetric intervals are
-//! combined as they are.
+//! The method is MOVER, the method of variance estimates recovery (Zou and Donner, Construction of confidence limits about effect measures: a general
+//! approach, Statistics in Medicine 27, 2008; for shares Newcombe, Interval estimation for the difference between independent proportions, Statistics
+//! in Medicine 17, 1998). For each bound of the difference, it combines the sides of the two intervals that face each other. So it also works for
+//! asymmetric intervals.
 //!
-//! If many differences are examined together, each interval is wider, so that all of them hold together (Bonferroni). The intervals of the runs are
-//! at 95 %; [`Estimated::at`] widens them.
+//! If many differences are examined together, each interval must be wider, so that all of them are correct together (Bonferroni). The given intervals
+//! are at 95 %; [`Estimated::at`] widens them.
 
 use crate::{
     Interval, LEVEL, batch_means,
@@ -15,20 +15,20 @@ use crate::{
     student::{NORMAL_95, t_95, two_sided},
 };
 
-/// How an interval was computed, which determines how it is widened.
+/// How an interval was computed. This determines how it is widened.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Method {
-    /// By batch means: Student's t.
+    /// A mean over requests, with an interval from batch means and Student's t.
     Mean {
-        /// Independent values that the mean is worth.
+        /// Number of independent values that the mean is worth.
         effective_values: f64,
     },
-    /// By order statistics, for values above 0. Both bounds move by the same factor on a logarithmic scale, because values in a long tail are
-    /// farther apart the more extreme they are.
+    /// By order statistics, for values above 0. Both bounds move by the same factor on a logarithmic scale, because in a long tail, more extreme
+    /// values are farther apart.
     Quantile,
-    /// A quantile of few values, from the quantiles of batches: Student's t, on a logarithmic scale.
+    /// A quantile of few values, from the quantiles of batches: Student's t on a logarithmic scale.
     QuantileOfFew {
-        /// Independent values that the mean is worth.
+        /// Number of independent values that the mean is worth.
         effective_values: f64,
     },
     /// The mean of a figure over independent runs: Student's t.
@@ -36,14 +36,14 @@ pub enum Method {
         /// Number of runs, two or more.
         runs: usize,
     },
-    /// The inverse of a mean above 0: like a mean, on a logarithmic scale.
+    /// The inverse of a mean above 0: like a mean, but on a logarithmic scale.
     InverseOfMean {
-        /// Independent values that the mean is worth.
+        /// Number of independent values that the mean is worth.
         effective_values: f64,
     },
     /// A share by Wilson's score.
     Share {
-        /// Independent values that the share is worth.
+        /// Number of independent values that the share is worth.
         effective_values: f64,
     },
 }
@@ -57,7 +57,7 @@ pub struct Estimated {
 }
 
 impl Estimated {
-    /// The interval that misses the true value with this probability. At 0.05 it is the given interval.
+    /// The interval that misses the true value with the probability `error`. For 0.05, this is the given interval.
     pub fn at(&self, error: f64) -> Interval {
         match self.method {
             Method::Mean { effective_values } => self.by_factor(student_factor(error, effective_values)),
@@ -73,13 +73,13 @@ impl Estimated {
         }
     }
 
-    /// Both bounds, this many times as far from the value.
+    /// Moves both bounds to `factor` times their distance from the value.
     fn by_factor(&self, factor: f64) -> Interval {
         let Interval { low, high } = self.interval;
         Interval { low: self.value - (self.value - low) * factor, high: self.value + (high - self.value) * factor }
     }
 
-    /// Both bounds, this many times as far from the value on a logarithmic scale. A bound of 0 is not on such a scale and stays.
+    /// Moves both bounds to `factor` times their distance from the value on a logarithmic scale. A bound of 0 does not exist on that scale and stays.
     fn by_ratio(&self, factor: f64) -> Interval {
         let moved = |bound: f64| {
             let is_above_zero = bound > 0.0 && self.value > 0.0;
@@ -89,13 +89,13 @@ impl Estimated {
     }
 }
 
-/// The width of the interval of a mean, relative to its width at 95 %.
+/// The width of the interval of a mean for this error, relative to the width at 95 %.
 fn student_factor(error: f64, effective_values: f64) -> f64 {
     let degrees = batch_means::batches(effective_values) - 1;
     two_sided(error, degrees) / t_95(degrees)
 }
 
-/// The error of a two-sided 95 % interval.
+/// The error probability of a two-sided 95 % interval.
 pub const ERROR_95: f64 = 1.0 - LEVEL;
 
 /// The interval of `other` - `base`. It misses the true difference with the probability `error`.

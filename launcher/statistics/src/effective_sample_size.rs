@@ -1,28 +1,28 @@
-//! How many independent values correlated values are worth.
+//! Computes how many independent values a number of correlated values is worth.
 //!
-//! The variance of a mean of n correlated values equals the variance of a mean of n / t independent ones. t is the integrated autocorrelation time
-//! 1 + 2 x (sum of the autocorrelations). The sum ends by Geyer's rule (Practical Markov chain Monte Carlo, 1992, section 3.3): autocovariances are
-//! added in pairs while the pair sums are above zero, and no pair counts more than the pair before it.
+//! The mean of n correlated values has the same variance as the mean of n / t independent values. t is the integrated autocorrelation time, 1 + 2 x
+//! (sum of the autocorrelations). The sum is cut off by Geyer's rule (Practical Markov chain Monte Carlo, 1992, section 3.3): autocovariances are
+//! added in pairs as long as the sum of a pair is above zero, and no pair counts more than the previous pair.
 
 use crate::mean;
 
-/// Autocovariances are computed from at most this many means of successive values. The variance of the mean stays the same, and a lag costs at most
-/// 16,384 products.
+/// Maximum number of values for computing autocovariances. If there are more, means of successive values are used instead. This does not change the
+/// variance of the mean, and limits the cost of a lag to 16,384 products.
 const MOST_VALUES: usize = 16_384;
 
-/// Number of lags that are tried before successive values are averaged once more: at most 512 x 16,384 products, and less than as many again for
-/// all shorter series.
+/// Maximum number of lags. If they are not enough, successive values are averaged once more. The cost is at most 512 x 16,384 products, and less than
+/// that for all shorter series together.
 const MOST_LAGS: usize = 512;
 
-/// The number of independent values with the same variance of the mean: at least 1, at most the number of values; 0 without values. Negatively
-/// correlated values count as independent.
+/// The effective number of values: the number of independent values whose mean has the same variance. At least 1 and at most the number of values; 0
+/// if there are no values. Negatively correlated values count as independent.
 pub fn effective_sample_size(values: &[f64]) -> f64 {
     let count = values.len() as f64;
     if values.is_empty() { 0.0 } else { count / autocorrelation_time(values) }
 }
 
-/// The integrated autocorrelation time in values: at least 1, at most the number of values. 1 for fewer than four values, and if all values are
-/// equal.
+/// The integrated autocorrelation time, in values. At least 1 and at most the number of values. 1 if there are fewer than four values, or if all
+/// values are equal.
 pub fn autocorrelation_time(values: &[f64]) -> f64 {
     let count = values.len();
     let of_one = covariance(&deviations(values), 0);
@@ -42,7 +42,7 @@ pub fn autocorrelation_time(values: &[f64]) -> f64 {
     }
 }
 
-/// The means of successive batches; values at the end that do not fill a batch are left out.
+/// The means of successive batches. Values at the end that do not fill a batch are left out.
 pub(crate) fn batch_means(values: &[f64], size: usize) -> Vec<f64> {
     values.chunks_exact(size.max(1)).map(mean).collect()
 }
@@ -58,7 +58,7 @@ fn covariance(values: &[f64], lag: usize) -> f64 {
     values.iter().zip(later).map(|(one, other)| one * other).sum::<f64>() / values.len().max(1) as f64
 }
 
-/// Variance of the mean x number of values; `None` if it needs more lags than are tried.
+/// Variance of the mean x number of values; `None` if this needs more than [`MOST_LAGS`] lags.
 fn long_run_variance(values: &[f64]) -> Option<f64> {
     let values = deviations(values);
     let last = (values.len() / 2).min(MOST_LAGS);
@@ -76,7 +76,7 @@ fn long_run_variance(values: &[f64]) -> Option<f64> {
         sum += pair_before;
         lag += 2;
     };
-    // Each autocovariance is too small by the variance of the mean, because it is computed around the sample mean.
+    // Corrects a bias: each autocovariance is too small by the variance of the mean, because it is computed around the sample mean.
     let lost = lag as f64 * 2.0 / values.len() as f64;
     ended.then(|| (2.0 * sum - covariance(&values, 0)) / (1.0 - lost.min(0.5)))
 }

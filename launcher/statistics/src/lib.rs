@@ -1,8 +1,8 @@
-//! Uncertainty of figures: intervals, effective sample sizes and steady states of values that depend on each other.
+//! Uncertainty of figures: intervals, effective sample sizes and steady states for values that depend on each other.
 //!
-//! The latencies of successive requests are correlated: a full queue makes many of them slow. A formula for independent values would make each
-//! interval too narrow. All functions take values in the order of time. They return the same result for the same values: nothing is random.
-//! Intervals are at 95 %. `docs/statistics.md` has the formulas, their sources, and how often the intervals contain the true value.
+//! The latencies of successive requests are correlated, because a full queue makes many of them slow. A formula for independent values would give
+//! intervals that are too narrow. All functions take values in time order. They are deterministic. Intervals are at 95 %. `docs/statistics.md` has
+//! the formulas, their sources, and how often the intervals contain the true value.
 
 pub mod batch_means;
 pub mod binomial;
@@ -20,7 +20,7 @@ pub mod steady_state;
 pub mod student;
 pub mod trend;
 
-/// The nominal share of samples with an interval that contains the true value.
+/// The confidence level: the nominal share of samples whose interval contains the true value.
 pub const LEVEL: f64 = 0.95;
 
 /// Two bounds, both inclusive.
@@ -37,7 +37,7 @@ impl Interval {
     }
 }
 
-/// The mean of a figure over independent runs with its interval, by Student's t; `None` for fewer than two runs.
+/// The mean of a figure over independent runs, with its interval by Student's t. `None` for fewer than two runs.
 pub fn mean_of_runs(figures: &[f64]) -> Option<(f64, Interval)> {
     let value = mean(figures);
     let half = (figures.len() >= 2).then(|| batch_means::half_width(figures))?;
@@ -47,7 +47,7 @@ pub fn mean_of_runs(figures: &[f64]) -> Option<(f64, Interval)> {
 /// An estimate of one figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// Number of independent values that would estimate the figure as well: at least 1, at most the number of values.
+    /// Number of independent values that would estimate the figure equally well. At least 1, and at most the number of values.
     pub effective_values: f64,
     /// `None` if there are too few values for the figure itself.
     pub value: Option<f64>,
@@ -60,7 +60,7 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
 }
 
-/// The middle value, or the mean of the two in the middle; `None` without values.
+/// The middle value, or the mean of the two middle values; `None` if there are no values.
 pub(crate) fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

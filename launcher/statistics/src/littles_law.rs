@@ -1,17 +1,17 @@
 //! Little's law, L = lambda W (Little, A proof for the queuing formula L = lambda W, 1961): over a long time, the mean number of requests in flight
-//! is the throughput x the mean latency.
+//! equals the throughput times the mean latency.
 //!
-//! It is exact over the whole life of all requests. In a window that cuts requests off, both sides agree if equally many requests are in flight at
-//! its begin and its end. The residual shows the disagreement: a queue that grows or shrinks, or requests that do not end.
+//! The law is exact if it covers all requests from start to end. In a window that cuts requests off, both sides agree if the same number of requests
+//! is in flight at its start and at its end. Otherwise the residual is not 0, for example if a queue grows or shrinks, or if requests do not end.
 
-/// Both sides of the law within a window. Times in seconds.
+/// Both sides of the law within a window. Times are in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LittlesLaw {
     /// L: the mean number of requests in flight.
     pub concurrency: f64,
-    /// lambda: requests that ended in the window, per second.
+    /// lambda: number of requests that ended in the window, per second.
     pub throughput: f64,
-    /// W: the mean latency of these requests.
+    /// W: the mean latency of the requests that ended in the window.
     pub latency: f64,
     /// (L - lambda W) / L.
     pub residual: f64,
@@ -28,12 +28,12 @@ pub struct LittlesLawSums {
 }
 
 impl LittlesLawSums {
-    /// For a window from `open` to `close`, in seconds.
+    /// Creates the sums for a window from `open` to `close`, in seconds.
     pub fn new(open: f64, close: f64) -> LittlesLawSums {
         LittlesLawSums { open, close, under_way: 0.0, ended: 0, latencies: 0.0 }
     }
 
-    /// Adds a request that began and ended at these times, in seconds.
+    /// Adds a request with its start and end, in seconds.
     pub fn add(&mut self, begun: f64, ended: f64) {
         self.under_way += (ended.min(self.close) - begun.max(self.open)).max(0.0);
         if self.open < ended && ended <= self.close {
@@ -42,7 +42,7 @@ impl LittlesLawSums {
         }
     }
 
-    /// `None` if no request was in flight or none ended.
+    /// `None` if no request was in flight, or if none ended.
     pub fn law(&self) -> Option<LittlesLaw> {
         let length = self.close - self.open;
         let is_there = length > 0.0 && self.ended > 0 && self.under_way > 0.0;

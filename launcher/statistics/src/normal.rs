@@ -1,12 +1,12 @@
 //! Quantiles of the standard normal distribution.
 
-/// The boundary between the rational approximation of the middle and the approximation of the tails.
+/// The probability at which the approximation of the middle ends and the approximation of the tails begins.
 const TAIL: f64 = 0.02425;
 
-/// The value that a standard normal variable exceeds with this probability, with a relative error below 1.2e-9. Infinite for probabilities of 0 and
+/// The value that a standard normal variable exceeds with this probability. The relative error is below 1.2e-9. Infinite for probabilities of 0 and
 /// 1, and outside that range.
 ///
-/// By the rational approximation of Acklam (An algorithm for computing the inverse normal cumulative distribution function, 2003).
+/// Uses the rational approximation of Acklam (An algorithm for computing the inverse normal cumulative distribution function, 2003).
 pub fn upper_quantile(probability: f64) -> f64 {
     const MIDDLE_ABOVE: [f64; 6] = [
         -3.969_683_028_665_376e1,
@@ -40,7 +40,7 @@ pub fn upper_quantile(probability: f64) -> f64 {
     if probability >= 1.0 {
         return f64::NEG_INFINITY;
     }
-    // The value that is exceeded with the small probability p: above 0.
+    // The positive value that is exceeded with the small probability p.
     let tail = |p: f64| {
         let q = (-2.0 * p.ln()).sqrt();
         -polynomial(&TAIL_ABOVE, q) / polynomial(&TAIL_BELOW, q)
@@ -56,7 +56,7 @@ pub fn upper_quantile(probability: f64) -> f64 {
     }
 }
 
-/// By Horner's scheme, the highest power first.
+/// Evaluates a polynomial by Horner's scheme. The coefficient of the highest power comes first.
 fn polynomial(coefficients: &[f64], at: f64) -> f64 {
     coefficients.iter().fold(0.0, |sum, it| sum * at + it)
 }

@@ -1,6 +1,6 @@
-//! Whether figures settle: where the warm-up ends, and whether there is a plateau after it.
+//! Whether figures become steady: where the warm-up ends, and whether there is a plateau after it.
 //!
-//! The terms come from MLPerf Endpoints. The rule is our own, because the rule of MLPerf Endpoints is not public.
+//! The terms come from MLPerf Endpoints. The rule is our own, because the rule of MLPerf Endpoints is not published.
 
 use crate::{
     Interval,
@@ -10,18 +10,18 @@ use crate::{
     trend::{Trend, trend},
 };
 
-/// A figure drifts if it changes over the window by at least this share of its median, and the direction is certain at 99 %.
+/// A figure drifts if it changes over the window by at least this share of its median, and if the direction of the change is certain at 99 %.
 pub const DRIFT: f64 = 0.10;
-/// A figure is on a plateau if it changes by less than [`DRIFT`], and if a change by this share of its median over the window can be ruled out at
-/// 95 %.
+/// A figure is on a plateau if it changes by less than [`DRIFT`], and if a change over the window by more than this share of its median can be
+/// excluded at 95 %.
 pub const RULED_OUT: f64 = 0.30;
-/// A value is an outlier if its distance from the median exceeds both this many usual deviations and half of the median.
+/// A value is an outlier if its distance from the median exceeds this many typical deviations, and also [`FAR`] times the median.
 const OUTLIER: f64 = 6.0;
 /// Minimum distance of an outlier, as a share of the median, see [`OUTLIER`].
 const FAR: f64 = 0.5;
-/// Number of outliers in a row that make an anomaly: a single one may be chance.
+/// Number of consecutive outliers that make an anomaly. A single outlier may be chance.
 const IN_A_ROW: usize = 2;
-/// Factor from the median absolute deviation to the standard deviation of normal values.
+/// Factor that converts the median absolute deviation to the standard deviation, for normally distributed values.
 const NORMAL_DEVIATIONS: f64 = 1.4826;
 
 /// The trend of one figure within the window.
@@ -30,7 +30,7 @@ pub enum State {
     Plateau,
     DriftingUp,
     DriftingDown,
-    /// Parts of the window lie far from the rest.
+    /// Parts of the window are far from the rest.
     Anomaly,
     /// The figure varies too much to decide whether it drifts.
     Unclear,
@@ -49,10 +49,10 @@ impl State {
     }
 }
 
-/// The combined result of the deciding figures.
+/// The combined result of the figures that decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// All are on a plateau.
+    /// All figures are on a plateau.
     Steady,
     DriftingUp,
     DriftingDown,
@@ -73,7 +73,7 @@ impl Verdict {
     }
 }
 
-/// One figure within the window.
+/// The result for one figure in the window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judged {
     pub state: State,
@@ -81,11 +81,10 @@ pub struct Judged {
     pub trend: Option<Trend>,
 }
 
-/// Where the warm-up of these figures ends: the start of the first bin of the window. The latest end among the figures counts. `None` if no figure
-/// has a point.
+/// The end of the warm-up: the start of the first bin of the window. If figures differ, the latest one counts. `None` if no figure has any points.
 ///
-/// Values count as warm-up if their median differs by [`DRIFT`] or more from the median of the rest, and the rest does not drift. A figure that
-/// does not settle in its first half has no warm-up: its trend describes it.
+/// Leading values are warm-up if their median differs by [`DRIFT`] or more from the median of the rest, and if the rest does not drift. If a figure
+/// does not become steady in its first half, no warm-up is removed: its trend then shows this.
 pub fn window_start(figures: &[&[Point]]) -> Option<f64> {
     figures.iter().filter_map(|it| Some(it.get(warm_up(it))?.start)).max_by(f64::total_cmp)
 }
@@ -121,7 +120,7 @@ pub fn judge(points: &[Point], start: f64) -> Judged {
     Judged { state, trend }
 }
 
-/// Whether consecutive bins are far from the others.
+/// Whether consecutive bins are far from the other bins.
 fn has_anomaly(points: &[Point]) -> bool {
     let values: Vec<f64> = points.iter().map(|it| it.value).collect();
     let Some(level) = median(&values) else { return false };
@@ -131,7 +130,7 @@ fn has_anomaly(points: &[Point]) -> bool {
     deviations.windows(IN_A_ROW).any(|it| it.iter().all(|deviation| *deviation > bound))
 }
 
-/// The verdict on figures that decide together. If one drifts, the verdict is a drift; up takes precedence over down.
+/// The combined verdict of several figures. If a figure drifts, the verdict is a drift, and an upward drift takes precedence.
 pub fn verdict(states: &[State]) -> Verdict {
     let any = |state| states.contains(&state);
     if any(State::DriftingUp) {

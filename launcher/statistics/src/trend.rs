@@ -1,8 +1,9 @@
-//! The trend of a short series, robust against outliers.
+//! The trend of a short series. It is robust against outliers.
 //!
-//! The slope is the median of the slopes of all pairs of points (Theil, 1950; Sen, Estimates of the regression coefficient based on Kendall's tau,
-//! 1968). Its interval lies between two of these slopes, with ranks from Kendall's S. If the points depend on each other, the variance of S is
-//! multiplied by the autocorrelation time of the residuals (after Hamed and Rao, A modified Mann-Kendall trend test for autocorrelated data, 1998).
+//! The slope is the median of the slopes between all pairs of points (Theil, 1950; Sen, Estimates of the regression coefficient based on Kendall's
+//! tau, 1968). The bounds of its interval are two of these slopes, whose ranks come from Kendall's S. If points depend on each other, the variance of
+//! S is multiplied by the autocorrelation time of the residuals (after Hamed and Rao, A modified Mann-Kendall trend test for autocorrelated data,
+//! 1998).
 
 use crate::{
     Interval,
@@ -15,18 +16,18 @@ use crate::{
 /// The change of a series from its first to its last point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trend {
-    /// Per unit of time.
+    /// The change per unit of time.
     pub slope: f64,
     /// Slope x (time of the last point - time of the first point) / median of the values.
     pub change: f64,
-    /// The interval of `change`. `None` if there are too few points.
+    /// The 95 % interval of `change`; `None` if there are too few points.
     pub interval: Option<Interval>,
-    /// The interval at 99 %, for tests of several figures that decide together.
+    /// The 99 % interval of `change`, for tests of several figures that decide together.
     pub wide_interval: Option<Interval>,
 }
 
-/// The trend; `None` below two points, without time between them, and if the median is 0. Time and memory grow with the square of the number of
-/// points: callers pass at most [`crate::bins::MOST`].
+/// Returns the trend. `None` for fewer than two points, if no time passes between them, and if the median is 0. Time and memory grow with the square
+/// of the number of points, so callers pass at most [`crate::bins::MOST`] points.
 pub fn trend(points: &[Point]) -> Option<Trend> {
     let mut slopes = Vec::with_capacity(points.len() * points.len().saturating_sub(1) / 2);
     for (place, one) in points.iter().enumerate() {
@@ -47,7 +48,7 @@ pub fn trend(points: &[Point]) -> Option<Trend> {
     Some(Trend { slope, change: slope * scale, interval: interval(NORMAL_95), wide_interval: interval(NORMAL_99) })
 }
 
-/// The slopes with ranks this many standard deviations of Kendall's S from the middle; `None` if there are none.
+/// The slopes whose ranks are this many standard deviations of Kendall's S from the middle; `None` if there are none.
 fn slopes_between(sorted: &[f64], points: usize, deviations: f64) -> Option<Interval> {
     let n = points as f64;
     let variance = n * (n - 1.0) * (2.0 * n + 5.0) / 18.0;

@@ -1,7 +1,7 @@
-//! No circle of files in which each file uses the next one has more than three files.
+//! Checks circular dependencies between files: no circle, in which each file uses the next one, has more than three files.
 //!
-//! A file uses another file where it names an item that the other file defines; re-exports are followed to the definition. Methods do
-//! not count, because only a compiler knows their types. Code of tests does not count.
+//! A file uses another file if it names an item that the other file defines. Re-exports are followed to the definition. Methods do not count, because
+//! only a compiler knows their types. Test code does not count.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -14,10 +14,10 @@ use serde_json::Value;
 use crate::arrows::cargo;
 use source::Source;
 
-/// The largest circle that is allowed, in files.
+/// Maximum number of files in an allowed circle.
 const MOST: usize = 3;
 
-/// The roots of the libraries and programs of each crate.
+/// Returns the root files of the libraries and programs of each crate.
 fn roots() -> Vec<(String, String)> {
     let text = cargo(&["metadata", "--locked", "--no-deps", "--format-version", "1"]);
     let metadata: Value = serde_json::from_str(&text).unwrap();
@@ -55,7 +55,7 @@ fn no_circle_of_files_is_large() {
     );
 }
 
-/// The circles of a crate with these files.
+/// Returns the circles in a crate with these files.
 fn circles(files: &[(&str, &str)], most: usize) -> Vec<Vec<String>> {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in files {

@@ -1,4 +1,4 @@
-//! The modules of a library or a program as their source has them, and which file uses which other file.
+//! The modules in the source of a library or a program, and which file uses which other files.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,18 +14,18 @@ use syn::{
     visit::{self, Visit},
 };
 
-/// The number of a module, or of a file.
+/// The index of a module or a file.
 type Index = usize;
 
 /// What a name means in a module.
 #[derive(Clone, Debug)]
 enum Meaning {
-    /// A type or a trait of the file of the module.
+    /// A type or a trait that is defined in the module's file.
     Type,
-    /// A function, a constant or a macro of the file: nothing follows it in a path.
+    /// A function, a constant or a macro that is defined in the module's file. Nothing can follow it in a path.
     Value,
     Module(Index),
-    /// A path that is imported, or exported again.
+    /// A path that is imported or re-exported.
     Alias(Vec<String>),
 }
 
@@ -34,9 +34,9 @@ struct Module {
     parent: Option<Index>,
     file: Index,
     names: BTreeMap<String, Vec<Meaning>>,
-    /// Paths before `::*`.
+    /// The paths before `::*` in glob imports.
     globs: Vec<Vec<String>>,
-    /// Paths in its code.
+    /// The paths that the module's code uses.
     used: BTreeSet<Vec<String>>,
 }
 
@@ -47,23 +47,23 @@ pub(super) struct Source {
     files: Vec<PathBuf>,
 }
 
-/// What a path leads to.
+/// What a path refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Found {
-    /// An item that the file defines.
+    /// An item that is defined in the file with this index.
     ItemOf(Index),
     Module(Index),
 }
 
 impl Source {
-    /// Reads the file of a crate's root, and the files of its modules.
+    /// Reads the root file of a crate, and the files of its modules.
     pub(super) fn read(root: &Path) -> Source {
         let mut source = Source::default();
         source.add_file(root, None, root.parent().unwrap());
         source
     }
 
-    /// `folder`: where the files of its own modules are.
+    /// Adds a file. `folder` is where the files of its own modules are.
     fn add_file(&mut self, path: &Path, parent: Option<Index>, folder: &Path) -> Index {
         let text = fs::read_to_string(path).unwrap();
         let parsed = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -119,10 +119,10 @@ impl Source {
         self.modules[index].names.entry(name).or_default().push(Meaning::Module(child));
     }
 
-    /// Where the items are that a path of a module may name. Empty: they are of another crate.
+    /// Finds the items that a path in a module may refer to. Empty if they belong to another crate.
     fn find(&self, from: Index, path: &[String], depth: usize) -> BTreeSet<Found> {
         let [first, rest @ ..] = path else { return BTreeSet::from([Found::Module(from)]) };
-        // An alias may name itself, as in `use time::time`.
+        // Limit the depth, because an alias may refer to itself, as in `use time::time`.
         if depth > 16 {
             return BTreeSet::new();
         }
@@ -162,13 +162,13 @@ impl Source {
         found
     }
 
-    /// Whether an alias of its own first name, as `use time::time`, begins with a module of this crate.
+    /// Whether the first name of an alias that refers to itself, as in `use time::time`, is a module of this crate.
     fn is_own(&self, from: Index, alias: &[String]) -> bool {
         let meanings = self.modules[from].names.get(&alias[0]);
         meanings.into_iter().flatten().any(|it| !matches!(it, Meaning::Alias(_)))
     }
 
-    /// The files that each file uses.
+    /// Returns which files each file uses.
     fn uses(&self) -> BTreeMap<Index, BTreeSet<Index>> {
         let mut uses: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
         for (index, module) in self.modules.iter().enumerate() {
@@ -189,7 +189,7 @@ impl Source {
         uses
     }
 
-    /// The paths of each set of more than `most` files that use each other, directly or by way of others.
+    /// Returns the paths of each set of more than `most` files that use each other, directly or through other files.
     pub(super) fn circles(&self, most: usize) -> Vec<Vec<String>> {
         let uses = self.uses();
         let reached = |from: Index| {
@@ -227,7 +227,7 @@ impl Module {
             UseTree::Name(it) => self.alias(name(&it.ident), name(&it.ident), path),
             UseTree::Rename(it) => self.alias(name(&it.rename), name(&it.ident), path),
             UseTree::Glob(_) => {
-                // The path itself may be an enum.
+                // The path itself may be an enum, whose variants are imported.
                 self.used.insert(path.clone());
                 self.globs.push(path.clone());
             }
@@ -240,7 +240,7 @@ impl Module {
         self.names.entry(alias).or_default().push(Meaning::Alias(whole));
     }
 
-    /// Paths in unparsed tokens, such as tokens of macros.
+    /// Collects the paths in unparsed tokens, such as the tokens of macros.
     fn tokens(&mut self, tokens: TokenStream) {
         let (mut path, mut colons) = (Vec::new(), 0);
         for token in tokens {
@@ -288,7 +288,7 @@ impl<'ast> Visit<'ast> for Module {
             return;
         }
         match item {
-            // In a function.
+            // An import inside a function.
             Item::Use(it) => self.import(&it.tree, &mut Vec::new()),
             _ => visit::visit_item(self, item),
         }
@@ -312,7 +312,7 @@ impl<'ast> Visit<'ast> for Module {
         }
     }
 
-    // `pub(in path)` uses nothing.
+    // The path in `pub(in path)` is not a use.
     fn visit_visibility(&mut self, _: &'ast Visibility) {}
 }
 
@@ -335,7 +335,7 @@ fn is_test(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// The file that an attribute `path` names.
+/// The file name in an attribute `path`.
 fn path_of(attribute: &Attribute) -> Option<String> {
     match &attribute.meta {
         syn::Meta::NameValue(syn::MetaNameValue {
@@ -347,7 +347,7 @@ fn path_of(attribute: &Attribute) -> Option<String> {
     }
 }
 
-/// The name that an item has in its module, and what the name means.
+/// Returns the name that an item has in its module, and what the name means.
 fn defined(item: &Item) -> Option<(String, Meaning)> {
     let (ident, meaning) = match item {
         Item::Const(it) => (&it.ident, Meaning::Value),

@@ -1,4 +1,4 @@
-//! `benchwright accuracy` on logs of the reference's runs, and on logs that nobody could score.
+//! `benchwright accuracy` on logs of runs with the reference implementation, and on logs that cannot be scored.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ fn vectors(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("mlperf/accuracy/tests/fixtures/accuracy-vectors").join(name)
 }
 
-/// The command for a log; files go to `out`.
+/// Returns the command for a log. It writes files to `out`.
 fn command(log: &Path, benchmark: &str, data_set: &Path, out: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_benchwright"));
     command.env_remove("PUNKT_DATA").arg("accuracy").arg(log).args(["--benchmark", benchmark]);
@@ -60,7 +60,7 @@ fn figures_are_those_of_the_reference_and_a_part_has_no_verdict() {
     assert_eq!((samples.lines().count(), &first["qsl_idx"], &first["tokens"]), (24, &1.into(), &35.into()));
 }
 
-/// A run of gpt-oss-120b over its whole data set, with an answer of one letter to each question.
+/// Creates a run of gpt-oss-120b over its whole data set. Each question has a one-letter answer.
 fn whole_run(folder: &Path, answer: &str) -> (PathBuf, PathBuf) {
     const SAMPLES: u64 = 4395;
     let vocabulary = json(&vectors("tokenizers/tok-bytelevel/tokenizer.json"));

@@ -1,4 +1,4 @@
-//! Runs with scored answers: of a data set, and of LoadGen tests.
+//! Runs with scored answers: answers to the rows of a data set, and to the samples of LoadGen tests.
 
 use std::{
     fs,
@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 
 use crate::common::{Folder, Sim, simulated};
 
-/// Rows with prompts of their own, and these expected answers.
+/// Returns rows with distinct prompts and these expected answers.
 fn rows(expected: &[&str]) -> String {
     let row = |(number, expected): (usize, &&str)| json!({"input": format!("question {number} of the test"), "output": expected});
     serde_json::to_string(&expected.iter().enumerate().map(row).collect::<Vec<_>>()).unwrap()
 }
 
-/// A run of our own format over the rows, with this section `accuracy`.
+/// Writes a run in our own format that sends the rows. `accuracy` is the section of this name.
 fn own_format(folder: &Folder, rows: &str, accuracy: &str) {
     let count = serde_json::from_str::<Vec<Value>>(rows).unwrap().len();
     folder.write("rows.json", rows);
@@ -37,7 +37,7 @@ fn text(folder: &Folder, file: &str) -> String {
     fs::read_to_string(folder.path("results/latest").join(file)).unwrap()
 }
 
-/// The answers of a simulator to some rows: the ids of a run that scores nothing, as the simulator turns them into text.
+/// Returns the simulator's answers to some rows. A run without limits records the token ids, and a simulator converts them to text.
 fn answers_of_simulator(count: usize) -> Vec<String> {
     let folder = Folder::new();
     own_format(&folder, &rows(&vec![""; count]), "{check: exactMatch, limits: none}");
@@ -75,7 +75,7 @@ fn answers_are_scored_against_their_rows_and_held_against_limits() {
     answers[5] = "another answer".into();
     let expected: Vec<&str> = answers.iter().map(String::as_str).collect();
     let folder = Folder::new();
-    // Seven of eight are right.
+    // Seven of eight answers are correct: 87.5 %.
     for (bound, code, outcome, verdict) in [(87.0, 0, "Passed", "Passed"), (88.0, 2, "Invalid", "Failed")] {
         let accuracy = format!("{{check: exactMatch, limits: {{atLeast: {{exact_match: {bound}}}}}}}");
         own_format(&folder, &rows(&expected), &accuracy);
@@ -124,7 +124,7 @@ fn a_loadgen_test_with_the_mode_accuracy_is_scored_by_its_benchmark() {
     run(&folder, 0);
     let report = folder.report();
     let found = &report["accuracy"];
-    // Three of 13,368 samples are no ground for a verdict.
+    // Three of 13,368 samples are too few for a verdict.
     assert_eq!(
         (&found["verdict"], &found["wanted"], &found["scored"]),
         (&"NotJudged".into(), &13_368.into(), &3.into())
@@ -138,7 +138,7 @@ fn a_loadgen_test_with_the_mode_accuracy_is_scored_by_its_benchmark() {
     write("accuracy: none\n");
     run(&folder, 0);
     assert_eq!(folder.report()["accuracy"], Value::Null);
-    // A data set without expected answers is no reason to fail, unless the profile asks for the scores.
+    // A data set without expected answers does not fail the run, unless the profile requests scoring.
     folder.write("rows.json", &rows(&expected).replace("output", "other"));
     write("");
     run(&folder, 0)

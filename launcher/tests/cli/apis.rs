@@ -1,10 +1,10 @@
-//! Each API against the simulator, as a user's profile asks for it.
+//! Each API against the simulator, with a profile that a user could write.
 
 use serde_json::Value;
 
 use crate::common::{Folder, Sim};
 
-/// The report of a short run over this API with these further keys of a profile.
+/// Returns the report of a short run with this API. `keys` are additional keys of the profile.
 fn run(server: &Sim, api: &str, keys: &str) -> Value {
     let folder = Folder::new();
     let profile = format!(

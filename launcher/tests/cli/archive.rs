@@ -1,4 +1,4 @@
-//! `benchwright archive`, as the plugin of kubectl calls it in a pod.
+//! `benchwright archive`, called like the kubectl plugin calls it in a pod.
 
 use std::{
     fs,
@@ -58,7 +58,7 @@ fn a_container_is_held_until_the_time_is_over_or_a_signal_comes() {
     assert_eq!(archive(&["--hold", "20ms"]).status().unwrap().code(), Some(0));
     let mut child = archive(&["--hold", "1h"]).spawn().unwrap();
     let pid = Pid::from_child(&child);
-    // A signal before the process listens would end it too, by its default.
+    // Wait until the process handles the signal. An earlier signal would also end it, but by its default action.
     let status = format!("/proc/{}/status", child.id());
     let listens = || {
         let status = fs::read_to_string(&status).unwrap();

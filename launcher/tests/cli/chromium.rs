@@ -1,4 +1,4 @@
-//! A headless Chromium, controlled by the DevTools protocol: one page a browser.
+//! A headless Chromium that is controlled over the DevTools protocol. Each browser has one page.
 //!
 //! <https://chromedevtools.github.io/devtools-protocol/>
 
@@ -14,7 +14,7 @@ use std::{
 use serde_json::{Value, json};
 use tungstenite::{Message, WebSocket, stream::MaybeTlsStream};
 
-/// Longer than any answer takes on a busy machine; a browser that hangs fails the test.
+/// Longer than any response takes on a busy machine. If the browser hangs, the test fails.
 const TIMEOUT: Duration = Duration::from_secs(120);
 /// The names of the browser, in Debian and elsewhere.
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
@@ -25,12 +25,12 @@ pub struct Browser {
     socket: WebSocket<MaybeTlsStream<TcpStream>>,
     session: String,
     next: u64,
-    /// What the page did so far that a report must not do.
+    /// Actions of the page that a report must not do, such as requests.
     pub faults: Vec<String>,
     _profile: tempfile::TempDir,
 }
 
-/// The browser that `CHROMIUM` names, or that stands in `PATH`.
+/// Returns the browser that `CHROMIUM` names, or one from `PATH`.
 fn program() -> PathBuf {
     if let Some(named) = std::env::var_os("CHROMIUM") {
         return named.into();
@@ -58,7 +58,7 @@ impl Browser {
         let address = lines
             .find_map(|line| line.unwrap().strip_prefix("DevTools listening on ").map(str::to_owned))
             .expect("the browser ended before it listened");
-        // The browser writes on; a full pipe would stop it.
+        // Keep reading, because the browser continues to write, and a full pipe would block it.
         std::thread::spawn(move || lines.for_each(drop));
         let (socket, _) = tungstenite::connect(&address).unwrap();
         if let MaybeTlsStream::Plain(stream) = socket.get_ref() {
@@ -82,7 +82,7 @@ impl Browser {
         self.call("Emulation.setDeviceMetricsOverride", metrics);
     }
 
-    /// Whether the page is asked for dark colours.
+    /// Sets whether the page is asked to use dark colours.
     pub fn prefer_dark(&mut self, dark: bool) {
         let value = if dark { "dark" } else { "light" };
         let features = json!({"features": [{"name": "prefers-color-scheme", "value": value}]});
@@ -98,7 +98,7 @@ impl Browser {
         );
     }
 
-    /// The value of a JavaScript expression; for a promise, its resolved value.
+    /// Returns the value of a JavaScript expression. For a promise, returns the resolved value.
     pub fn evaluate(&mut self, expression: &str) -> Value {
         let asked = json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
         let answer = self.call("Runtime.evaluate", asked);
@@ -106,7 +106,7 @@ impl Browser {
         answer["result"]["value"].clone()
     }
 
-    /// Moves the pointer to a place in the window, in CSS pixels.
+    /// Moves the pointer to a position in the window, in CSS pixels.
     pub fn point(&mut self, x: f64, y: f64) {
         self.call("Input.dispatchMouseEvent", json!({"type": "mouseMoved", "x": x, "y": y}));
     }
@@ -129,7 +129,7 @@ impl Browser {
         }
     }
 
-    /// The page as a PNG file, from its top to its end.
+    /// Writes a PNG picture of the whole page.
     pub fn screenshot(&mut self, to: &Path) {
         use base64::{Engine as _, prelude::BASE64_STANDARD};
         let shot = self.call("Page.captureScreenshot", json!({"format": "png", "captureBeyondViewport": true}));
@@ -137,7 +137,7 @@ impl Browser {
         std::io::Write::write_all(&mut File::create(to).unwrap(), &bytes).unwrap();
     }
 
-    /// Calls a method and returns its result. What the page does meanwhile is checked.
+    /// Calls a method and returns its result. Events that arrive meanwhile are checked for faults.
     fn call(&mut self, method: &str, params: Value) -> Value {
         self.next += 1;
         let mut message = json!({"id": self.next, "method": method, "params": params});
@@ -156,7 +156,7 @@ impl Browser {
         }
     }
 
-    /// Keeps an event that is a fault: a message of the console, an exception, a request to anything but a file.
+    /// Records an event that is a fault: a console message, an exception, a dialog, or a request for anything but a file.
     fn note(&mut self, event: &Value) {
         let params = &event["params"];
         let fault = match event["method"].as_str().unwrap_or_default() {

@@ -1,4 +1,4 @@
-//! Finished runs held against each other, from the folders to the exit code.
+//! Comparisons of finished runs, from their folders to the exit code.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::common::{Folder, profile, simulated};
 
-/// A finished run of two seconds, and a copy of its report that another run could have written.
+/// Creates a finished run of two seconds. Also returns its report, from which tests make reports of other runs.
 fn folder() -> (Folder, Value) {
     let folder = Folder::new();
     folder.write("run.yaml", &simulated(&profile(60, 2)));
@@ -16,7 +16,7 @@ fn folder() -> (Folder, Value) {
     (folder, report)
 }
 
-/// Writes a report that differs from another run's report in its identity and in the changed fields.
+/// Writes a report of another run: the same report with another identity and some changed fields.
 fn write(folder: &Folder, name: &str, report: &Value, change: impl Fn(&mut Value)) {
     let mut report = report.clone();
     report["run"]["uid"] = name.into();
@@ -24,7 +24,7 @@ fn write(folder: &Folder, name: &str, report: &Value, change: impl Fn(&mut Value
     folder.write(name, &report.to_string());
 }
 
-/// Gives TPOT an interval of a percent about a mean.
+/// Sets the mean TPOT, with a confidence interval of 1 % on each side.
 fn tpot(report: &mut Value, mean: f64) {
     let estimate = json!({"value": mean, "low": 0.99 * mean, "high": 1.01 * mean, "effectiveValues": 500.0});
     report["stages"][0]["uncertainty"]["tpotMs"]["mean"] = estimate;
@@ -46,7 +46,7 @@ fn a_gate_fails_on_a_regression_and_tells_what_cannot_be_decided() {
         let run = folder.benchwright(&[&["compare", "base.json", other, gate][..], &named].concat());
         { run }.assert().code(code).stdout(predicate::str::contains("TPOT mean, ms"));
     }
-    // Without a gate a comparison is a success.
+    // Without `--gate`, a comparison always succeeds.
     let differs = predicate::str::contains("worse").and(predicate::str::contains("+10.0 %"));
     folder.benchwright(&["compare", "base.json", "slower.json"]).assert().success().stdout(differs);
 
@@ -72,7 +72,7 @@ fn a_comparison_is_written_as_a_page_as_markdown_and_as_json() {
     assert_eq!((&json["runs"][0]["path"], &json["runs"][1]["name"]), (&"results/latest".into(), &"B".into()));
     assert!(json["pairs"][0]["stages"][0]["figures"].as_array().is_some_and(|it| it.len() > 20), "{json}");
 
-    // A file is no folder.
+    // slower.json is a file, so nothing can be written below it.
     let unwritable = ["compare", "results/latest", "slower.json", "--json", "slower.json/diff.json"];
     let problem = predicate::str::contains("cannot write slower.json/diff.json");
     folder.benchwright(&unwritable).assert().code(12).stderr(problem);
@@ -85,7 +85,7 @@ fn two_runs_of_one_setting_are_compared_as_they_are() {
     let first = fs::canonicalize(folder.path("results/latest")).unwrap();
     folder.benchwright(&["run", "-f", "run.yaml"]).assert().success();
     let compare = folder.benchwright(&["compare", first.to_str().unwrap(), "results/latest"]).assert().success();
-    // The seeds of the runs are drawn from their identities, and nothing else differs.
+    // Each run draws its own seed, and nothing else differs.
     let alike = predicate::str::contains("not comparable").not().and(predicate::str::contains("stage r60"));
     compare.stdout(alike);
 }

@@ -1,4 +1,4 @@
-//! `benchwright dataset` on files of several formats, and on what is none.
+//! `benchwright dataset` on files of several formats, and on files that are no data set.
 
 use std::{
     fs,
@@ -45,7 +45,7 @@ fn a_pickle_is_described_with_what_sends_it() {
             "column: tok_input, form: tokenIds",
         ],
     );
-    // What it prints is a profile that the launcher reads.
+    // The command prints a profile that the launcher can read.
     let yaml = said.split("(harness benchwright) sends it with:\n\n").nth(1).unwrap();
     let profile = format!("{yaml}stages: [{{load: {{closed: {{concurrency: 1, count: 4}}}}}}]\n");
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The adapter of docs/extending.md, before a server of another API.
+//! The adapter in docs/extending.md, with a server that has another API.
 
 use std::{
     fs,
@@ -10,7 +10,7 @@ use crate::common::Folder;
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/extending");
 
-/// A stand-in for Text Generation Inference, which prints its port.
+/// A substitute for Text Generation Inference. It prints its port.
 const FOREIGN: &str = r#"
 import http.server, json
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -63,6 +63,6 @@ fn the_adapter_of_the_documents_measures_a_server_of_another_api() {
     let figures = &report["stages"][0]["figures"];
     let counts = ["requests", "succeeded"].map(|it| figures[it].as_u64());
     assert_eq!((counts, figures["outputTokens"].as_u64()), ([Some(20), Some(20)], Some(320)), "{figures}");
-    // Each token is an event of its own.
+    // Each token arrives in its own event.
     assert_eq!(report["stages"][0]["labels"]["events"], "one");
 }

@@ -1,4 +1,4 @@
-//! Which server was measured and what it cost, in the report of a run.
+//! The identity of the measured server and its costs, in the report of a run.
 
 use crate::common::{Folder, Sim, at, profile, simulated};
 

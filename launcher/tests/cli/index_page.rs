@@ -1,4 +1,4 @@
-//! `benchwright index`: the page of all runs of a results folder, in a browser.
+//! `benchwright index`: the page that lists all runs of a results folder, in a browser.
 
 use std::{fs, path::Path};
 
@@ -9,7 +9,7 @@ use crate::{
     common::Folder,
 };
 
-/// A report with what the page shows of it.
+/// Writes a report with the values that the page shows.
 fn report(root: &Path, folder: &str, name: &str, day: u32, ttft: f64) {
     let mut report: Value = serde_json::from_str(include_str!("../../page/fixtures/report.json")).unwrap();
     let with = |mut figures: Value, ttft: f64| {
@@ -41,7 +41,7 @@ fn report(root: &Path, folder: &str, name: &str, day: u32, ttft: f64) {
     fs::write(root.join(folder).join("report.md"), "# A report").unwrap();
 }
 
-/// A results folder with its page.
+/// Creates a results folder with its page.
 fn index(runs: impl Fn(&Path)) -> Folder {
     let folder = Folder::new();
     let root = folder.path("results");
@@ -55,7 +55,7 @@ fn open(browser: &mut Browser, folder: &Folder) {
     browser.open(&folder.path("results/index.html"));
 }
 
-/// The names in the rows that are shown.
+/// Returns the names in the visible rows.
 fn names(browser: &mut Browser) -> Vec<String> {
     let names = browser.evaluate("[...document.querySelectorAll('tbody td.name a')].map(it => it.textContent)");
     serde_json::from_value(names).unwrap()
@@ -93,7 +93,7 @@ fn runs_are_sorted_and_filtered_by_mouse_and_keyboard() {
     browser.evaluate(&set("outcome", "SLOViolated"));
     assert_eq!(names(&mut browser), Vec::<String>::new());
     browser.evaluate("document.querySelector('button[type=reset]').click()");
-    // The page updates itself after the event.
+    // The page updates itself after the event handler, so wait for the next task.
     browser.evaluate("new Promise(done => setTimeout(done, 0))");
     assert_eq!(names(&mut browser).len(), 4);
     screenshot(&mut browser, "index");

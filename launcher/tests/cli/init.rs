@@ -1,4 +1,4 @@
-//! `benchwright init`: the file that it writes, without a terminal.
+//! `benchwright init` without a terminal: the file that it writes.
 
 use super::*;
 use crate::common::Sim;

@@ -1,4 +1,4 @@
-//! `/metrics` of a run, read over a socket while its load runs on the simulator.
+//! The `/metrics` endpoint of a run, read over a socket during a load on the simulator.
 
 use std::{
     collections::BTreeMap,
@@ -16,7 +16,7 @@ fn get(port: u16, path: &str) -> String {
     answer
 }
 
-/// The value of each series, by its name and labels. Each has a HELP and a TYPE line of its name before it.
+/// Returns the value of each series, by its name and labels. Checks that a HELP and a TYPE line with the name precede it.
 fn series(text: &str) -> BTreeMap<String, f64> {
     let body = text.split_once("\r\n\r\n").unwrap().1;
     let mut told = String::new();

@@ -1,4 +1,4 @@
-//! LoadGen tests from the command line: a BenchmarkRun in, logs out.
+//! LoadGen tests from the command line: from a BenchmarkRun to the logs.
 
 use std::{fs, time::Duration};
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::common::{Folder, at, simulated};
 
-/// A test of 40 samples of a few tokens each, with these further lines.
+/// A test of 40 samples with a few tokens each. `lines` are additional lines of the profile.
 fn profile(lines: &str) -> String {
     format!(
         "benchmark: llama3.1-8b\n\
@@ -35,14 +35,14 @@ fn json(folder: &Folder, file: &str) -> Value {
     serde_json::from_str(&text(folder, file)).unwrap()
 }
 
-/// The types that a file is written by read it, and write it again the same.
+/// Checks that the types that wrote a file can read it, and write the same file again.
 fn check_reads_back<T: Serialize + DeserializeOwned>(folder: &Folder, file: &str) {
     let written = text(folder, file);
     let read: T = serde_json::from_str(&written).unwrap();
     assert_eq!(serde_json::to_string_pretty(&read).unwrap() + "\n", written);
 }
 
-/// The values of a key of a detail log.
+/// Returns the values of a key in a detail log.
 fn values(log: &str, key: &str) -> Vec<Value> {
     let entries = log.lines().map(|it| serde_json::from_str::<Value>(it.strip_prefix(":::MLLOG ").unwrap()).unwrap());
     entries.filter(|it| it["key"] == key).map(|it| it["value"].clone()).collect()
@@ -52,7 +52,7 @@ fn values(log: &str, key: &str) -> Vec<Value> {
 fn accuracy_and_performance_leave_logs_in_folders_of_their_own() {
     let folder = run("scenario: Server\nmode: both\ntarget_qps: 400\n\
          settings: {min_duration: 1200, min_query_count: 480, performance_sample_count_override: 40, ttft_latency: 60000, tpot_latency: 60000}");
-    // LoadGen's own programs would apply it; here the profile does not name it.
+    // LoadGen's own programs would apply this file. Here it has no effect, because the profile does not name it.
     folder.write("audit.config", "*.*.mode = 2\n*.*.min_query_count = 1\n*.*.min_duration = 0\n");
     let run = folder.benchwright(&["run", "-f", "run.yaml"]).assert().success();
     run.stdout(predicate::str::contains("VALID").and(predicate::str::contains("Accuracy")));
@@ -62,7 +62,7 @@ fn accuracy_and_performance_leave_logs_in_folders_of_their_own() {
     let detail = text(&folder, "Performance/mlperf_log_detail.txt");
     assert_eq!(values(&detail, "result_validity"), ["VALID"]);
     assert_eq!(values(&detail, "num_errors"), [0]);
-    // Whole passes over 40 samples, until 1.2 s are over.
+    // The test sends whole passes over 40 samples, until 1.2 s have passed.
     let count = values(&detail, "result_query_count")[0].as_u64().unwrap();
     assert!(count >= 480 && count.is_multiple_of(40), "{count}");
     assert_eq!(values(&detail, "generated_query_count"), [count]);
@@ -72,7 +72,7 @@ fn accuracy_and_performance_leave_logs_in_folders_of_their_own() {
     let mut samples: Vec<u64> = answers.as_array().unwrap().iter().map(|it| it["qsl_idx"].as_u64().unwrap()).collect();
     samples.sort_unstable();
     assert_eq!(samples, (0..40).collect::<Vec<_>>());
-    // Eight token ids of four bytes, in hexadecimal; the first came alone.
+    // The answer has eight token ids of four bytes each, in hexadecimal. The first token arrived alone.
     let answer = &answers[0];
     assert_eq!((answer["data"].as_str().unwrap().len(), answer["token_count"].as_u64()), (64, Some(8)));
     assert!(answer["data"].as_str().unwrap().starts_with(answer["token_data"].as_str().unwrap()));
@@ -113,7 +113,7 @@ fn a_rate_that_nobody_knows_is_searched_and_confirmed() {
     let (last, short) = trials.split_last().unwrap();
     assert_eq!(last["full"], true, "{trials:?}");
     assert!(!short.is_empty() && short.iter().any(|it| it["full"] == false), "{trials:?}");
-    // What was issued is at the rate of the last trial.
+    // The test was issued at the rate of the last trial.
     let detail = text(&folder, "Performance/mlperf_log_detail.txt");
     let asked = values(&detail, "effective_target_qps")[0].as_f64().unwrap();
     assert!((asked / last["rate"].as_f64().unwrap() - 1.0).abs() < 1e-4, "{asked} {last}");
@@ -129,14 +129,14 @@ fn the_search_of_loadgen_itself_logs_each_of_its_trials() {
     let trials = json(&folder, "summary.json")["trials"].as_array().unwrap().len();
     let detail = text(&folder, "Performance/mlperf_log_detail.txt");
     assert_eq!(values(&detail, "generated_query_count").len(), trials);
-    // Asked for more answers than there are, so that all are logged: the samples of all trials, numbered one after the other.
+    // The setting requests more answers than there are, so all are logged: the samples of all trials, numbered in sequence.
     let generated: u64 = values(&detail, "generated_query_count").iter().map(|it| it.as_u64().unwrap()).sum();
     let answers = json(&folder, "Performance/mlperf_log_accuracy.json");
     let mut logged: Vec<u64> = answers.as_array().unwrap().iter().map(|it| it["seq_id"].as_u64().unwrap()).collect();
     logged.sort_unstable();
     assert_eq!(logged, (0..generated).collect::<Vec<_>>());
     let starts = |key: &str, with: &str| values(&detail, key).iter().any(|it| it.as_str().unwrap().starts_with(with));
-    // Which of the two is a matter of the machine.
+    // It depends on the machine which of the two happens.
     let found = starts("generic_message", "FindPeakPerformance: Found peak performance field: ");
     let refused = starts("error_runtime", "FindPeakPerformance: Initial lower bound does not satisfy");
     assert!(found != refused && (refused || trials > 3), "{trials} trials");
@@ -198,7 +198,7 @@ fn a_user_conf_that_loadgen_would_refuse_names_its_line() {
 fn a_data_set_that_is_not_there_is_told_before_a_target_is_waited_for() {
     let folder = Folder::new();
     let profile = "benchmark: llama3.1-8b\nscenario: Offline\nqsl: {total_sample_count: 40}\ndataset: {file: {path: nowhere.json}}\n";
-    // Nobody listens there, and the time to wait is longer than a test may take.
+    // Nothing listens at this address, and the readiness timeout is longer than a test may take.
     let spec = at("http://127.0.0.1:9", 3_000, profile);
     folder.write("run.yaml", &spec.replace("spec:\n", "spec:\n  harness: loadgen\n"));
     let refused = folder.benchwright(&["run", "-f", "run.yaml"]).timeout(Duration::from_secs(600)).assert().code(10);

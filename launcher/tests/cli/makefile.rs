@@ -1,12 +1,12 @@
-//! The Makefile finds what cargo built, wherever the environment has it build.
+//! The Makefile finds the files that cargo built, even if the environment sets another target folder.
 
 use std::{path::Path, process::Command};
 
-/// What a target would run.
+/// Returns the commands that a target would run.
 fn recipe(target: &str, target_dir: Option<&str>) -> String {
     let mut make = Command::new("make");
     make.args(["--dry-run", target]).current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."));
-    // This test may itself be run by a make.
+    // The test itself may be run by make, whose variables would have an effect.
     make.env_remove("MAKEFLAGS").env_remove("MAKELEVEL").env_remove("CARGO_TARGET_DIR");
     make.envs(target_dir.map(|it| ("CARGO_TARGET_DIR", it)));
     let done = make.output().unwrap();

@@ -1,4 +1,4 @@
-//! `target.server` on this machine: real processes, from their start to nothing that is left.
+//! `target.server` on this machine, with real processes: from their start until no process is left.
 
 use std::{
     fs,
@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::common::{self, Folder, HEAD, LATE, profile};
 
-/// A run of requests against a server; `server`: the fields of `spec.target.server`.
+/// Returns a run file for a server. `server` contains the fields of `spec.target.server`.
 fn file(server: &str, seconds: u32) -> String {
     let (head, rest) = common::at("http://x", 60, &profile(10, seconds))
         .split_once("  target:")
@@ -22,7 +22,7 @@ fn file(server: &str, seconds: u32) -> String {
 }
 
 trait Managed {
-    /// The program, with state files of the test's own.
+    /// Returns the command, with its state files in a folder of this test.
     fn managed(&self, arguments: &[&str]) -> Command;
     fn run(&self, arguments: &[&str]) -> (Option<i32>, String, String);
     fn servers(&self) -> Vec<String>;
@@ -41,7 +41,7 @@ impl Managed for Folder {
         (done.status.code(), text(done.stdout), text(done.stderr))
     }
 
-    /// The processes with a mark that this test's state folder gave, and the state files.
+    /// Returns the state files, and the processes whose environment names this test's state folder.
     fn servers(&self) -> Vec<String> {
         let wanted = format!("BENCHWRIGHT_STATE_DIR={}", self.path("state").display());
         let processes = fs::read_dir("/proc").unwrap().flatten().map(|it| it.path());
@@ -102,8 +102,8 @@ fn a_server_that_cannot_start_ends_the_run_with_its_last_words() {
 #[test]
 fn a_process_that_a_signal_killed_is_named_though_the_server_ended_in_order() {
     let folder = Folder::new();
-    // As vLLM ends when its engine core was killed: with status 0, and a while later. The core lives longer than the 5 s between two scans
-    // of the processes, however slowly Python starts.
+    // This is how vLLM ends when its engine core was killed: with status 0, and some time later. The core runs for longer than the 5 s between two
+    // scans of the processes, even if Python starts slowly.
     let script = r#"
 import os, signal, subprocess, sys, time
 core = subprocess.Popen(["sleep", "300"])
@@ -148,7 +148,7 @@ fn a_script_prepares_the_server_before_it_starts() {
 #[test]
 fn a_server_that_hangs_is_given_up_and_its_log_is_named() {
     let folder = Folder::new();
-    // It accepts connections and answers nothing.
+    // This server accepts connections but does not respond.
     let hangs = "engine: Simulator, args: [--hang]";
     folder.write("run.yaml", &file(hangs, 1).replace("timeoutSeconds: 60", "timeoutSeconds: 2"));
     let (code, _, err) = folder.run(&["run", "-f", "run.yaml"]);
@@ -181,7 +181,7 @@ fn what_cannot_be_started_says_what_to_do() {
 fn a_server_that_dies_during_the_load_ends_the_run() {
     let folder = Folder::new();
     let own = env!("CARGO_BIN_EXE_benchwright");
-    // It dies once the test says so: when there is a file.
+    // The server exits when the test creates the file `die`.
     let script = format!(
         "{own} sim --preset instant --port $(PORT) & until test -e die; do sleep 0.1; done; echo out of luck; exit 7"
     );
@@ -229,7 +229,7 @@ fn a_signal_and_a_killed_launcher_leave_no_server() {
 #[test]
 fn a_signal_while_a_server_is_started_ends_it() {
     let folder = Folder::new();
-    // It accepts connections and answers nothing.
+    // This server accepts connections but does not respond.
     folder.write("run.yaml", &file("engine: Simulator, args: [--hang]", 1));
     for signal in [Signal::TERM, Signal::INT] {
         let mut command = folder.managed(&["server", "start", "-f", "run.yaml"]);
@@ -245,7 +245,7 @@ fn a_signal_while_a_server_is_started_ends_it() {
     }
 }
 
-/// Another command ends the server of a run that waits for it, and the server of a run that sends its load.
+/// Another command ends the server of a run: once while the run waits for the server, and once during its load.
 #[test]
 fn a_server_that_is_ended_from_elsewhere_ends_its_run() {
     let silent = "engine: Custom, command: [sh, -c, exec sleep 300, $(PORT)]";
@@ -280,7 +280,7 @@ fn a_server_that_is_ended_from_elsewhere_ends_its_run() {
     }
 }
 
-/// A damaged file, one without an end and a pipe where the file of a server should be.
+/// Instead of a server's state file, there is a damaged file, a file without an end, or a pipe.
 #[test]
 fn a_state_file_that_cannot_be_read_is_named() {
     let folder = Folder::new();
@@ -363,7 +363,7 @@ fn a_kept_server_outlives_its_run() {
     assert_eq!(folder.servers(), Vec::<String>::new());
 }
 
-/// The report of a run of the only series.
+/// Returns the report of one run in the only series.
 fn report_of_series(folder: &Folder, run: &str) -> serde_json::Value {
     file_of_series(folder, &format!("{run}/report.json"))
 }
@@ -424,7 +424,7 @@ fn the_steps_of_the_simulator_s_start_are_in_the_report_and_in_its_log() {
     assert_eq!(code, Some(0), "{out}\n{err}");
     let startup = &folder.report()["startups"][0]["startup"];
     assert_eq!((&startup["version"], &startup["model"]), (&"0.16.0+simulator".into(), &"org/m".into()), "{startup}");
-    // The simulator measures its wait, which is at least the requested time.
+    // The simulator takes at least the requested time for each step.
     let at_least = |name: &str, seconds: f64| startup["figures"][name].as_f64().is_some_and(|it| it >= seconds);
     assert!(at_least("weightsLoadSeconds", 0.3) && at_least("torchCompileSeconds", 0.2), "{startup}");
     let steps: Vec<&str> = startup["steps"].as_array().unwrap().iter().filter_map(|it| it["name"].as_str()).collect();
@@ -436,7 +436,7 @@ fn the_steps_of_the_simulator_s_start_are_in_the_report_and_in_its_log() {
     assert!(out.contains("vLLM 0.16.0+simulator") && out.contains("Model Loading"), "{out}");
 }
 
-/// A run of nop with this profile and server.
+/// Returns a run of the harness nop with this profile and server.
 fn nop(server: &str, profile: &str) -> String {
     let spec = format!("target: {{server: {{{server}}}}}, harness: nop, profile: {{inline: '{profile}'}}");
     format!("{HEAD}spec: {{{spec}}}\n")
@@ -454,7 +454,7 @@ fn nop_measures_sleep_and_wake_of_each_replica() {
     let report = folder.report();
     assert_eq!(report["startups"].as_array().unwrap().len(), 2);
     for start in report["startups"].as_array().unwrap() {
-        // The simulator waits at least for the requested time.
+        // The simulator takes at least the requested time for each step.
         let at_least = |level: usize, name: &str, seconds: f64| {
             let found = &start["sleepCycles"][level - 1][name];
             assert!(found.as_f64().is_some_and(|it| it >= seconds), "level {level}, {name}: {start}");
@@ -488,7 +488,7 @@ fn a_server_with_its_sleep_mode_is_put_to_sleep_as_the_original_does_it() {
     assert_eq!(code, Some(0), "{out}\n{err}");
     let cycles = folder.report()["startups"][0]["sleepCycles"].clone();
     assert_eq!((cycles.as_array().unwrap().len(), &cycles[0]["level"]), (1, &1.into()), "{cycles}");
-    // Any other run leaves the endpoints for development closed.
+    // In any other run, the endpoints for development are closed.
     folder.write("run.yaml", &file(server, 1));
     let (code, out, err) = folder.run(&["run", "-f", "run.yaml"]);
     assert_eq!(code, Some(0), "{out}\n{err}");
@@ -515,7 +515,7 @@ fn a_server_that_cannot_sleep_says_how_to_start_it() {
     let (code, _, err) = folder.run(&["run", "-f", "run.yaml"]);
     assert_eq!(code, Some(10), "{err}");
     assert!(err.contains("sleep_levels: is [4]; write the levels 1 and 2"), "{err}");
-    // What can be known before is said before anything is started.
+    // Errors that can be known before the start are reported before anything is started.
     for (engine, says) in [
         (
             "VLLM, model: m, config: {enable-sleep-mode: false}",
@@ -566,7 +566,7 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(__import__("sys").argv[1])), H
     assert_eq!(log.matches("a completion").count(), 1, "{log}");
 }
 
-/// A stand-in for `vllm serve`, which prints the log of a real start, and is then the simulated server.
+/// A substitute for `vllm serve`. It prints the log of a real start, and then serves as the simulator.
 fn like_vllm(folder: &Folder) -> String {
     let log = concat!(env!("CARGO_MANIFEST_DIR"), "/startup/tests/logs/vllm-0.32.0-cold-compile-info.log");
     let program = env!("CARGO_BIN_EXE_benchwright");

@@ -1,4 +1,4 @@
-//! `benchwright mlperf`: the flags of a runner, and the results that it leaves.
+//! `benchwright mlperf`: the flags of a runner, and the result files of a run.
 
 use std::fs;
 
@@ -96,7 +96,7 @@ fn a_user_conf_decides_what_no_flag_says() {
     assert_eq!((&server["target_qps"], &server["settings"]), (&Value::Null, &json!({"min_query_count": 20})));
     let edge = profile_of(&folder, &[&common[..], &["--scenario", "singlestream", "--category", "edge"]].concat());
     assert_eq!(edge["settings"], json!({"min_query_count": 19}));
-    // The line is of the other benchmark.
+    // The line in user.conf is for the other benchmark.
     let datacenter = profile_of(&folder, &[&common[..], &["--scenario", "singlestream"]].concat());
     assert_eq!(datacenter["settings"], json!({"min_query_count": 19, "target_latency": 1000.0}));
     let flag = ["mlperf", "--dry-run", "--scenario", "server", "--server-target-qps", "5"];
@@ -110,7 +110,7 @@ fn a_run_leaves_the_runners_files_and_replaces_earlier_ones_only_where_it_may() 
     let rows: Vec<Value> =
         (0..4).map(|it| json!({"tok_input": [it + 1, 7, 9], "input": "an article", "output": "a summary"})).collect();
     folder.write("cnn.json", &serde_json::to_string(&rows).unwrap());
-    // A performance test of Offline sends thousands of samples.
+    // The mode is accuracy, because a performance test in Offline would send thousands of samples.
     let flags = ["mlperf", "--simulator", "--mode", "accuracy", "--dataset", "cnn.json", "--total-sample-count", "4"];
     let root = folder.path("results");
     let folders = || -> Vec<String> {
@@ -133,13 +133,13 @@ fn a_run_leaves_the_runners_files_and_replaces_earlier_ones_only_where_it_may() 
     assert!(pictures >= 4, "{pictures}");
     assert!(root.join("index.md").is_file());
     let first = folders();
-    // The folder of another run, which may lie beside it, stays.
+    // The folder of another run, which may be next to it, is kept.
     let other = root.join("20200101T000000Z-another-run");
     fs::create_dir(&other).unwrap();
     for file in ["report.json", "run.yaml"] {
         fs::copy(latest.join(file), other.join(file)).unwrap();
     }
-    // Earlier runs stay by default, and where the new one is cancelled or not valid, or has other settings.
+    // Earlier runs are kept by default. They are also kept if the new run is cancelled, is not valid, or has other settings.
     let replacing = |more: &[&str]| folder.benchwright(&[&flags[..], &["--keep-all", "0"], more].concat());
     folder.benchwright(&flags).assert().success();
     replacing(&["--max-concurrency", "7"]).assert().success();

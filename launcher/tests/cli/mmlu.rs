@@ -17,7 +17,7 @@ fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data-sets/tests/fixtures/dataset-fixtures/mmlu").join(name)
 }
 
-/// A run file of a profile of questions.
+/// Converts a run file to one for a profile with questions.
 fn of_questions(run: &str) -> String {
     run.replace("spec:\n", "spec:\n  seed: 42\n  harness: mmlu\n")
 }
@@ -26,7 +26,7 @@ fn json_of(folder: &Folder, name: &str) -> Value {
     serde_json::from_str(&fs::read_to_string(folder.path(&format!("results/latest/{name}"))).unwrap()).unwrap()
 }
 
-/// The records of a CSV file after RFC 4180.
+/// Parses the records of a CSV file (RFC 4180).
 fn csv(text: &str) -> Vec<Vec<String>> {
     let (mut records, mut record, mut field, mut quoted) = (Vec::new(), Vec::new(), String::new(), false);
     let mut chars = text.chars().peekable();
@@ -46,19 +46,19 @@ fn csv(text: &str) -> Vec<Vec<String>> {
     records
 }
 
-/// Right answers and all answers, by a column of samples.csv.
+/// Returns the number of correct answers and of all answers for each value in a column of samples.csv.
 fn counts(samples: &[Vec<String>], column: usize) -> BTreeMap<String, (u64, u64)> {
     let mut counts: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     for sample in samples {
         let of = counts.entry(sample[column].clone()).or_default();
-        // Column 3 is the right letter, and column 4 the model's letter.
+        // Column 3 contains the correct letter, and column 4 the model's letter.
         of.0 += u64::from(sample[3] == sample[4]);
         of.1 += 1;
     }
     counts
 }
 
-/// Checks that the scores in the files equal the scores computed again from samples.csv. Returns the records of samples.csv.
+/// Checks that the scores in the files match scores that are computed again from samples.csv. Returns the records of samples.csv.
 fn assert_scores_are_those_of_the_samples(folder: &Folder) -> Vec<Vec<String>> {
     let mut samples = csv(&fs::read_to_string(folder.path("results/latest/samples.csv")).unwrap());
     let header = samples.remove(0).join(",");
@@ -92,7 +92,7 @@ fn the_scores_of_a_run_are_those_of_its_samples() {
     let expected: Vec<Value> =
         serde_json::from_str(&fs::read_to_string(fixture("expected_test.json")).unwrap()).unwrap();
     for sample in &samples {
-        // Each letter of the simulated server is its likeliest token, and the whole answer.
+        // The simulated server answers with a single letter, which is also its likeliest first token.
         assert_eq!(sample[4], sample[9].trim());
         assert!(["A", "B", "C", "D"].contains(&sample[4].as_str()), "{sample:?}");
         assert!(sample[6].parse::<f64>().unwrap() > 0.0 && sample[7].parse::<u64>().unwrap() > 50);
@@ -112,7 +112,7 @@ fn the_scores_of_a_run_are_those_of_its_samples() {
     let accuracy = &report["accuracy"];
     assert_eq!((&accuracy["check"], &accuracy["verdict"]), (&json!("mmlu"), &json!("NotJudged")));
     assert_eq!(accuracy["figures"][0]["value"], overall["overall_accuracy"]);
-    // The speed stands beside it, of as many requests as there are questions.
+    // The latency figures are next to the scores. Their load has as many requests as there are questions.
     assert_eq!(report["workload"]["stages"][0]["load"]["closed"]["count"], json!(18));
     let picture = fs::read_to_string(folder.path("results/latest/plots/score_by_subject.svg")).unwrap();
     assert!(picture.contains(">abstract algebra</text>") && picture.contains(">professional law</text>"));
@@ -132,7 +132,7 @@ fn a_chat_is_scored_by_its_text_and_a_limit_is_shared_out() {
     assert_eq!(shares, [2, 2, 1, 1, 1, 1]);
     assert!(samples.iter().all(|it| it[1] != "anatomy" || it[2] == "STEM"));
     assert_eq!(json_of(&folder, "overall.json")["instruction"], "Reply with the letter only.");
-    // The same questions get the same answers.
+    // In a second run, the same questions get the same answers.
     folder.benchwright(&["run", "-f", "run.yaml"]).assert().success();
     let letters = |all: &[Vec<String>]| all.iter().map(|it| it[4].clone()).collect::<Vec<_>>();
     assert_eq!(letters(&assert_scores_are_those_of_the_samples(&folder)), letters(&samples));

@@ -1,4 +1,4 @@
-//! Objectives from a BenchmarkRun file to the exit code and the files of a pipeline.
+//! Objectives: from a BenchmarkRun file to the exit code and the files for a pipeline.
 
 use std::fs;
 
@@ -6,12 +6,12 @@ use predicates::prelude::*;
 
 use crate::common::{Folder, profile, simulated};
 
-/// One objective on the end-to-end latency, in one stage or in all.
+/// An objective for the end-to-end latency, in one stage or in all stages.
 fn e2e(stage: &str, max: &str) -> String {
     format!("{{name: e2e, metric: latency, stat: p50, stage: '{stage}', max: {max}}}")
 }
 
-/// Writes a run of one second at a rate, with an objective.
+/// Writes a run of one second at a rate, with one objective.
 fn write(folder: &Folder, rate: u32, enforcement: &str, objective: &str) {
     let slo = format!("  slo: {{enforcement: {enforcement}, objectives: [{objective}]}}\n");
     folder.write("run.yaml", &(simulated(&profile(rate, 1)) + &slo));
@@ -33,7 +33,7 @@ fn the_gate_tells_what_became_of_the_objectives() {
         let junit = fs::read_to_string(folder.path("results/latest/junit.xml")).unwrap();
         assert_eq!(junit.contains("<failure"), code == 1, "{junit}");
     }
-    // Without the gate a measurement is a success.
+    // Without `--gate`, a measurement always succeeds.
     write(&folder, 20, "Fail", &e2e("r20", "1ns"));
     folder.benchwright(&["run", "-f", "run.yaml"]).assert().success();
 }
@@ -47,7 +47,7 @@ fn a_finished_run_is_judged_again_by_other_objectives() {
     let analyse = |arguments: &[&str]| {
         folder.benchwright(&[&["analyse", "results/latest", "-f", "run.yaml"], arguments].concat()).assert()
     };
-    // The objectives of the run itself change nothing.
+    // With the run's own objectives, the result does not change.
     analyse(&["--output", "again", "--gate"]).success();
     assert_eq!(fs::read_to_string(folder.path("again/report.json")).unwrap(), original);
     write(&folder, 20, "Fail", &e2e("*", "1ns"));
@@ -80,7 +80,7 @@ fn an_earlier_run_is_a_second_limit() {
     let gate = |code: i32, baseline: &str| {
         folder.benchwright(&["run", "-f", "run.yaml", "--gate", "--baseline", baseline]).assert().code(code)
     };
-    // An end-to-end latency of a busy test machine may be any. That the launcher sent late never makes a rate better.
+    // On a busy test machine the end-to-end latency can have any value, so the baseline is changed instead of the run.
     let slower = fs::read_to_string(format!("{earlier}/report.json")).unwrap();
     let mut slower: serde_json::Value = serde_json::from_str(&slower).unwrap();
     slower["stages"][0]["figures"]["latencyMs"]["p50"] = 1e6.into();
@@ -96,7 +96,7 @@ fn an_earlier_run_is_a_second_limit() {
     folder.write("faster.json", &slower.to_string());
     gate(1, "faster.json").stdout(predicate::str::contains("baseline: faster.json; "));
 
-    // The stage of another load is not in the baseline.
+    // The stage of another load does not exist in the baseline.
     write(&folder, 10, "Fail", &e2e("r10", "60s"));
     gate(2, earlier).stdout(predicate::str::contains("the baseline has no p50 of latency in a stage r10"));
 }
@@ -124,6 +124,6 @@ fn what_cannot_be_compared_is_told_before_the_load() {
     let baseline = "  slo: {objectives: [{name: a, metric: errorRatio, max: 1}], baseline: {runRef: before}}\n";
     folder.write("run.yaml", &(simulated(&profile(20, 1)) + baseline));
     refused(&[], "outside a cluster give --baseline PATH");
-    // The profile can be looked at all the same.
+    // The profile can still be rendered.
     folder.benchwright(&["render", "-f", "run.yaml"]).assert().success();
 }

@@ -1,6 +1,6 @@
-//! The pages that the launcher writes, in a real browser: Debian's Chromium.
+//! The pages that the launcher writes, in a real browser: Chromium from Debian.
 //!
-//! With `SCREENSHOTS=FOLDER` each test leaves pictures of its pages there.
+//! With `SCREENSHOTS=FOLDER`, each test writes pictures of its pages into this folder.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use crate::{
     common::{Folder, simulated},
 };
 
-/// A picture of what the browser shows, where pictures are asked for.
+/// Takes a picture of the browser's window, if pictures are requested.
 pub fn screenshot(browser: &mut Browser, name: &str) {
     if let Some(folder) = std::env::var_os("SCREENSHOTS") {
         browser.screenshot(&PathBuf::from(folder).join(format!("{name}.png")));
@@ -60,7 +60,8 @@ fn the_browser_does_what_a_reader_does() {
     assert_eq!(browser.faults, Vec::<String>::new());
 }
 
-/// The page of a run of two stages against the embedded simulator. The simulator's metrics are read: the page has data for each chart except GPUs.
+/// Creates the page of a run with two stages against the embedded simulator. The simulator's metrics are read, so the page has data for every chart
+/// except those about GPUs.
 fn report_of(folder: &Folder) -> PathBuf {
     let stages = "{load: {type: constant, stages: [{rate: 20, duration: 2}, {rate: 60, duration: 2}]}, \
                   api: {type: completion, streaming: true}, \
@@ -73,14 +74,14 @@ fn report_of(folder: &Folder) -> PathBuf {
     folder.path("results/latest/report.html")
 }
 
-/// The names of the figures of a page for which a condition in JavaScript does not hold.
+/// Returns the names of the figures on a page for which a JavaScript condition is false.
 fn figures_without(browser: &mut Browser, condition: &str) -> String {
     let all = "[...document.querySelectorAll('figure.chart')]";
     let without = browser.evaluate(&format!("{all}.filter(figure => !({condition})).map(it => it.id).join(' ')"));
     without.as_str().unwrap().to_owned()
 }
 
-/// Whether the page is wider than its window, which a reader would have to scroll.
+/// Whether the page is wider than its window, so that a reader would have to scroll sideways.
 fn is_wider(browser: &mut Browser) -> bool {
     browser.evaluate("document.scrollingElement.scrollWidth > document.scrollingElement.clientWidth") == true
 }
@@ -92,7 +93,7 @@ fn a_report_begins_with_its_answer_and_folds_what_few_look_for() {
     let mut browser = Browser::start(1280, 800);
     browser.open(&report);
     screenshot(&mut browser, "report-light");
-    // The answer, its chart and the matrix are on the first screen.
+    // The answer, its chart and the matrix must be on the first screen.
     for part in ["h1", ".tags", ".hero .chart-view svg", ".matrix table"] {
         let bottom = browser.evaluate(&format!("document.querySelector('{part}').getBoundingClientRect().bottom"));
         assert!(bottom.as_f64().unwrap() < 800.0, "{part} ends at {bottom}");
@@ -103,7 +104,7 @@ fn a_report_begins_with_its_answer_and_folds_what_few_look_for() {
     let absent = browser.evaluate("document.getElementById('no-data').innerText");
     assert!(absent.as_str().unwrap().contains("GPU use and power"), "{absent}");
 
-    // One of three charts is shown, without a script.
+    // One of three charts is visible. This works without a script.
     let shown = "[...document.querySelectorAll('.picked')].filter(it => it.getClientRects().length > 0).map(it => it.querySelector('figure').id).join(' ')";
     assert_eq!(browser.evaluate(shown), "load-ttft");
     browser.evaluate("document.getElementById('pick-1').focus()");
@@ -111,13 +112,13 @@ fn a_report_begins_with_its_answer_and_folds_what_few_look_for() {
     assert_eq!(browser.evaluate(shown), "load-tpot");
     browser.press("ArrowLeft");
 
-    // A point says its value where it takes the focus.
+    // A point shows its value when it has the focus.
     let note = "getComputedStyle(document.querySelector('#load-ttft .chart-note')).display";
     assert_eq!(browser.evaluate(note), "none");
     browser.evaluate("document.querySelector('#load-ttft .chart-point').focus()");
     assert_eq!(browser.evaluate(note), "block");
 
-    // What stands behind a sign opens, and Escape closes it.
+    // A click on an info icon opens its text, and Escape closes it.
     browser.evaluate("document.querySelector('#load-output details.info > summary').click()");
     assert_eq!(browser.evaluate("document.querySelectorAll('details.info[open]').length"), 1);
     browser.press("Escape");
@@ -134,7 +135,7 @@ fn a_report_begins_with_its_answer_and_folds_what_few_look_for() {
         assert!(!is_wider(&mut browser), "the page is wider than {width} pixels");
     }
     screenshot(&mut browser, "report-phone");
-    // Texts of a drawing keep their size.
+    // The font size in drawings does not depend on the width of the page.
     let size = "getComputedStyle(document.querySelector('#load-output .chart-view text')).fontSize";
     assert_eq!(browser.evaluate(size), "11px");
     assert_eq!(browser.faults, Vec::<String>::new());
@@ -154,7 +155,7 @@ fn every_chart_of_a_report_is_drawn_and_answers() {
     assert_eq!(figures_without(&mut browser, drawn), "", "figures without a drawing");
     screenshot(&mut browser, "report-open");
 
-    // A pointer that crosses a drawing meets values.
+    // Moving the pointer over a drawing shows values.
     let place = "(() => { const it = document.querySelector('#load-ttft .chart-view svg'); it.scrollIntoView({block: 'center'}); \
                  const place = it.getBoundingClientRect(); return [place.left, place.top, place.width, place.height]; })()";
     let place = browser.evaluate(place);
@@ -162,7 +163,7 @@ fn every_chart_of_a_report_is_drawn_and_answers() {
     let tip = "(() => { const it = document.querySelector('#load-ttft .chart-tip'); return it.hidden ? '' : it.textContent; })()";
     assert_eq!(browser.evaluate(tip), "");
     let mut tips = Vec::new();
-    // The points lie elsewhere in each run: the grid is finer than the distance at which a point answers.
+    // The points are at other positions in each run, so the grid is finer than the distance at which a point reacts.
     for step in 0..=40 * 20 {
         let (across, down) = (f64::from(step / 20) / 40.0, f64::from(step % 20) / 20.0);
         browser.point(of(0) + of(2) * across, of(1) + of(3) * down);
@@ -170,7 +171,7 @@ fn every_chart_of_a_report_is_drawn_and_answers() {
     }
     assert!(tips.iter().any(|it| it.contains("p50") && it.contains("ms")), "{tips:?}");
 
-    // The same by keyboard alone.
+    // The same values can be reached with the keyboard.
     browser.point(1.0, 1.0);
     browser.evaluate("document.querySelector('#load-ttft .chart-view svg').focus()");
     let mut tips = Vec::new();
@@ -180,7 +181,7 @@ fn every_chart_of_a_report_is_drawn_and_answers() {
     }
     assert!(tips.iter().any(|it| it.contains("p50")), "{tips:?}");
 
-    // A name in the legend hides its series, and shows it again.
+    // A click on a name in the legend hides its series. Another click shows it again.
     let entry = "document.querySelector('#concurrency .chart-legend button')";
     let shown = "(() => { const key = document.querySelector('#concurrency .chart-legend button').dataset.key; \
                  const all = document.querySelectorAll(`#concurrency .chart-view svg [data-key=\"${key}\"]`); \
@@ -194,7 +195,7 @@ fn every_chart_of_a_report_is_drawn_and_answers() {
     browser.press("Enter");
     assert_eq!(browser.evaluate(shown), all);
 
-    // Each chart and each table has its data.
+    // The data of each chart and each table can be copied.
     let copied = "(() => { window.copied = []; \
                   Object.defineProperty(navigator, 'clipboard', {value: {writeText: it => { copied.push(it); return Promise.resolve(); }}}); \
                   document.querySelectorAll('.chart-copy').forEach(it => it.click()); return copied.length; })()";
@@ -235,7 +236,7 @@ fn no_script_in_the_texts_of_a_report_runs() {
     assert_eq!(browser.evaluate("document.querySelectorAll('img, [onmouseover], [onerror], [onload]').length"), 0);
     assert_eq!(figures_without(&mut browser, "figure.querySelector('.chart-tip')"), "", "the script of the page ran");
     assert_eq!(browser.faults, Vec::<String>::new());
-    // The policy of the page forbids what an escape might miss.
+    // The content security policy of the page blocks scripts that escaping might miss.
     let script = "(() => { const it = document.createElement('script'); it.textContent = 'window.ran = 1'; \
                   document.body.append(it); return window.ran ?? 0; })()";
     assert_eq!(browser.evaluate(script), 0);

@@ -1,4 +1,4 @@
-//! The figures of a report, computed again from `requests.parquet`.
+//! Recomputes the figures of a report from `requests.parquet`.
 
 use std::fs::File;
 
@@ -9,7 +9,7 @@ use parquet::{
 
 use crate::common::{Folder, profile, simulated};
 
-/// A column of a row; `None` for null.
+/// Returns a column of a row. `None` for null.
 fn number(row: &Row, name: &str) -> Option<i64> {
     match row.get_column_iter().find(|(column, _)| *column == name).map(|(_, it)| it) {
         Some(Field::Long(it)) => Some(*it),
@@ -18,7 +18,7 @@ fn number(row: &Row, name: &str) -> Option<i64> {
     }
 }
 
-/// The value of rank ceil(n p / 100) of values in order; numpy calls it `inverted_cdf`.
+/// Returns the value with rank ceil(n p / 100) in a sorted list. numpy calls this method `inverted_cdf`.
 fn nearest_rank(values: &[i64], permille: usize) -> i64 {
     values[(values.len() * permille).div_ceil(1_000).max(1) - 1]
 }

@@ -1,4 +1,4 @@
-//! Profiles by name and from files of other tools, without a BenchmarkRun.
+//! Profiles by their name, and from files of other tools, without a BenchmarkRun.
 
 use std::fs;
 
@@ -19,7 +19,7 @@ fn a_profile_runs_by_name_against_a_url_with_overrides_of_two_styles() {
         (&"sanity-random".into(), &"inference-perf".into())
     );
     assert_eq!(report["summary"]["requests"], 20);
-    // The folder repeats the run.
+    // The results folder contains all that is needed to repeat the run.
     let text = fs::read_to_string(folder.path("results/latest/benchmarkrun.yaml")).unwrap();
     assert!(text.contains("harness: inference-perf"), "{text}");
 }

@@ -1,4 +1,4 @@
-//! A profiler of the server: the simulated one, in the launcher and as a process of its own.
+//! Profiling of a simulated server: embedded in the launcher, and as a separate process.
 
 use std::fs;
 
@@ -40,7 +40,7 @@ fn the_trace_of_a_stage_lies_in_the_results_folder() {
     assert_eq!(found["stages"], serde_json::json!(["r20"]));
     assert_eq!(report["stages"][0]["profiled"], true);
     assert_eq!(report["stages"][1]["profiled"], serde_json::Value::Null);
-    // The second stage began when the trace was written.
+    // The second stage began only after the trace had been written.
     let stopped = to + found["stopTookMs"].as_f64().unwrap();
     assert!(report["stages"][1]["figures"]["firstDueMs"].as_f64().unwrap() >= stopped, "{found}");
 
@@ -63,7 +63,7 @@ fn the_trace_of_a_stage_lies_in_the_results_folder() {
     );
     assert!(fs::read_to_string(latest.join("benchmarkrun.yaml")).unwrap().contains("profiling:"));
 
-    // Of two such runs the profiled stage is in no comparison.
+    // If two such runs are compared, the profiled stage is omitted.
     folder.benchwright(&["run", "-f", "run.yaml"]).assert().success();
     let mut runs: Vec<String> = fs::read_dir(folder.path("results"))
         .unwrap()

@@ -1,4 +1,4 @@
-//! Which prompts a server sees, over stages and runs: what its prefix cache would make of them.
+//! The prompts that a server receives over several stages and runs, and how many of them its prefix cache would contain.
 
 use std::{
     collections::BTreeSet,
@@ -16,7 +16,7 @@ const ANSWER: &str =
 /// Two stages of 20 requests.
 const STAGES: &str = "stages: [{load: {open: {arrivals: constant, rate: 40, count: 20}}}, {load: {closed: {concurrency: 2, count: 20}}}]";
 
-/// A server that answers every completion with a word and keeps the prompts.
+/// A server that answers every completion with one word, and records the prompts.
 pub struct Recorder {
     pub url: String,
     prompts: Arc<Mutex<Vec<String>>>,
@@ -31,14 +31,14 @@ impl Recorder {
         thread::spawn(move || {
             for socket in listener.incoming() {
                 let kept = Arc::clone(&kept);
-                // A client that goes away ends its connection, and that is all.
+                // Errors are ignored, because a client that disconnects only ends its own connection.
                 thread::spawn(move || drop(serve(socket.unwrap(), &kept)));
             }
         });
         Recorder { url, prompts }
     }
 
-    /// The prompts since the last call, in order, without the prompt of the readiness probe.
+    /// Returns the prompts since the last call, sorted, without the prompt of the readiness probe.
     pub fn take(&self) -> Vec<String> {
         let mut prompts = std::mem::take(&mut *self.prompts.lock().unwrap());
         prompts.retain(|it| it.split(' ').count() > 5);
@@ -46,7 +46,7 @@ impl Recorder {
         prompts
     }
 
-    /// Runs a profile, with further settings of `spec.profile`.
+    /// Runs a profile. `settings` are additional fields of `spec.profile`. Returns the prompts and the report.
     fn run(&self, profile: &str, settings: &str) -> (Vec<String>, serde_json::Value) {
         let folder = Folder::new();
         let run = at(&self.url, 20, profile).replace("profile: {", &format!("profile: {{{settings}"));
@@ -56,7 +56,7 @@ impl Recorder {
     }
 }
 
-/// Answers the requests of a connection, one after the other.
+/// Answers the requests on a connection, one after the other.
 fn serve(socket: TcpStream, kept: &Mutex<Vec<String>>) -> std::io::Result<()> {
     let mut reader = BufReader::new(socket.try_clone()?);
     let mut writer = socket;
@@ -94,7 +94,7 @@ fn profile(input: u32, keys: &str) -> String {
     format!("{{requests: {{random: {{input: {input}, output: 4}}}}, {STAGES}{keys}}}")
 }
 
-/// How many different beginnings there are, of six words each.
+/// Number of distinct beginnings, each of six words.
 fn beginnings<'a>(prompts: impl IntoIterator<Item = &'a String>) -> usize {
     let words = |text: &str| text.split(' ').take(6).map(str::to_owned).collect::<Vec<_>>();
     prompts.into_iter().map(|it| words(it)).collect::<BTreeSet<_>>().len()
@@ -125,8 +125,8 @@ fn repeated_prompts_are_those_of_every_stage_and_run() {
     assert_eq!((beginnings(&first), &report["labels"]["prompts"]), (20, &"repeated".into()));
 }
 
-/// The shares of prompt tokens that a new simulator's cache has in a run of 54 requests of about 1,000 tokens in two stages, in
-/// the same run again, and with 900 tokens in place of 1,000; and the remarks of these runs.
+/// Returns the share of prompt tokens that a new simulator's prefix cache contains, in three runs: 54 requests of about 1,000 tokens in two stages,
+/// the same run again, and a run with 900 tokens per request. Also returns the remarks of these runs.
 fn shares_of_the_cache(prompts: &str, settings: &str) -> ([f64; 3], Vec<String>) {
     let server = Sim::start(&["--preset", "instant", "--enable-prompt-tokens-details"]);
     let mut remarks = Vec::new();
@@ -145,7 +145,7 @@ fn shares_of_the_cache(prompts: &str, settings: &str) -> ([f64; 3], Vec<String>)
         remarks.extend(found.iter().map(|it| it.as_str().unwrap().to_owned()).filter(|it| it.contains("prefix cache")));
         let hits = report["figures"]["cachedTokens"].as_u64().unwrap_or(0);
         let page = std::fs::read_to_string(folder.path("results/latest/report.md")).unwrap();
-        // A column of the stages, and a row of all stages together.
+        // The figure is a column of the table of stages, and a row of the table of all stages together.
         let places = if hits > 0 { 2 } else { 0 };
         assert_eq!(page.matches("| prompt tokens cached |").count(), places, "{hits}\n{page}");
         println!("{prompts}, {input} tokens: {hits} of {} prompt tokens cached", report["figures"]["inputTokens"]);
@@ -159,7 +159,7 @@ fn a_prefix_cache_has_nothing_of_fresh_prompts_and_nearly_all_of_repeated_ones()
     let (fresh, remarks) = shares_of_the_cache("fresh", "");
     assert_eq!((fresh, remarks.len()), ([0.0; 3], 0), "{remarks:?}");
     let (repeated, remarks) = shares_of_the_cache("repeated", "");
-    // 24 of 54 prompts come again in the second stage; then all of them, but for the last block.
+    // In the first run, 24 of 54 prompts are repeated in its second stage. In the second run, all tokens except the last blocks are cached.
     assert!((0.4..0.5).contains(&repeated[0]) && repeated[1] > 0.95 && repeated[2] > 0.95, "{repeated:?}");
     // The profile requests these repetitions, so there is no remark.
     assert_eq!(remarks, [""; 0]);
@@ -168,7 +168,7 @@ fn a_prefix_cache_has_nothing_of_fresh_prompts_and_nearly_all_of_repeated_ones()
 #[test]
 fn a_salt_that_is_given_again_is_told_where_the_cache_knows_its_prompts() {
     let (shares, remarks) = shares_of_the_cache("fresh", "promptSalt: s, ");
-    // A prompt of another length begins otherwise.
+    // A prompt with another length also begins with another text.
     assert!(shares[0] == 0.0 && shares[1] > 0.95 && shares[2] == 0.0, "{shares:?}");
     let told =
         matches!(remarks.as_slice(), [it] if it.contains("profile.promptSalt sends the prompts of an earlier run"));

@@ -1,4 +1,4 @@
-//! `benchwright prune` as a person runs it.
+//! `benchwright prune`, called like a user would.
 
 use std::{fs, os::unix::fs::symlink};
 

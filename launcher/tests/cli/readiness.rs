@@ -1,4 +1,4 @@
-//! Waiting for the target: what is told, and where no waiting helps.
+//! Waiting for the target: the messages, and the errors for which there is no wait.
 
 use std::{fs, time::Duration};
 
@@ -6,7 +6,7 @@ use predicates::prelude::*;
 
 use crate::common::{Folder, Sim, at, free_port, profile};
 
-/// Waiting would take ten minutes; an immediate refusal ends much earlier.
+/// Waiting would take ten minutes. If the target is refused immediately, the command ends much earlier.
 const LONG: u32 = 600;
 const AT_ONCE: Duration = Duration::from_secs(120);
 

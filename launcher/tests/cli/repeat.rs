@@ -1,4 +1,4 @@
-//! The `benchmarkrun.yaml` of a results folder runs again as it is, with the same requests at the same times.
+//! The `benchmarkrun.yaml` in a results folder can be run again without changes. It sends the same requests at the same times.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::{
     common::{Folder, at, simulated},
 };
 
-/// Two stages, a recorded trace and drawn lengths among them.
+/// Two stages: a recorded trace, and an open load. The lengths are random.
 const PROFILE: &str = "\
 requests: {random: {input: {mean: 24, stdDev: 4, min: 12, max: 40}, output: 4}}
 stages:
@@ -18,7 +18,7 @@ stages:
 ";
 const TRACE: &str = "at,input,output\n0,20,5\n0.05,30,6\n0.1,25,7\n";
 
-/// The plan of a run, with the times of each stage counted from the first of the stage, which begins when the last one has ended.
+/// Returns the plan of a run. The times of each stage count from its first request, because a stage begins when the previous one has ended.
 fn plan_of(folder: &Folder) -> Vec<[i64; 3]> {
     let mut plan = folder.plan();
     for stage in [0..3, 3..15] {
@@ -68,7 +68,7 @@ fn a_results_folder_runs_again_with_the_same_prompts_and_schedule() {
 #[test]
 fn a_large_profile_finds_its_files_again() {
     let folder = Folder::new();
-    // More than a BenchmarkRun may hold.
+    // The profile is larger than a BenchmarkRun may contain.
     let profile = format!("{PROFILE}# {}\n", "x".repeat(33 << 10)).replace("{{ rate }}", "20");
     folder.write("large.yaml", &profile);
     folder.write("recorded.csv", TRACE);

@@ -1,4 +1,4 @@
-//! The same load several times: by `spec.repeat` and by `--repeat`.
+//! Running the same load several times, with `spec.repeat` and with `--repeat`.
 
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::common::{Folder, at, profile, simulated};
 
-/// The only series among the results.
+/// Returns the only series in the results folder.
 fn series(folder: &Folder) -> PathBuf {
     let entries = fs::read_dir(folder.path("results")).unwrap().map(|it| it.unwrap());
     let folders: Vec<PathBuf> = entries.filter(|it| it.file_type().unwrap().is_dir()).map(|it| it.path()).collect();
@@ -175,7 +175,7 @@ fn a_signal_ends_the_series_and_keeps_the_runs_before_it() {
     let series = series(&folder);
     let document = read(series.join("repeats.json"));
     assert_eq!((&document["outcome"], &document["partial"]), (&"Cancelled".into(), &true.into()));
-    // The second run may have been stopped before or during its load. In either case the mean is of the first alone.
+    // The second run may have been stopped before or during its load. In both cases, the mean is that of the first run.
     let message = document["reasons"][0]["message"].as_str().unwrap();
     assert!(message.starts_with("run r2 of 3, after which no other run was made: "), "{message}");
     assert_eq!((&document["runs"][0]["name"], &document["runs"][0]["counted"]), (&"r1".into(), &true.into()));

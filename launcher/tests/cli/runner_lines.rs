@@ -1,5 +1,5 @@
-//! The command lines of the documents of the runners that `benchwright mlperf` and `benchwright mmlu` replace, word for word. A line without
-//! a URL starts the program `vllm` of the PATH: here a script that writes down how it was called, and becomes the simulator.
+//! The command lines in the documentation of the runners that `benchwright mlperf` and `benchwright mmlu` replace, word for word. A line without a
+//! URL starts the program `vllm` from the PATH. Here this is a script that records its arguments and then becomes the simulator.
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
@@ -17,7 +17,7 @@ const SERVER: &str = "mlperf --model meta-llama/Llama-3.1-8B-Instruct --category
     --total-sample-count 20 --keep-all 1";
 const SINGLE_STREAM: &str = "mlperf --category edge --scenario singlestream --mode performance --tensor-parallel-size auto \
     --max-model-len 4096 --precision bf16 --total-sample-count 512";
-/// Tests of whole benchmarks take up to ten minutes and more by MLPerf's rules: their BenchmarkRuns are validated.
+/// By MLPerf's rules, tests of whole benchmarks take ten minutes and more. So their BenchmarkRuns are only validated.
 const LONG: [&str; 6] = [
     "mlperf --category datacenter --scenario offline --mode accuracy --max-model-len 4096 --precision bf16",
     "mlperf --model meta-llama/Llama-3.1-8B-Instruct --category datacenter --scenario offline --mode accuracy \
@@ -31,11 +31,11 @@ const LONG: [&str; 6] = [
 ];
 const MMLU: &str =
     "mmlu --total-limit 100 --max-model-len 4096 --gpu-memory-utilization 0.92 --precision bf16 --details 1";
-/// `@` stands for the port of a server that runs already: the document has 8000.
+/// `@` stands for the port of a server that is already running. In the documentation it is 8000.
 const HARNESS: &str = "mlperf --model meta-llama/Llama-3.1-8B-Instruct --dataset-path ./dataset.json --scenario Offline \
     --test-mode performance --api-server-url http://localhost:@ --enable-metrics --user-conf user.conf --lg-model-name llama3_1-8b";
 
-/// A folder with a program `vllm`.
+/// Creates a folder with a program `vllm`.
 fn with_vllm() -> Folder {
     let folder = Folder::new();
     let script = format!(
@@ -50,7 +50,7 @@ fn with_vllm() -> Folder {
     folder
 }
 
-/// Runs a line as a shell would.
+/// Runs a command line like a shell would.
 fn run(folder: &Folder, line: &str) -> Assert {
     let words: Vec<&str> = line.split_whitespace().collect();
     let mut command = folder.benchwright(&words);
@@ -67,12 +67,12 @@ fn said(ended: &Assert) -> String {
     String::from_utf8_lossy(&ended.get_output().stderr).into_owned()
 }
 
-/// A document of the last run.
+/// Reads a JSON file of the last run.
 fn document(folder: &Folder, name: &str) -> Value {
     serde_json::from_str(&fs::read_to_string(folder.path(&format!("results/latest/{name}"))).unwrap()).unwrap()
 }
 
-/// Test `number` of the last run: its mode, and the queries that LoadGen counts.
+/// Returns the mode of a test in the last run, and the number of queries that LoadGen reports.
 fn test_of(folder: &Folder, number: usize) -> (String, Option<u64>) {
     let test = &document(folder, "summary.json")["tests"][number];
     (test["mode"].as_str().unwrap().to_owned(), test["figures"]["result_query_count"].as_u64())
@@ -85,7 +85,7 @@ fn the_lines_of_the_runner_start_a_vllm_and_issue_what_they_name() {
     assert!(offline.contains("a smoke test of 20 samples: its result is not a valid result of MLPerf"), "{offline}");
     assert_eq!(folder.report()["summary"]["requests"], 40);
     assert_eq!(test_of(&folder, 0).0, "AccuracyOnly");
-    // All samples are one query.
+    // In Offline, all samples are one query.
     assert_eq!(test_of(&folder, 1), ("PerformanceOnly".to_owned(), Some(1)));
     let summary = document(&folder, "summary.json");
     assert!(summary["system"]["vllm_version"].as_str().is_some_and(|it| it.starts_with('0')), "{summary}");
@@ -114,7 +114,7 @@ fn the_lines_of_the_runner_start_a_vllm_and_issue_what_they_name() {
     assert!(page.contains("target/s") && page.contains(&format!("| {} ", rate_text(rate))), "{rate}\n{page}");
     run(&folder, SINGLE_STREAM);
     let performance = document(&folder, "summary.json")["run"]["performance"].clone();
-    // LoadGen writes six digits, so that a rate may be a whole number.
+    // LoadGen writes six digits, so the rate may be printed as a whole number.
     let rates = ["tokens_per_sec", "samples_per_sec"].map(|it| performance[it].as_f64());
     assert!(rates.iter().all(|it| it.is_some_and(|it| it > 0.0)), "{performance}");
     assert_eq!(test_of(&folder, 0), ("PerformanceOnly".to_owned(), Some(512)));
@@ -130,7 +130,7 @@ fn the_long_lines_of_the_runner_are_valid_runs() {
     for line in LONG {
         let printed = run(&folder, &format!("{line} --dry-run"));
         let text = String::from_utf8(printed.get_output().stdout.clone()).unwrap();
-        // A cluster would need the image of vLLM; the laptop has its program.
+        // In a cluster, the server needs an image. On a laptop, the program is used.
         let text = text.replace("engine: VLLM", "engine: VLLM\n      image: vllm/vllm-openai:latest");
         folder.write("printed.yaml", &text);
         folder.benchwright(&["validate", "printed.yaml"]).assert().success();
@@ -192,7 +192,7 @@ fn the_line_of_the_harness_runs_against_a_server_and_follows_its_user_conf() {
     let model = "meta-llama/Llama-3.1-8B-Instruct";
     let server = Sim::start(&["--preset", "instant", "--model", model, "--max-model-len", "4096"]);
     run(&folder, &HARNESS.replace("http://localhost:@", &server.url));
-    // The file decides rate and count: no rate is searched.
+    // The file sets the rate and the count, so no rate is searched.
     let summary = document(&folder, "summary.json");
     assert_eq!((&summary["trials"], &summary["model"]), (&json!([]), &json!(model)));
     assert_eq!(folder.report()["summary"]["requests"], 100);

@@ -1,4 +1,4 @@
-//! The server's metrics of a run: found at the target, named, and turned off.
+//! The server metrics of a run: read from the target, read from named sources, and turned off.
 
 use std::{
     fs,
@@ -29,7 +29,7 @@ fn the_target_is_read_and_its_tokens_are_ours() {
     }
     assert_eq!(run["succeededRequests"], 20.0);
     assert_eq!(run["serverTtftMs"]["count"], 20.0);
-    // A busy machine answers scrapes late, which the remark on gauges reports.
+    // A busy machine answers scrapes late, which causes a remark about gauges.
     let remarks = server["remarks"].as_array().unwrap().iter().filter_map(serde_json::Value::as_str);
     let gauges = ["the gauges of the servers report", "a busy server answers a scrape only at a quiet moment"];
     let is_late = |it: &&str| it.starts_with(gauges[0]) && it.ends_with(gauges[1]);
@@ -60,7 +60,7 @@ fn named_sources_replace_the_target_and_none_turns_it_off() {
     assert!(folder.report().get("serverMetrics").is_none());
     let wrong = folder.benchwright(&["run", "-f", "run.yaml", "--metrics-url", "ftp://vllm"]).assert().code(10);
     let said = String::from_utf8_lossy(&wrong.get_output().stderr).into_owned();
-    // The flag is wrong, not the file; and metrics are not read through a socket.
+    // The message names the flag and not the file. It does not suggest a socket, because metrics cannot be read through one.
     assert!(
         said.contains("--metrics-url: is \"ftp://vllm\"; write a URL that begins with http:// or https://\n"),
         "{said}"
@@ -68,7 +68,7 @@ fn named_sources_replace_the_target_and_none_turns_it_off() {
     assert!(!said.contains("run.yaml"), "{said}");
 }
 
-/// Sends a completion of one token as another client does, and waits for the answer.
+/// Sends a completion of one token, as another client would, and waits for the answer.
 fn complete(url: &str) {
     let host = url.trim_start_matches("http://");
     let mut stream = TcpStream::connect(host).unwrap();

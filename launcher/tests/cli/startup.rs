@@ -1,4 +1,4 @@
-//! `benchwright startup` on logs of real servers, on composed ones, and on what is none.
+//! `benchwright startup` on logs of real servers, on composed logs, and on files that are no logs.
 
 use std::{fs, path::Path};
 
@@ -12,7 +12,7 @@ fn log(name: &str) -> String {
     folder.join(format!("{name}.log")).to_str().unwrap().to_owned()
 }
 
-/// What the command prints of these arguments; it succeeds.
+/// Returns the output of the command for these arguments. The command must succeed.
 fn printed(folder: &Folder, arguments: &[&str]) -> String {
     let all = [&["startup", "--time-zone", "UTC", "--at", "2026-12-01T00:00:00Z"], arguments].concat();
     let done = folder.benchwright(&all).assert().success().get_output().stdout.clone();

@@ -1,4 +1,4 @@
-//! `benchwright sut` over real pipes, as a LoadGen program uses it.
+//! `benchwright sut` over real pipes, like a LoadGen program uses it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,7 +13,7 @@ use crate::common::{Folder, Sim, at, profile, simulated};
 const HELLO: u8 = 1;
 const ISSUE: u8 = 2;
 
-/// A frame of the launcher.
+/// A frame from the launcher.
 #[derive(Debug, PartialEq)]
 enum Frame {
     Ready { version: u16, samples: u64, model: String },
@@ -31,7 +31,7 @@ fn number(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(bytes[..8].try_into().unwrap())
 }
 
-/// The launcher, started by a LoadGen program.
+/// The launcher, started like a LoadGen program starts it.
 struct Sut {
     child: Child,
     to: Option<ChildStdin>,
@@ -45,7 +45,7 @@ impl Sut {
         Sut { to: child.stdin.take(), from: child.stdout.take(), child }
     }
 
-    /// A process that has sent hello, with a ready launcher.
+    /// Starts a launcher, sends hello, and waits until the launcher is ready.
     fn ready(folder: &Folder, more: &[&str]) -> Sut {
         let mut sut = Sut::start(folder, more);
         sut.send(HELLO, &1_u16.to_le_bytes());
@@ -59,13 +59,13 @@ impl Sut {
         self.to.as_mut().unwrap().write_all(&frame).unwrap();
     }
 
-    /// Issues samples of these ids and indices.
+    /// Issues samples with these ids and indexes.
     fn issue(&mut self, samples: &[(u64, u64)]) {
         let content: Vec<u8> = samples.iter().flat_map(|it| [it.0, it.1]).flat_map(u64::to_le_bytes).collect();
         self.send(ISSUE, &content);
     }
 
-    /// The next frame; `None` at the end.
+    /// Returns the next frame. `None` at the end.
     fn next(&mut self) -> Option<Frame> {
         let from = self.from.as_mut().unwrap();
         let mut length = [0; 4];
@@ -90,7 +90,7 @@ impl Sut {
         })
     }
 
-    /// No more samples come: all frames that are left, the exit code, and stderr.
+    /// Sends no more samples. Returns all remaining frames, the exit code, and stderr.
     fn end(mut self) -> (Vec<Frame>, Option<i32>, String) {
         drop(self.to.take());
         let frames = std::iter::from_fn(|| self.next()).collect();
@@ -110,7 +110,7 @@ fn every_sample_is_answered_with_its_tokens_after_its_first() {
     let folder = Folder::new();
     folder.write("run.yaml", &simulated(&profile(1, 1)));
     let mut sut = Sut::ready(&folder, &[]);
-    // Each index three times, in two frames; ids are as large as pointers.
+    // Each index occurs three times, in two frames. The ids are as large as pointers.
     let samples: Vec<(u64, u64)> = (0..60).map(|it| (u64::MAX - it, it % 20)).collect();
     sut.issue(&samples[..1]);
     sut.issue(&samples[1..]);
@@ -215,7 +215,7 @@ fn an_answer_in_one_piece_has_no_first_token_to_be_judged() {
     let (frames, code, told) = Sut::start(&folder, &["--first-tokens"]).end();
     assert_eq!((frames, code), (Vec::new(), Some(10)));
     assert!(told.contains("set streaming to true in the profile"), "{told}");
-    // A server that streams to nobody.
+    // A server that never streams, even if a stream is requested.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     thread::spawn(move || {
@@ -235,11 +235,11 @@ fn an_answer_in_one_piece_has_no_first_token_to_be_judged() {
     assert_eq!(code, Some(1));
 }
 
-/// Answers one request for a model, or a request for tokens in one piece. Does nothing if no request arrives.
+/// Answers one request: for the models, or for tokens, which are sent in one piece. Does nothing if no request arrives.
 fn in_one_piece(mut stream: TcpStream) {
     let mut lines = BufReader::new(stream.try_clone().unwrap()).lines().map_while(Result::ok);
     let Some(request) = lines.next() else { return };
-    // The body follows an empty line, and is left where it is.
+    // The body follows an empty line. It is not read.
     lines.find(String::is_empty);
     let body = match request.starts_with("GET") {
         true => r#"{"object":"list","data":[{"id":"m","object":"model"}]}"#,
@@ -247,7 +247,7 @@ fn in_one_piece(mut stream: TcpStream) {
     };
     let head = format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", body.len());
     stream.write_all((head + body).as_bytes()).unwrap();
-    // The client closes when it has read.
+    // Wait until the client has read the response and closes the connection.
     lines.for_each(drop);
 }
 
@@ -255,7 +255,7 @@ fn in_one_piece(mut stream: TcpStream) {
 fn a_data_set_that_is_not_there_is_told_before_a_target_is_waited_for() {
     let folder = Folder::new();
     let profile = "{benchmark: llama3.1-8b, scenario: Server, dataset: {file: {path: /nowhere/rows.jsonl}}}";
-    // Nobody listens there.
+    // Nothing listens at this address.
     let run = at("http://127.0.0.1:9", 3_600, profile);
     folder.write("run.yaml", &run.replace("spec:\n", "spec:\n  harness: loadgen\n"));
     let mut sut = Sut::start(&folder, &[]);
@@ -306,7 +306,7 @@ fn a_program_that_goes_away_before_anything_is_answered_ends_it() {
         assert!(told.contains("stdout broke"), "{told}");
     };
     let folder = Folder::new();
-    // Nobody listens there, and it would be waited for.
+    // Nothing listens at this address, so the launcher would wait for it.
     folder.write("run.yaml", &at("http://127.0.0.1:9", 3_600, &profile(1, 1)));
     let mut sut = Sut::start(&folder, &[]);
     sut.send(HELLO, &1_u16.to_le_bytes());

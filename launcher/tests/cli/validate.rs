@@ -1,4 +1,4 @@
-//! `benchwright validate`: what it prints of files with Kubernetes objects, and its exit code.
+//! `benchwright validate`: its output for files with Kubernetes objects, and its exit code.
 
 use super::*;
 
@@ -18,7 +18,7 @@ fn every_run_of_every_document_is_told_apart() {
     folder.write("all.yaml", &format!("# Two runs.\n---\n{service}---\n{good}--- # the second\n{bad}"));
     let told = folder.benchwright(&["validate", "all.yaml"]).assert().code(10);
     let told = told.stdout(predicate::eq("all.yaml: good: can be run\n"));
-    // The places refer to the file.
+    // The line numbers refer to the file.
     let stderr = predicate::str::contains("all.yaml: bad cannot be run:").and(predicate::str::contains("line 15"));
     told.stderr(stderr.and(predicate::str::contains("spec.target.url")).and(predicate::str::contains("spec.seed")));
     folder.write("good.yaml", &good);
@@ -130,12 +130,13 @@ fn a_name_that_the_api_server_makes_has_to_fit_too() {
                     .and(predicate::str::contains("at most 41 letters")),
             ),
         };
-        // As without a cluster.
+        // The same check applies without a cluster.
         let told = folder.benchwright(&["render", "-f", "run.yaml"]).assert();
         let _ =
             if fits { told.success() } else { told.code(10).stderr(predicate::str::contains("metadata.generateName")) };
     }
-    // Each has a name of its own, although the file has it twice. A name that is given is one run.
+    // With generateName, each object gets its own name, although the file contains the object twice. With a fixed name, the objects would be the same
+    // run.
     for (metadata, code) in [("generateName: chat-", 0), ("name: chat", 10)] {
         let one = run(metadata, simulator);
         folder.write("two.yaml", &format!("{one}---\n{one}"));
@@ -209,7 +210,7 @@ fn what_the_administrators_do_not_allow_is_said_at_once() {
     ] {
         assert!(said.contains(part), "{part:?} is not in {said}");
     }
-    // The limits come from the namespace, and so does the name of the Service.
+    // The limits depend on the namespace, and so does the full name of the Service.
     folder.write("plain.yaml", &run("name: chat", &spec("image: a/b")));
     let policy = ["--policy", "policy.yaml", "--launcher-image", "a/b"];
     for (namespace, code) in [("load-a", 0), ("load-b", 10), ("other", 10)] {
@@ -220,7 +221,7 @@ fn what_the_administrators_do_not_allow_is_said_at_once() {
     folder.write("nightly.yaml", &format!("{schedule}{{{}}}\n", spec("serviceAccountName: admin")));
     let template = folder.benchwright(&["validate", "nightly.yaml", "--policy", "policy.yaml"]).assert().code(10);
     template.stderr(predicate::str::contains("spec.runTemplate.spec.launcher.serviceAccountName: is \"admin\""));
-    // Values of the chart have the policy among others.
+    // The chart's values contain the policy among other values.
     folder.write("values.yaml", &format!("replicas: 1\npolicy:{}", POLICY.replace('\n', "\n  ")));
     let values = folder.benchwright(&["validate", "run.yaml", "--policy", "values.yaml"]).assert().code(10);
     values.stderr(predicate::eq(said));
@@ -295,7 +296,7 @@ fn problems_of_the_profile_are_told_with_those_of_the_spec() {
         (format!("{{inline: {}}}", inline("-5")), Some("is -5")),
         (format!("{{inline: {}, {override_of}}}", inline("5")), Some("set by profile.overrides")),
         (format!("{{inline: {}}}", inline("5")), None),
-        // The profile itself is one of the errors.
+        // Here the profile itself is one of the errors, so its content is not checked.
         (format!("{{inline: {}, name: b}}", inline("-5")), None),
     ] {
         folder.write("bad.yaml", &spec(&profile));
@@ -308,7 +309,7 @@ fn problems_of_the_profile_are_told_with_those_of_the_spec() {
             let told = stderr.lines().find(|it| it.contains("spec.profile: load.stages[0].rate, line 4"));
             assert_eq!(told.is_some(), rate.is_some(), "{profile}: {stderr}");
             assert!(told.zip(rate).is_none_or(|(told, rate)| told.contains(rate)), "{stderr}");
-            // The stages are known where the profile can be read.
+            // The objective's stage can only be checked if the profile can be read.
             let has_stages = rate.is_none() && !profile.contains("name: b");
             assert_eq!(stderr.contains("spec.slo.objectives[0].stage"), has_stages, "{profile}: {stderr}");
         }

@@ -1,4 +1,4 @@
-//! A finished run, counted again by other windows.
+//! Recomputes a finished run with other windows.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use predicates::prelude::*;
 
 use crate::common::{Folder, simulated};
 
-/// A run of 2 s at 20 requests a second, with margins and a way to keep records.
+/// Writes a run of 2 s at 20 requests per second, with these margins. `records` is the value of perRequestRecords.
 fn write(folder: &Folder, margins: &str, records: &str) {
     let profile = format!(
         "{{streaming: true, requests: {{random: {{input: 20, output: 8}}}}, \
@@ -40,7 +40,7 @@ fn a_finished_run_is_counted_again_with_another_warm_up() {
     let folder = Folder::new();
     write(&folder, ", warmUp: {duration: 500ms}, coolDown: {count: 3}", "Full");
     run(&folder);
-    // The margins of the run itself change nothing, and its own objectives are judged again.
+    // With the run's own margins, the result does not change, and its own objectives are judged again.
     analyse(&folder, "again", &["--warm-up", "500ms", "--cool-down", "3", "--gate"]).success();
     assert_eq!(text(&folder, "again/report.json"), text(&folder, "results/latest/report.json"));
     analyse(&folder, "one-second", &["--warm-up", "1s"]).success();
@@ -51,13 +51,13 @@ fn a_finished_run_is_counted_again_with_another_warm_up() {
     assert_eq!(after["stages"][0]["warmUp"]["duration"], "1s");
     assert_eq!(figures(&after)["latencyMs"]["count"], 17);
     assert_eq!(after["objectives"][0]["met"], "True");
-    // The run did not keep times between tokens.
+    // The run did not record the times between tokens.
     assert!(figures(&after)["itlMs"].is_null() && !figures(&before)["itlMs"].is_null());
     let remarks = after["selfJudgement"]["remarks"].to_string();
     for part in ["counted the run chat of", "warm-up 1s in place of 500ms", "FullWithTokenTimes"] {
         assert!(remarks.contains(part), "{part}: {remarks}");
     }
-    // The server figures of the stage cover the window of the run.
+    // The server figures of a stage are only valid for the run's own window.
     let servers = |it: &serde_json::Value| it["serverMetrics"]["stages"][0]["figures"].clone();
     assert!(servers(&before).is_object() && servers(&after).is_null());
     assert_eq!(after["serverMetrics"]["run"], before["serverMetrics"]["run"]);
@@ -65,7 +65,7 @@ fn a_finished_run_is_counted_again_with_another_warm_up() {
     for file in ["report.html", "report.md", "comment.md", "junit.xml", "stages.csv", "profile.yaml"] {
         assert!(folder.path(&format!("one-second/{file}")).exists(), "{file}");
     }
-    // All requests count, and the course over time has nothing to do with windows.
+    // All requests are counted. The time series does not depend on windows.
     analyse(&folder, "all", &["--warm-up", "0", "--cool-down", "0s"]).success();
     let all = report(&folder, "all");
     assert_eq!((counted(&all), &all["timeSeries"]), (40, &before["timeSeries"]));

@@ -1,4 +1,4 @@
-//! A folder of a test's own, the binary in it, and a simulator process beside it.
+//! A temporary folder for each test, the binary running in it, and a simulator process.
 
 #![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]
 
@@ -18,10 +18,10 @@ use parquet::{
 };
 use rustix::process::{Pid, Signal, kill_process};
 
-/// What every BenchmarkRun file of the tests begins with.
+/// The beginning of every BenchmarkRun file in the tests.
 pub const HEAD: &str = "apiVersion: benchwright.dev/v1alpha1\nkind: BenchmarkRun\nmetadata: {name: chat}\n";
 
-/// This number of requests per second for this number of seconds, with short prompts and answers.
+/// A profile with this rate in requests per second, for this number of seconds, with short prompts and answers.
 pub fn profile(rate: u32, seconds: u32) -> String {
     format!(
         "{{load: {{type: constant, stages: [{{rate: {rate}, duration: {seconds}}}]}}, \
@@ -31,18 +31,18 @@ pub fn profile(rate: u32, seconds: u32) -> String {
     )
 }
 
-/// A machine that runs tests is busy: how late the launcher is, and why, is no matter here.
+/// Disables the limits on how late the launcher may be, because a machine that runs tests is busy.
 pub const LATE: &str = "  validity: {maxSendLagP99Milliseconds: 60000, maxReceiveDelayP99Milliseconds: 60000, \
                     maxCpuShare: '1', maxThrottledShare: '1', maxStealShare: '1', maxCoalescedReadShare: '1', \
                     maxStalledShare: '1', maxClockStepMilliseconds: 86400000}\n";
 
-/// A run of a profile against the embedded simulator.
+/// A run file for a profile with the embedded simulator as its target.
 pub fn simulated(profile: &str) -> String {
     let target = "{simulator: {preset: Tiny}}";
     format!("{HEAD}spec:\n  target: {target}\n  profile: {{inline: {}}}\n{LATE}", json(profile))
 }
 
-/// A run of a profile against a URL.
+/// A run file for a profile with a URL as its target.
 pub fn at(url: &str, ready_seconds: u32, profile: &str) -> String {
     let target = format!("{{url: '{url}', readiness: {{timeoutSeconds: {ready_seconds}}}}}");
     format!("{HEAD}spec:\n  target: {target}\n  profile: {{inline: {}}}\n{LATE}", json(profile))
@@ -78,7 +78,7 @@ impl Folder {
         assert_cmd::Command::from_std(self.command(arguments))
     }
 
-    /// Starts it, and leaves it running. Its standard output is dropped.
+    /// Starts the binary, and leaves it running. Its standard output is discarded.
     pub fn start(&self, arguments: &[&str]) -> Running {
         let mut command = self.command(arguments);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -86,7 +86,7 @@ impl Folder {
         Running { child, stderr, seen: String::new() }
     }
 
-    /// report.json of the latest run; it was read as one, and has the same bytes when it is written again.
+    /// Returns the report.json of the latest run. Checks that reading and writing it again results in the same bytes.
     pub fn report(&self) -> serde_json::Value {
         let text = fs::read_to_string(self.path("results/latest/report.json")).unwrap();
         let mut again = Vec::new();
@@ -95,7 +95,7 @@ impl Folder {
         serde_json::from_str(&text).unwrap()
     }
 
-    /// How many requests of the latest run each server has in the table of requests.
+    /// Returns the number of requests of the latest run that each server received, according to requests.parquet.
     pub fn requests_by_replica(&self) -> Vec<u64> {
         let file = fs::File::open(self.path("results/latest/requests.parquet")).unwrap();
         let mut counts = Vec::new();
@@ -111,7 +111,8 @@ impl Folder {
         counts
     }
 
-    /// When each request of the latest run was due, in nanoseconds after the first, and the lengths that it requested.
+    /// Returns, for each request of the latest run, when it was due (in nanoseconds after the first) and the prompt and output lengths that it
+    /// requested.
     pub fn plan(&self) -> Vec<[i64; 3]> {
         let file = fs::File::open(self.path("results/latest/requests.parquet")).unwrap();
         let reader = SerializedFileReader::new(file).unwrap();
@@ -135,7 +136,7 @@ impl Folder {
     }
 }
 
-/// A launcher that was started, and what it has written to standard error.
+/// A launcher that was started, and what it has written to standard error so far.
 pub struct Running {
     child: Child,
     stderr: ChildStderr,
@@ -143,7 +144,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// Waits until standard error has these words.
+    /// Waits until standard error contains these words.
     pub fn wait_for(&mut self, words: &str) {
         let mut buffer = [0; 1024];
         while !self.seen.contains(words) {
@@ -153,7 +154,7 @@ impl Running {
         }
     }
 
-    /// Ends it as Kubernetes does, and returns its exit code.
+    /// Ends the process with SIGTERM, like Kubernetes, and returns its exit code.
     pub fn terminate(&mut self) -> Option<i32> {
         kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
         self.stderr.read_to_string(&mut self.seen).unwrap();
@@ -163,18 +164,18 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended already; there is nothing more to do then.
+        // The process may have ended already. This is not an error.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// A port on which nothing listened a moment ago.
+/// Returns a port on which nothing listened just before.
 pub fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// Puts the folder of a run that finished some days ago among the results.
+/// Adds the folder of a run that finished some days ago to the results.
 pub fn put_finished(results: &Path, name: &str, days_ago: u32) {
     let folder = results.join(name);
     fs::create_dir_all(&folder).unwrap();
@@ -184,14 +185,14 @@ pub fn put_finished(results: &Path, name: &str, days_ago: u32) {
     fs::File::options().write(true).open(&report).unwrap().set_modified(finished).unwrap();
 }
 
-/// A simulator in a process of its own; it ends with the test.
+/// A simulator in a process of its own. It ends with the test.
 pub struct Sim {
     child: Child,
     pub url: String,
 }
 
 impl Sim {
-    /// Starts it on a free port, which its first line on stdout tells.
+    /// Starts the simulator on a free port. The first line on its stdout contains the URL.
     pub fn start(arguments: &[&str]) -> Sim {
         let mut child = Command::new(env!("CARGO_BIN_EXE_benchwright"))
             .args(["sim", "--port", "0"])
@@ -209,7 +210,7 @@ impl Sim {
 
 impl Drop for Sim {
     fn drop(&mut self) {
-        // It may have ended already; there is nothing more to do then.
+        // The process may have ended already. This is not an error.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

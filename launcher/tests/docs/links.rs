@@ -1,4 +1,4 @@
-//! Links between pages, to headings and to other files of the repository.
+//! Checks links between pages, to headings, and to other files in the repository.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -7,20 +7,20 @@ use std::{
 
 use super::{Page, pages, prose, root};
 
-/// The targets of a line's links and pictures, without those in code.
+/// Returns the targets of the links and pictures in a line, except for those in code.
 fn links(line: &str) -> impl Iterator<Item = &str> {
     let prose = line.match_indices("](").filter(|(at, _)| line[..*at].matches('`').count().is_multiple_of(2));
     prose.filter_map(|(at, _)| line[at + 2..].split([')', ' ']).next())
 }
 
-/// The anchor of a heading, as GitHub and mdBook write it.
+/// Returns the anchor of a heading, as GitHub and mdBook generate it.
 fn anchor(heading: &str) -> String {
     let text = heading.trim_start_matches('#').trim();
     let text = text.chars().filter(|it| it.is_alphanumeric() || [' ', '-', '_'].contains(it));
     text.map(|it| if it == ' ' { '-' } else { it.to_ascii_lowercase() }).collect()
 }
 
-/// The anchors of a page. A heading that repeats an earlier one gets a number.
+/// Returns the anchors of a page. If a heading occurs several times, its later anchors have a number.
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut seen = BTreeMap::new();
     let headings = prose(text).map(|(_, it)| it).filter(|it| it.starts_with('#'));
@@ -34,7 +34,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// A path without `..`, from the root of the repository.
+/// Resolves `..` in a path that is relative to the root of the repository.
 fn plain(path: &Path) -> PathBuf {
     path.components().fold(PathBuf::new(), |mut plain, it| {
         match it {
@@ -45,7 +45,7 @@ fn plain(path: &Path) -> PathBuf {
     })
 }
 
-/// The file and the anchor of a link; `None` where it leads to another site.
+/// Returns the file and the anchor of a link. `None` if it links to another site.
 fn target<'a>(page: &Page, link: &'a str) -> Option<(PathBuf, Option<&'a str>)> {
     if link.contains("://") || link.starts_with("mailto:") {
         return None;

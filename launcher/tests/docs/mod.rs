@@ -1,4 +1,4 @@
-//! README and the pages of docs/: each link leads somewhere, `SUMMARY.md` lists each page, and no page has a refused phrase.
+//! Checks README and the pages in docs/: each link has a target, `SUMMARY.md` lists each page, and no page contains a refused phrase.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -14,13 +14,13 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-/// A Markdown file, with its path from the root of the repository.
+/// A Markdown file, with its path relative to the root of the repository.
 struct Page {
     path: PathBuf,
     text: String,
 }
 
-/// README, CHANGELOG and every page below docs/.
+/// Returns README, CHANGELOG and every page below docs/.
 fn pages() -> Vec<Page> {
     let mut paths = vec![PathBuf::from("README.md"), PathBuf::from("CHANGELOG.md")];
     let mut folders = vec![PathBuf::from("docs")];
@@ -38,7 +38,7 @@ fn pages() -> Vec<Page> {
     paths.into_iter().map(|path| Page { text: fs::read_to_string(root().join(&path)).unwrap(), path }).collect()
 }
 
-/// The lines outside of code blocks, with their numbers.
+/// Returns the lines outside code blocks, with their numbers.
 fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut in_code = false;
     text.lines().enumerate().filter_map(move |(number, line)| {

@@ -2,7 +2,7 @@
 
 use super::{Page, pages, prose};
 
-/// A phrase, and what to write for it.
+/// Phrases that pages must not contain, each with what to write instead.
 const REFUSED: [(&str, &str); 29] = [
     ("at once", "\"concurrent\" for a number of requests, \"immediately\" or \"together\" for time"),
     ("under way", "\"in flight\" for requests, \"running\" for runs"),
@@ -35,7 +35,7 @@ const REFUSED: [(&str, &str); 29] = [
     ("the house", "\"the repository\""),
 ];
 
-/// Pages with texts that a program has printed.
+/// Pages that contain text printed by a program.
 const GENERATED: [&str; 2] = ["docs/performance.md", "docs/reliability.md"];
 
 fn is_written(page: &Page) -> bool {
@@ -43,12 +43,12 @@ fn is_written(page: &Page) -> bool {
     !GENERATED.contains(&path) && !path.starts_with("docs/reference-")
 }
 
-/// A line in lower case without its code.
+/// Returns a line in lower case, without its inline code.
 fn words(line: &str) -> String {
     line.split('`').step_by(2).collect::<Vec<_>>().join("`").to_lowercase()
 }
 
-/// Whether the phrase begins in the line, as whole words; its end may be in the next line.
+/// Whether a phrase begins in the line, as whole words. It may end in the next line.
 fn begins_in(phrase: &str, line: &str, next: &str) -> bool {
     let text = format!(" {} {} ", line.trim(), next.trim());
     let is_letter = |it: Option<char>| it.is_some_and(char::is_alphanumeric);

@@ -1,4 +1,4 @@
-//! Files that are no files, have no end, or never begin.
+//! Files that are not regular files, have no end, or never begin.
 
 use std::{
     fs::{self, File},
@@ -19,7 +19,7 @@ use crate::{
     faults::{ended, until},
 };
 
-/// Each use of a file; `@` stands for it.
+/// Each use of a file on a command line. `@` stands for the file.
 const USES: [&[&str]; 11] = [
     &["render", "-f", "@"],
     &["run", "-f", "@", "--no-results"],
@@ -72,7 +72,7 @@ fn what_is_no_file_is_refused_wherever_it_is_named() {
 #[test]
 fn a_pipe_without_an_end_is_read_to_a_bound() {
     let folder = folder("unused");
-    // A trace may have a gibibyte, and what `show` prints any length.
+    // Only the uses with `@` have a small limit: a trace may have 1 GiB, and `show` prints files of any length.
     let bounded = USES.iter().filter(|it| it.contains(&"@"));
     for (arguments, number) in bounded.zip(0..) {
         let pipe = pipe(&folder, number);
@@ -127,7 +127,7 @@ fn a_signal_ends_a_run_that_reads_a_pipe() {
     }
 }
 
-/// Opens a pipe once it has a reader, which then waits for bytes.
+/// Opens a pipe for writing, as soon as it has a reader, which then waits for data.
 fn opened(pipe: &Path) -> File {
     let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap();
     let mut file = None;
@@ -157,7 +157,7 @@ fn a_termination_message_that_nobody_reads_holds_up_no_run() {
     assert!(ended.stderr.contains("the termination message was not written"), "{}", ended.stderr);
 }
 
-/// Others may write beside the folder of a run: pipes there, and a lock that nobody gives back, hold up neither the run nor its figures.
+/// Other users may write next to a run's folder. Neither pipes there, nor a lock that is never released, block the run or its figures.
 #[test]
 fn what_others_leave_beside_a_results_folder_holds_up_no_run() {
     let folder = folder("unused");
@@ -193,7 +193,7 @@ fn what_others_leave_beside_a_results_folder_holds_up_no_run() {
     }
 }
 
-/// The names of devices are links, so that a fault takes away a link and no device of this machine.
+/// The device names are symbolic links, so that a bug deletes a link and not a device of this machine.
 #[test]
 fn a_result_that_is_written_to_a_device_or_a_pipe_leaves_it_there() {
     let folder = folder("unused");

@@ -36,7 +36,7 @@ fn a_limit_of_file_sizes_is_an_error_of_writing() {
 #[test]
 fn records_that_do_not_fit_into_memory_are_told_before_the_load() {
     let folder = Folder::new();
-    // A closed loop plans its requests; the signal of the test ends it.
+    // The number of requests in a closed loop is planned, so its records can be estimated. The test ends the run with a signal.
     let profile = "{load: {type: concurrent, stages: [{num_requests: 9000000, concurrency_level: 1}]}, \
                    api: {type: completion, streaming: true}, \
                    data: {type: random, input_distribution: {min: 10, max: 10, mean: 10, std_dev: 0}, \
@@ -50,7 +50,7 @@ fn records_that_do_not_fit_into_memory_are_told_before_the_load() {
     assert!(log.contains("perRequestRecords: None") && log.contains("ulimit -v"), "{log}");
 }
 
-/// The load holds all files, so that the embedded simulator can accept no connection.
+/// The load uses all file descriptors, so the embedded simulator cannot accept further connections.
 #[test]
 fn a_load_that_holds_all_files_ends() {
     let folder = Folder::new();

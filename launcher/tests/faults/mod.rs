@@ -1,5 +1,5 @@
-//! The built binary in a world that is broken: streams that nobody reads, files that are no files, signals, and limits of the
-//! system. Every process has a minute, and is killed then.
+//! The built binary in a broken environment: streams that nobody reads, files that are not regular files, signals, and limits of the system. A
+//! process that runs for longer than a minute is killed.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -18,10 +18,10 @@ use std::{
 
 use crate::common::Folder;
 
-/// More than any of these processes needs on a machine that is busy.
+/// Longer than any of these processes takes on a busy machine.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// How a process ended, and what it said on stderr.
+/// How a process ended, and its output on stderr.
 struct Ended {
     code: Option<i32>,
     stderr: String,
@@ -51,7 +51,7 @@ fn ended(mut child: Child) -> Ended {
     Ended { code: status.unwrap().code(), stderr: String::from_utf8_lossy(&bytes).into_owned() }
 }
 
-/// Waits until something is so.
+/// Waits until a condition is true. Fails after [`LONGEST`].
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let step = Duration::from_millis(10);
     for _ in 0..LONGEST.as_millis() / step.as_millis() {
@@ -64,12 +64,12 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 impl Folder {
-    /// The text of a file; empty where there is none yet.
+    /// Returns the text of a file. Empty if the file does not exist yet.
     fn text(&self, name: &str) -> String {
         std::fs::read_to_string(self.path(name)).unwrap_or_default()
     }
 
-    /// The binary as a shell starts it, with a word before it such as `ulimit -n 12;` and redirections after it.
+    /// Returns the command that starts the binary in a shell. `before` is a shell command such as `ulimit -n 12;`, and `after` contains redirections.
     fn shell(&self, before: &str, arguments: &[&str], after: &str) -> Command {
         let mut command = Command::new("bash");
         let script = format!("{before} exec \"$0\" \"$@\" {after}");

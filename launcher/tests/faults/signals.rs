@@ -1,4 +1,4 @@
-//! Signals during the load, and what a run leaves that is killed.
+//! Signals during the load, and what a killed run leaves behind.
 
 use std::{fs, process::Child};
 
@@ -13,7 +13,7 @@ fn send(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).unwrap();
 }
 
-/// A run that issues its load; what it says goes into `log0`, what the next one says into `log1`.
+/// Starts a run, and returns when it issues its load. The stderr of the first run goes to `log0`, that of the second to `log1`, and so on.
 fn started(folder: &Folder, before: &str, seconds: u32) -> Child {
     folder.write("run.yaml", &simulated(&profile(20, seconds)));
     let log = (0..).map(|it| format!("log{it}")).find(|it| !folder.path(it).exists()).unwrap();
@@ -35,7 +35,7 @@ fn names(folder: &Folder) -> Vec<String> {
 fn each_signal_to_end_leaves_a_report() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT] {
         let folder = Folder::new();
-        // Tests that run under `nohup`, or in the background of a shell, hand on signals that are ignored.
+        // Reset the handlers: if the tests run under `nohup` or in the background of a shell, child processes inherit ignored signals.
         let child = started(&folder, "exec env --default-signal=HUP,INT,QUIT \"$0\" \"$@\" 2>log0;", 600);
         send(&child, signal);
         assert_eq!(ended(child).code, Some(20), "{signal:?}");
@@ -46,7 +46,7 @@ fn each_signal_to_end_leaves_a_report() {
 #[test]
 fn under_nohup_a_terminal_may_close() {
     let folder = Folder::new();
-    // As `nohup` starts a program.
+    // `nohup` starts a program in the same way.
     let child = started(&folder, "trap '' HUP;", 2);
     send(&child, Signal::HUP);
     assert_eq!(ended(child).code, Some(0));
@@ -72,7 +72,7 @@ fn what_a_killed_run_leaves_says_so_and_goes_with_the_next_run() {
     assert_eq!(next.code, Some(0), "{}", next.stderr);
     assert!(next.stderr.contains("the folder of a killed launcher was deleted"), "{}", next.stderr);
     let left = names(&folder);
-    // That of the live run stays, and becomes whole.
+    // The folder of the running run is kept, and is completed later.
     assert!(left.len() == 2 && !left.contains(&partial[of_killed.unwrap()]), "{left:?} after {partial:?}");
     assert!(left.iter().any(|it| it.ends_with(".partial")), "{left:?}");
     send(&alive, Signal::TERM);

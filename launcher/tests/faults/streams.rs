@@ -1,4 +1,4 @@
-//! stdout and stderr that cannot be written.
+//! Closed or full stdout and stderr.
 
 use std::{io, process::Stdio};
 
@@ -7,7 +7,7 @@ use crate::{
     faults::ended,
 };
 
-/// Commands that end by themselves, and their exit status.
+/// Commands that end without a signal, and their exit status.
 const COMMANDS: [(&[&str], i32); 17] = [
     (&["render", "-f", "run.yaml"], 0),
     (&["render", "-f", "run.yaml", "--workload"], 0),
@@ -70,7 +70,7 @@ fn a_result_that_cannot_be_printed_is_told() {
     let folder = folder();
     for (arguments, status) in COMMANDS {
         let ended = ended(folder.shell("", arguments, ">/dev/full").spawn().unwrap());
-        // The figures of a run are kept in files; what they come to is its exit status.
+        // The figures of a run are stored in files, so its exit status does not change.
         let lost = status == 0 && arguments[0] != "run";
         assert_eq!(ended.code, Some(if lost { 10 } else { status }), "{arguments:?}: {}", ended.stderr);
         let told = ended.stderr.contains("cannot write to stdout: No space left");

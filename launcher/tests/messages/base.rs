@@ -1,4 +1,4 @@
-//! The inputs that are mutated: valid ones with a value in every field, and texts that are no run at all.
+//! The inputs for mutations: valid documents with a value in every field, and texts that cannot be read as a run.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ pub fn smallest() -> Value {
     })
 }
 
-/// A BenchmarkRun with a value in every field that a laptop takes.
+/// A BenchmarkRun with a value in every field that has an effect on a laptop.
 pub fn run() -> Value {
     let mut run = smallest();
     run["metadata"]["labels"] = json!({"team": "serving"});
@@ -139,7 +139,7 @@ pub fn inference_perf() -> Value {
     })
 }
 
-/// Texts that no tree of values gives, each with the field and the value that its message has to name.
+/// Texts that no tree of values can represent. Each has the field and the value that its message must contain.
 pub fn broken_texts() -> Vec<(String, &'static str, &'static str)> {
     const HEAD: &str = "apiVersion: benchwright.dev/v1alpha1\nkind: BenchmarkRun\nmetadata: {name: chat}\n";
     let spec = |spec: &str| format!("{HEAD}spec: {{target: {{simulator: {{}}}}, {spec}}}\n");

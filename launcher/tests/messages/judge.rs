@@ -1,19 +1,19 @@
-//! Whether a message has the field, the value and a remedy, by rules that a program can check.
+//! Judges whether a message contains the field, the value and a remedy, by rules that a program can check.
 
 use serde_json::Value;
 
 use crate::messages::mutate::Mutation;
 
-/// What a message lacks.
+/// What is wrong with a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
-    /// It is written for programmers of this program.
+    /// It contains words that only programmers understand.
     Jargon,
-    /// It names another field, or none.
+    /// It does not name the field.
     Field,
-    /// It does not show what stands there.
+    /// It does not show the value that was found.
     Value,
-    /// It does not say what to do.
+    /// It contains no remedy.
     Remedy,
     /// It repeats more than 80 characters of a value.
     Long,
@@ -45,7 +45,7 @@ const JARGON: [&str; 22] = [
     "data did not match",
 ];
 
-/// What a remedy begins with.
+/// The beginnings of remedies.
 const VERBS: [&str; 34] = [
     "write",
     "choose",
@@ -106,7 +106,7 @@ fn has_remedy(line: &str) -> bool {
     parts.into_iter().any(|part| VERBS.iter().any(|it| part.starts_with(it)))
 }
 
-/// A line is about a field when it has its path; or the path of the value around it, and the name of the field.
+/// Whether a line is about the field. It must contain the path of the field, or the path of the enclosing value and the name of the field.
 fn names(line: &str, mutation: &Mutation) -> bool {
     if let Some(old) = &mutation.renamed
         && line.contains(old.as_str())
@@ -114,16 +114,16 @@ fn names(line: &str, mutation: &Mutation) -> bool {
     {
         return true;
     }
-    // Values for the profile are told by their path in it.
+    // Messages name values for the profile by their path in the profile.
     let path = mutation.path.strip_prefix("spec.profile.").map_or(mutation.path.clone(), |it| format!("profile.{it}"));
     let path = path.as_str();
     let (parent, last) = path.rsplit_once(['.', '[']).unwrap_or(("", path));
     line.contains(path) || (line.contains(parent) && line.contains(last.trim_end_matches(']')))
-        // What is wrong inside of a value that took the place of another one.
+        // The error is inside an object that replaced another value.
         || (mutation.value.is_object() && line.contains(&format!("{path}.")))
 }
 
-/// The value as it stands in the file, or, of lists and mappings, what is in it.
+/// Whether a line shows a value as it is in the file. For lists and mappings, their type or one of their elements is enough.
 fn shows(line: &str, value: &Value) -> bool {
     if !value.is_string() && line.contains(&value.to_string()) {
         return true;

@@ -1,7 +1,7 @@
-//! Counts how good the messages about broken inputs are: every mutation of a valid BenchmarkRun and of valid profiles that is
-//! refused has to be told with its field, the value found, and what to do, in words for users.
+//! Measures the quality of messages about wrong inputs. If a mutation of a valid BenchmarkRun or a valid profile is refused, the message must contain
+//! the field, the value that was found, and a remedy, in words for users.
 //!
-//! The mutations are enumerated, so that every run of the test makes the same ones.
+//! The mutations are enumerated, so that each run of the test checks the same ones.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -16,7 +16,7 @@ use launcher::input::{LocalOptions, from_file};
 use mutate::{Mutation, mutations};
 use serde_json::{Value, json};
 
-/// A folder with the one file that is read.
+/// A temporary folder for the file that is read.
 struct Reader {
     _folder: tempfile::TempDir,
     path: PathBuf,
@@ -69,7 +69,7 @@ impl Count {
         assert_eq!(poor, 0, "{what}: {poor} of {} messages are poor", self.refused);
     }
 
-    /// Prints the counts, and the messages that are poor; the number of these.
+    /// Prints the counts and the poor messages. Returns the number of poor messages.
     fn tell(&self, what: &str) -> usize {
         let poor: usize = self.poor.values().map(Vec::len).sum();
         println!("{what}: {} accepted, {} refused, of these {poor} poorly told", self.accepted, self.refused);

@@ -1,20 +1,20 @@
-//! Mutations of a tree of values: each of its values by another one, each of its keys by a slip of the pen.
+//! Mutations of a tree of values. Each value is replaced by other values, and each key by misspelt forms.
 
 use serde_json::{Value, json};
 
-/// A tree with one place changed.
+/// A tree in which one place was changed.
 pub struct Mutation {
-    /// The dotted path of the place.
+    /// The dotted path of the changed place.
     pub path: String,
-    /// What stands there now; of a renamed key its name.
+    /// The new value. If a key was renamed, its new name.
     pub value: Value,
-    /// The path before, where the key was changed and not its value.
+    /// The old path, if the key was renamed.
     pub renamed: Option<String>,
-    /// The whole tree.
+    /// The whole tree after the change.
     pub document: Value,
 }
 
-/// Every mutation of every place.
+/// Returns every mutation of every place.
 pub fn mutations(base: &Value) -> Vec<Mutation> {
     let mut found = Vec::new();
     let mut places = Vec::new();
@@ -41,7 +41,7 @@ pub fn mutations(base: &Value) -> Vec<Mutation> {
     found
 }
 
-/// Other values for a place: of every type, out of every range, and nonsense.
+/// Returns other values for a place: values of every type, values out of every range, and nonsense.
 fn others(old: &Value) -> Vec<Value> {
     let mut others = vec![
         json!("nonsense"),
@@ -103,7 +103,7 @@ fn path(place: &[Step]) -> String {
     })
 }
 
-/// A key with a blank stands in quotes.
+/// A key that contains a blank is quoted.
 fn named(key: &str) -> String {
     if key.contains(' ') { format!("{key:?}") } else { key.to_owned() }
 }

@@ -1,4 +1,4 @@
-//! The report of an earlier run on the claim, to which others may write.
+//! The report of an earlier run on the claim. Other users may write to this claim.
 
 use std::fs;
 

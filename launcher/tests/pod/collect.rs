@@ -1,4 +1,4 @@
-//! `spec.execution.collect`: the folder of a finished run is reported, and no load is sent.
+//! `spec.execution.collect`: reports the folder of a finished run, and sends no load.
 
 use std::{fs, path::Path, process::Output};
 
@@ -6,7 +6,7 @@ use crds::{LauncherReason, Met, Outcome};
 
 use crate::pod::fixture::{Pod, Server};
 
-/// A claim with the folder of a run, the name of this folder, and the server that it had.
+/// Runs a load. Returns the pod with its claim, the name of the results folder, and the server.
 fn measured(change: impl FnOnce(&mut crds::ResolvedRun)) -> (Pod, String, Server) {
     let (pod, server) = (Pod::new(), Server::model());
     pod.mount_url(&server.url(), change);
@@ -15,7 +15,7 @@ fn measured(change: impl FnOnce(&mut crds::ResolvedRun)) -> (Pod, String, Server
     (pod, folder, server)
 }
 
-/// Runs another run on the same claim, which collects a folder. `more`: further lines of its spec.
+/// Starts another run on the same claim, which collects a folder. `more` contains additional lines of its spec.
 fn collect(pod: &Pod, server: &Server, folder: &str, more: &str) -> Output {
     let spec = format!("target: {{url: '{}'}}\nexecution: {{collect: {{folder: {folder}}}}}\n{more}", server.url());
     pod.mount(&spec, |run| run.run.uid = "uid-of-another".into());
@@ -40,7 +40,7 @@ fn the_figures_of_another_run_are_reported_without_a_load() {
         said.contains(&format!("the figures of the folder {folder}, which the run of UID {}", first.core.run_uid)),
         "{said}"
     );
-    // It makes no folder of its own.
+    // The collecting run creates no folder of its own.
     assert_eq!(fs::read_dir(pod.path("results")).unwrap().count(), 1);
 }
 
@@ -62,14 +62,14 @@ fn objectives_are_those_of_the_run_that_collects() {
         let gate = pod.command().arg("--gate").output().unwrap();
         assert_eq!(gate.status.code(), Some(code), "{gate:?}");
     }
-    // Without objectives of its own it has none of the other run's.
+    // Without objectives of its own, the collecting run reports none. It does not take those of the other run.
     collect(&pod, &server, &folder, "");
     assert_eq!((pod.envelope().core.objectives, pod.envelope().objectives.len()), (None, 0));
 }
 
 #[test]
 fn figures_that_are_not_valid_stay_so() {
-    // No run of ten requests has as many successes.
+    // A run with ten requests cannot have this many successes, so it is invalid.
     let (pod, folder, server) = measured(|run| run.validity.min_successful_requests = 1_000);
     let slo = "slo: {objectives: [{name: ttft, metric: ttft, stat: p99, max: 1h}]}";
     assert_eq!(collect(&pod, &server, &folder, slo).status.code(), Some(0));

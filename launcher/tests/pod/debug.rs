@@ -1,4 +1,4 @@
-//! `spec.launcher.debug`: all is prepared, no load is sent, and a person may send it in the same pod.
+//! `spec.launcher.debug`: everything is prepared, no load is sent, and a person can send it from the same pod.
 
 use std::{
     fs,
@@ -18,7 +18,7 @@ use crate::{
     pod::fixture::{Pod, Server},
 };
 
-/// A launcher that waits, and the port of its status.
+/// A launcher that waits, and its status port.
 struct Waiting {
     child: Child,
     port: u16,
@@ -26,7 +26,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Starts a run for debugging, and waits until all is prepared.
+    /// Starts a run with debug, and waits until everything is prepared.
     fn start(server: &Server, more: &str) -> Waiting {
         let pod = Pod::new();
         pod.mount(&format!("target: {{url: '{}'}}\n{more}", server.url()), |run| run.debug = true);
@@ -43,7 +43,7 @@ impl Waiting {
         fs::read_to_string(self.pod.path("log")).unwrap()
     }
 
-    /// The answer of the readiness probe; empty where nothing listens yet.
+    /// Returns the response to a readiness probe. Empty if nothing listens yet.
     fn ready(&self) -> String {
         let mut answer = String::new();
         if let Ok(mut stream) = TcpStream::connect(("127.0.0.1", self.port)) {
@@ -63,7 +63,7 @@ impl Waiting {
         panic!("{what}: not within a minute; {}", self.log());
     }
 
-    /// What a person types in the pod.
+    /// Runs the command that a person would type in the pod.
     fn by_hand(&self, more: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_benchwright"));
         command.args(["run", "--now", "--mounted"]).arg(self.pod.path("input")).args(more);
@@ -74,7 +74,7 @@ impl Waiting {
         fs::read_dir(self.pod.path("results")).unwrap().map(|it| it.unwrap().path()).collect()
     }
 
-    /// Sends SIGTERM, and returns the exit code.
+    /// Sends SIGTERM to the launcher. Returns the pod and the exit code.
     fn end(mut self) -> (Pod, Option<i32>) {
         kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
         (self.pod, self.child.wait().unwrap().code())
@@ -85,7 +85,7 @@ impl Waiting {
 fn a_run_for_debugging_waits_until_it_is_ended_and_sends_nothing() {
     let server = Server::model();
     let waiting = Waiting::start(&server, "");
-    // The readiness probe is one.
+    // Only the readiness probe has sent a prompt.
     assert_eq!(server.prompts(), 1);
     assert!(waiting.ready().ends_with("prepared, and waits\n"), "{}", waiting.ready());
     let log = waiting.log();
@@ -115,13 +115,13 @@ fn a_person_sends_the_load_in_the_pod_and_the_run_has_none_of_its_figures() {
     let sent = waiting.by_hand(&["--results", results.to_str().unwrap()]);
     assert_eq!(sent.status.code(), Some(0), "{sent:?}");
     assert!(String::from_utf8_lossy(&sent.stdout).contains("TTFT"), "{sent:?}");
-    // Ten requests, and the readiness probe of both.
+    // Ten requests of the load, and one readiness probe from each of the two processes.
     assert_eq!(server.prompts(), 12);
     let folders = waiting.folders();
     assert!(folders.len() == 1 && folders[0].to_string_lossy().contains("-a1-2"), "{folders:?}");
     let again = fs::read_to_string(folders[0].join("benchmarkrun.yaml")).unwrap();
     assert!(!again.contains("debug"), "{again}");
-    // Neither the probe nor the termination message is the second process's.
+    // The second process changed neither the readiness nor the termination message.
     assert_eq!(waiting.pod.message(), before);
     assert!(waiting.ready().starts_with("HTTP/1.1 200"));
     let (pod, code) = waiting.end();

@@ -1,4 +1,4 @@
-//! Words of a server from which a file is downloaded, and of the file, do not come into the termination message.
+//! Text from a server that provides a file, and text from the file, never appears in the termination message.
 
 use std::{net::TcpListener, sync::Arc, thread};
 
@@ -15,17 +15,17 @@ use crate::pod::{
     leaks::{CANARY, assert_message_without_words},
 };
 
-/// Made for this test, valid for a hundred years. The certificate is for a host with the name [`CANARY`]. The key of the authority is
-/// deleted.
+/// Certificates that were made for this test. They are valid for a hundred years. The server's certificate is for a host with the name [`CANARY`].
+/// The private key of the authority was deleted.
 const AUTHORITY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/pod/tls/ca.crt");
 const CERTIFICATE: &[u8] = include_bytes!("tls/server.crt");
 const KEY: &[u8] = include_bytes!("tls/server.key");
 
-/// The simulator, and the harness with profiles that name every kind of file.
+/// A run against the simulator. The profiles of its harness can name every kind of file.
 const SPEC: &str = "harness: benchwright\ntarget: {simulator: {preset: Tiny}}";
 const STAGES: &str = "stages: [{load: {burst: {count: 1}}}]";
 
-/// A server that answers every request with a body.
+/// A server that answers every request with this body.
 fn server_of(body: impl Into<String>) -> Server {
     let body = body.into();
     Server::start(move |_, _| {
@@ -34,7 +34,7 @@ fn server_of(body: impl Into<String>) -> Server {
     })
 }
 
-/// A server with a certificate for another host; returns its URL.
+/// A server whose certificate is for another host. Returns its URL.
 fn server_of_another_name() -> String {
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
@@ -48,23 +48,23 @@ fn server_of_another_name() -> String {
     let config = Arc::new(config);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    // It ends with the process of the tests.
+    // The thread ends with the test process.
     thread::spawn(move || {
         for stream in listener.incoming() {
             let mut connection = ServerConnection::new(Arc::clone(&config)).unwrap();
-            // The client refuses the certificate.
+            // Errors are ignored, because the client refuses the certificate.
             connection.complete_io(&mut stream.unwrap()).ok();
         }
     });
     format!("https://localhost:{port}")
 }
 
-/// A profile with a data set behind a URL, with more keys of its file.
+/// A profile with a data set at a URL. `more` contains additional keys of the file.
 fn data_set(url: &str, more: &str) -> String {
     format!("{{requests: {{dataSet: {{file: {{url: '{url}'{more}}}, row: {{prompt: q}}, output: 1}}}}, {STAGES}}}")
 }
 
-/// Runs a profile: the termination message has the parts, and none of the words. Returns the log.
+/// Runs a profile. Checks that the termination message contains all `parts` and none of the `words`. Returns the log.
 fn assert_status(name: &str, profile: &str, parts: &[&str], words: &[&str]) -> String {
     let pod = Pod::new();
     pod.mount_profile(profile, SPEC, |_| {});
@@ -144,7 +144,7 @@ fn a_file_that_cannot_be_read_is_described_without_its_words() {
         )
     };
     let weka = format!(r#"{{"hash_id_scope": "{CANARY}", "id": "{CANARY}", "requests": []}}"#);
-    /// A name, the file, its content, the profile, and the place in the message.
+    /// The name of the case, the name and the content of the file, the profile for its URL, and the position in the message.
     type Case<'a> = (&'a str, &'a str, String, &'a dyn Fn(&str) -> String, &'a str);
     let cases: [Case<'_>; 8] = [
         ("columns", "d.csv", format!("{CANARY},b\n1,2\n"), &of_data, ", line 1: cannot be read as the profile wants"),

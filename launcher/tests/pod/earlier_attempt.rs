@@ -1,4 +1,4 @@
-//! An attempt that had finished before its pod was lost is reported again.
+//! If an attempt had finished before its pod was lost, its result is reported again.
 
 use std::{
     fs,
@@ -9,16 +9,17 @@ use crds::Outcome;
 
 use crate::pod::fixture::{Pod, Server};
 
-/// What happens to the claim between two attempts.
+/// A change to the claim between two attempts.
 type Change<'a> = &'a dyn Fn(&Pod);
 
-/// The folder of the first attempt.
+/// Returns the folder of the first attempt.
 fn folder_of_first(pod: &Pod) -> PathBuf {
     let folders = fs::read_dir(pod.path("results")).unwrap().map(|it| it.unwrap().path());
     folders.into_iter().find(|it| it.to_string_lossy().ends_with("-a1")).unwrap()
 }
 
-/// Runs the first attempt, changes its folder, and runs the second one, to which the operator names these attempts as finished. Returns how many prompts that sent.
+/// Runs the first attempt, changes its folder, and runs the second attempt. `finished` contains the attempts that the operator reports as finished.
+/// Returns the number of prompts that the second attempt sent.
 fn prompts_of_second(finished: &[u32], change: impl FnOnce(&Pod)) -> (Pod, usize) {
     let (mut pod, server) = (Pod::new(), Server::model());
     pod.mount_url(&server.url(), |_| {});
@@ -47,7 +48,7 @@ fn figures_of_a_finished_attempt_are_reported_without_a_load() {
     assert!(second.core.message.contains("attempt 1 had finished"), "{}", second.core.message);
     let reported: Vec<&str> = second.core.artifacts.iter().map(|it| it.name.as_str()).collect();
     assert!(reported.contains(&"report.json"), "{reported:?}");
-    // The second attempt made no folder of its own.
+    // The second attempt created no folder of its own.
     assert_eq!(fs::read_dir(pod.path("results")).unwrap().count(), 1);
 }
 
@@ -96,7 +97,7 @@ fn a_folder_that_is_not_whole_or_not_of_this_run_is_measured_anew() {
     }
 }
 
-/// The folder is whole in every way, as another run on the same claim could have written it.
+/// The folder is complete. But another run on the same claim could have written it.
 #[test]
 fn a_folder_that_the_operator_does_not_vouch_for_is_measured_anew() {
     let (pod, prompts) = prompts_of_second(&[], |_| {});
@@ -108,7 +109,7 @@ fn a_folder_that_the_operator_does_not_vouch_for_is_measured_anew() {
 #[test]
 fn figures_that_do_not_count_are_measured_anew() {
     let (mut pod, server) = (Pod::new(), Server::model());
-    // No run of ten requests has as many successes.
+    // A run with ten requests cannot have this many successes, so it is invalid.
     pod.mount_url(&server.url(), |run| run.validity.min_successful_requests = 1_000);
     assert_eq!(pod.run().status.code(), Some(0));
     assert_eq!(pod.envelope().core.outcome, Outcome::Invalid);

@@ -1,4 +1,4 @@
-//! Addresses that a launcher in a cluster does not call.
+//! Addresses that a launcher in a cluster must not call.
 
 use crds::{
     benchmark_run::MetricsKind,
@@ -7,7 +7,7 @@ use crds::{
 
 use crate::pod::fixture::{Pod, Server, blocked_as_in_a_cluster, healthy};
 
-/// Runs a pod that has to refuse its input: exit code, reason and message, and no connection to the server.
+/// Runs a pod that must refuse its input. Checks the exit code, the reason and the message, and that the server received no connection.
 fn assert_refused(pod: &Pod, server: &Server, parts: &[&str]) {
     let output = pod.run();
     let envelope = pod.envelope();
@@ -29,7 +29,7 @@ fn a_blocked_target_ends_the_run_at_once() {
         ("169.254.169.254", "is 169.254.169.254, which is link-local"),
     ] {
         let url = format!("http://{host}:{}", server.port);
-        // The wait for a target that is down would take ten minutes.
+        // If the launcher waited for this target, the wait would take ten minutes.
         pod.mount(&format!("target: {{url: '{url}', readiness: {{timeoutSeconds: 600}}}}"), blocked_as_in_a_cluster);
         assert_refused(&pod, &server, &["target.url: ", &url, found, "name a server at another address"]);
     }

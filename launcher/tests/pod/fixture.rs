@@ -1,4 +1,4 @@
-//! A pod's folders, and servers that count what they are asked.
+//! The folders of a pod, and servers that record their requests.
 
 use std::{
     fs,
@@ -16,23 +16,23 @@ use crds::{
     resolve::{Egress, LOG_TOKEN, RunIdentity, Settings, resolve},
 };
 
-/// Ten short requests in a second.
+/// Ten short requests within one second.
 const PROFILE: &str = "{load: {type: constant, stages: [{rate: 10, duration: 1}]}, \
     api: {type: completion, streaming: true}, data: {type: random, \
     input_distribution: {min: 10, max: 30, mean: 20, std_dev: 5}, \
     output_distribution: {min: 1, max: 1, mean: 1, std_dev: 0}}}";
-/// A machine that runs tests is busy: how late the launcher is, and why, is no matter here.
+/// Disables the limits on how late the launcher may be, because a machine that runs tests is busy.
 const LATE: &str = "validity: {maxSendLagP99Milliseconds: 60000, maxReceiveDelayP99Milliseconds: 60000, \
     maxCpuShare: '1', maxThrottledShare: '1', maxStealShare: '1', maxCoalescedReadShare: '1', \
     maxStalledShare: '1', maxClockStepMilliseconds: 86400000}\n";
 
-/// The folders of a pod, which go with the test.
+/// The folders of a pod. They are deleted when the test ends.
 pub struct Pod {
     folder: tempfile::TempDir,
     attempt: u32,
 }
 
-/// The token of the log of a server in another pod.
+/// The bearer token for the log of a server in another pod.
 pub const SERVER_TOKEN: &str = "5ec2e7";
 
 impl Pod {
@@ -40,7 +40,7 @@ impl Pod {
         Pod { folder: tempfile::tempdir().unwrap(), attempt: 1 }
     }
 
-    /// The next attempt of the same run, with the same claim.
+    /// Begins the next attempt of the same run, with the same claim.
     pub fn next_attempt(&mut self) {
         self.attempt += 1;
     }
@@ -49,8 +49,8 @@ impl Pod {
         self.folder.path().join(name)
     }
 
-    /// Mounts the input that the operator would make of a spec, without addresses that are blocked. `more`: the spec without its
-    /// profile; `change`: what a test changes in the resolved run.
+    /// Mounts the input that the operator would create from a spec, without blocked addresses. `more` is the spec without its profile. `change`
+    /// modifies the resolved run.
     pub fn mount(&self, more: &str, change: impl FnOnce(&mut ResolvedRun)) {
         self.mount_profile(PROFILE, more, change);
     }
@@ -80,17 +80,17 @@ impl Pod {
         fs::write(self.path("message"), "").unwrap();
     }
 
-    /// Mounts a run against a URL that waits a few seconds for its server.
+    /// Mounts a run whose target is this URL. Its readiness timeout is a few seconds.
     pub fn mount_url(&self, url: &str, change: impl FnOnce(&mut ResolvedRun)) {
         self.mount(&format!("target: {{url: '{url}', readiness: {{timeoutSeconds: 5}}}}"), change);
     }
 
-    /// The command that runs the mounted input.
+    /// Returns the command that runs the mounted input.
     pub fn command(&self) -> Command {
         self.command_with(&["--status-port", "0"])
     }
 
-    /// The same with other flags, and without a port of its status.
+    /// Returns the command with other flags, and with the default status port.
     pub fn command_with(&self, more: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_benchwright"));
         command.env(LOG_TOKEN, SERVER_TOKEN);
@@ -121,21 +121,21 @@ impl Pod {
     }
 }
 
-/// What an operator in a cluster sets.
+/// Blocks the addresses that an operator in a cluster blocks by default.
 pub fn blocked_as_in_a_cluster(run: &mut ResolvedRun) {
     run.egress = Some(Egress::cluster_default());
 }
 
-/// Every file below a folder.
+/// Returns all files below a folder.
 pub fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path());
     entries.flat_map(|it| if it.is_dir() { files(&it) } else { vec![it] }).collect()
 }
 
-/// The head of a request, and the number of the request at the server, from 0.
+/// Returns the response to a request. The arguments are the number of the request at this server, from 0, and the request's head.
 type Answer = dyn Fn(usize, &str) -> String + Send + Sync;
 
-/// A server on loopback that closes each connection after its answer.
+/// A server on loopback that closes each connection after its response.
 #[derive(Clone)]
 pub struct Server {
     pub port: u16,
@@ -151,18 +151,18 @@ impl Server {
         let listener = TcpListener::bind(address).unwrap();
         let server = Server { port: listener.local_addr().unwrap().port(), heads: Arc::default() };
         let (heads, answer): (_, Arc<Answer>) = (Arc::clone(&server.heads), Arc::new(answer));
-        // It ends with the process of the tests.
+        // The thread ends with the test process.
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let (heads, answer) = (Arc::clone(&heads), Arc::clone(&answer));
-                // A launcher may leave early.
+                // Errors are ignored, because a launcher may disconnect early.
                 thread::spawn(move || serve(stream.unwrap(), &heads, &*answer).ok());
             }
         });
         server
     }
 
-    /// A server of one model that answers each prompt with one token.
+    /// A server with one model. It answers each prompt with one token.
     pub fn model() -> Server {
         Server::start(|_, head| healthy(head))
     }
@@ -171,18 +171,18 @@ impl Server {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// The heads of all requests so far.
+    /// Returns the heads of all requests so far.
     pub fn heads(&self) -> Vec<String> {
         self.heads.lock().unwrap().clone()
     }
 
-    /// How many prompts came, the readiness probe's included.
+    /// Returns the number of prompts that arrived, including that of the readiness probe.
     pub fn prompts(&self) -> usize {
         self.heads().iter().filter(|it| it.starts_with("POST ")).count()
     }
 }
 
-/// The answer of a server of one model.
+/// Returns the response of a server with one model.
 pub fn healthy(head: &str) -> String {
     let event = |json: &str| format!("data: {json}\n\n");
     if head.starts_with("POST ") {
@@ -216,7 +216,7 @@ fn serve(mut stream: TcpStream, heads: &Mutex<Vec<String>>, answer: &Answer) -> 
         }
         let mut piece = [0; 4_096];
         match stream.read(&mut piece)? {
-            // A connection without a request counts as well.
+            // A connection without a request is recorded with an empty head.
             0 if bytes.is_empty() => break String::new(),
             0 => return Ok(()),
             read => bytes.extend(&piece[..read]),

@@ -1,14 +1,14 @@
-//! Words of a server, and of a profile, do not come into the termination message.
+//! Text from a server or from a profile never appears in the termination message.
 
 use std::{fs, process::Command};
 
 use crate::pod::fixture::{Pod, Server, healthy, json_answer};
 
-/// The beginning of the field.
+/// The beginning of the field `readiness`.
 const READINESS: &str = "readiness: {";
 pub const CANARY: &str = "c4n4ry-0f-a-server";
 
-/// What a server may say in its own words.
+/// Responses in which a server may use its own words.
 fn answers() -> Vec<(&'static str, String)> {
     let error = |status| json_answer(status, &format!(r#"{{"error":{{"type":"{CANARY}","message":"{CANARY}"}}}}"#));
     let head = |line: &str| format!("{line}\r\nx-secret: {CANARY}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
@@ -37,14 +37,14 @@ fn answers() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Runs a pod against a server and looks for its words in the termination message. Returns the log.
+/// Runs a pod against a server, and checks that no text from the server is in the termination message. Returns the log.
 fn assert_no_words(name: &str, server: &Server, more: &str) -> String {
     let pod = Pod::new();
     pod.mount(&format!("target: {{url: '{}', {more}timeoutSeconds: 1}}}}", server.url()), |_| {});
     assert_message_without_words(name, &pod, &mut pod.command(), &[CANARY])
 }
 
-/// Runs a pod that must not succeed, and looks for words in its termination message. Returns the log.
+/// Runs a pod that must not succeed, and checks that the termination message contains none of the words. Returns the log.
 pub fn assert_message_without_words(name: &str, pod: &Pod, command: &mut Command, words: &[&str]) -> String {
     let output = command.output().unwrap();
     let message = pod.message();
@@ -59,7 +59,7 @@ fn a_target_that_is_not_ready_is_described_without_its_words() {
     for (name, answer) in answers() {
         assert_no_words(name, &Server::start(move |_, _| answer.clone()), READINESS);
     }
-    // The log of the pod has them.
+    // The log of the pod contains the text.
     let unauthorized = json_answer("401 Unauthorized", &format!(r#"{{"error":"{CANARY}"}}"#));
     let log = assert_no_words("401", &Server::start(move |_, _| unauthorized.clone()), READINESS);
     assert!(log.contains(CANARY), "{log}");
@@ -80,7 +80,7 @@ fn requests_that_fail_are_described_without_the_servers_words() {
     let all = answers();
     let count = all.len();
     for (name, answer) in all {
-        // The probe succeeds, and the load does not.
+        // The readiness probe succeeds, but the load fails.
         let server = Server::start(move |_, head| {
             let is_load = head.starts_with("POST ") && head.contains("x-request-id");
             if is_load { answer.clone() } else { healthy(head) }
@@ -121,7 +121,7 @@ fn a_launcher_that_is_killed_leaves_no_words_of_the_log() {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    // The kubelet takes the end of the log where the message is empty.
+    // If the message were empty, the kubelet would use the end of the log.
     let message = pod.message();
     assert!(message.starts_with("ended before there was a result"), "{message}");
 }

@@ -1,4 +1,4 @@
-//! The built binary as a pod runs it: with the input that the operator mounts, against servers of the tests.
+//! The built binary, run like in a pod: with the input that the operator mounts, against servers of the tests.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! What a run deletes of a claim that it shares.
+//! Which results a run deletes from a shared claim.
 
 use std::fs;
 

@@ -1,4 +1,5 @@
-//! Results in a bucket: with an S3 server in its own process, if `S3_SERVER` names versitygw, and with a server that denies everything.
+//! Results in a bucket, with a real S3 server in its own process (versitygw, which `S3_SERVER` must name), and with a server that denies every
+//! request.
 
 use std::{
     fs,
@@ -20,10 +21,10 @@ use crate::pod::fixture::{Pod, Server, blocked_as_in_a_cluster, files, json_answ
 const BUCKET: &str = "bench";
 const ACCESS_KEY: &str = "the-access-key";
 const SECRET_KEY: &str = "c4n4ry-secret-key";
-/// More than a start takes on a busy machine.
+/// Maximum number of checks until the server listens. It is more than a start takes on a busy machine.
 const LOOKS: u32 = 600;
 
-/// versitygw on loopback, with one bucket in a folder of the test.
+/// A versitygw server on loopback, with one bucket in a temporary folder.
 struct Gateway {
     process: Child,
     folder: tempfile::TempDir,
@@ -55,7 +56,7 @@ impl Gateway {
         gateway
     }
 
-    /// The folder of an attempt as the server keeps it.
+    /// Returns the folder in which the server stores the results of an attempt.
     fn of_attempt(&self, name: &str) -> PathBuf {
         self.folder.path().join("data").join(BUCKET).join("runs/bench").join(name)
     }
@@ -72,7 +73,7 @@ impl Drop for Gateway {
     }
 }
 
-/// Lets a run upload its results.
+/// Configures a run to upload its results.
 fn to_bucket(pod: &Pod, url: &str, run: &mut ResolvedRun) {
     let credentials = pod.path("s3");
     fs::create_dir_all(&credentials).unwrap();
@@ -89,7 +90,7 @@ fn to_bucket(pod: &Pod, url: &str, run: &mut ResolvedRun) {
     });
 }
 
-/// The names and contents of all files below a folder.
+/// Returns the names and contents of all files below a folder.
 fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut all: Vec<_> = files(folder)
         .into_iter()
@@ -129,7 +130,7 @@ fn the_bucket_has_the_folder_as_it_was_written() {
 fn a_file_of_several_parts_is_whole_in_the_bucket() {
     let (pod, model, gateway) = (Pod::new(), Server::model(), Gateway::start());
     pod.mount_url(&model.url(), |run| to_bucket(&pod, &gateway.url(), run));
-    // The launcher writes no file of this size in a second. This one stands in its folder when it is uploaded.
+    // The launcher itself writes no file of this size in one second. So the test puts one into its folder before the upload.
     let large: Vec<u8> = (0..20_000_000_u32).map(|it| u8::try_from(it % 251).unwrap()).collect();
     let mut child = pod.command().stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     let begun = (0..LOOKS).find_map(|_| {
@@ -150,7 +151,7 @@ fn figures_of_a_finished_attempt_are_reported_from_the_bucket_without_a_load() {
     pod.mount_url(&model.url(), |run| to_bucket(&pod, &gateway.url(), run));
     assert_eq!(pod.run().status.code(), Some(0));
     let (first, prompts) = (pod.envelope(), model.prompts());
-    // The folder of a pod goes with it.
+    // The folder of a pod is deleted with the pod.
     fs::remove_dir_all(pod.path("results")).unwrap();
     pod.next_attempt();
     pod.mount_url(&model.url(), |run| {
@@ -164,7 +165,7 @@ fn figures_of_a_finished_attempt_are_reported_from_the_bucket_without_a_load() {
     assert_eq!((&second.core.summary, &second.core.folder), (&first.core.summary, &first.core.folder));
     assert_eq!(contents(&pod.path("results")), [], "what was read of the first attempt is gone");
 
-    // Half an upload is not taken for a whole one: the mark is missing.
+    // An incomplete upload is not used: the mark is missing.
     fs::remove_file(gateway.of_attempt(&first.core.folder.unwrap()).join("termination-message.txt")).unwrap();
     let output = pod.run();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
@@ -224,7 +225,7 @@ fn a_server_that_is_gone_after_the_load_leaves_the_figures() {
             run.upload.as_mut().unwrap().timeout = Span(Duration::from_secs(2));
         });
         let mut child = pod.command().stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
-        // The load has begun, and so the bucket was tried.
+        // The load has begun, so the bucket has already been checked.
         while model.prompts() < 3 {
             thread::yield_now();
         }
@@ -238,7 +239,7 @@ fn a_server_that_is_gone_after_the_load_leaves_the_figures() {
     }
 }
 
-/// A server that denies everything in its own words.
+/// A server that denies every request, with an error in its own words.
 fn denying() -> Server {
     Server::start(|_, _| {
         json_answer("403 Forbidden", "<Error><Code>AccessDenied</Code><Message>c4n4ry words</Message></Error>")

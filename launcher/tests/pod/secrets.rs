@@ -1,4 +1,4 @@
-//! A token and a certificate authority leave no trace.
+//! A token and a certificate authority do not appear in any result.
 
 use std::{fs, process::Stdio};
 
@@ -23,7 +23,7 @@ fn a_token_and_an_authority_are_sent_or_used_and_written_nowhere() {
     fs::write(pod.path("ca.crt"), AUTHORITY).unwrap();
     let mut command = pod.command();
     let child = command.env("RUST_LOG", "trace").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // The load has begun, and the process still runs.
+    // The load has begun, and the process is still running.
     while server.prompts() < 3 {
         std::thread::yield_now();
     }

@@ -1,4 +1,4 @@
-//! A server that the operator started: its log, its start and its traces come from the wrapper in its pod.
+//! A server that the operator started. Its log, its start and its traces come from the wrapper in its pod.
 
 use std::{
     fs,
@@ -16,10 +16,10 @@ use serde_json::Value;
 
 use crate::pod::fixture::{Pod, SERVER_TOKEN};
 
-/// The log of a real start, which takes 70 seconds.
+/// The log of a real start that took 70 seconds.
 const LOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/startup/tests/logs/vllm-0.32.0-cold-compile-info.log");
 
-/// A server as its pod starts it, on loopback.
+/// A server on loopback, started like in its pod.
 struct Server {
     process: Child,
     port: u16,
@@ -30,19 +30,19 @@ fn free_port() -> u16 {
     free_ports()[0]
 }
 
-/// Two ports, which are not the same because both are held until both are chosen.
+/// Returns two different free ports. They differ because both are held until both have been chosen.
 fn free_ports() -> [u16; 2] {
     let held = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
     held.map(|it| it.local_addr().unwrap().port())
 }
 
 impl Server {
-    /// A simulated server that begins with the log of a real one.
+    /// Starts a simulated server that first prints the log of a real one.
     fn start(pod: &Pod) -> Server {
         Server::with(pod, "")
     }
 
-    /// The same with more options.
+    /// Starts the same server with additional options.
     fn with(pod: &Pod, options: &str) -> Server {
         let program = env!("CARGO_BIN_EXE_benchwright");
         let [port, log_port] = free_ports();
@@ -69,7 +69,7 @@ impl Server {
         Server { process, port, log_port }
     }
 
-    /// What the operator would have resolved, with the addresses of this machine.
+    /// Sets the fields that the operator would have resolved, with addresses on this machine.
     fn be_target(&self, run: &mut ResolvedRun) {
         run.endpoint = Endpoint::Url(format!("http://127.0.0.1:{}", self.port));
         let about = run.server.as_mut().unwrap();
@@ -85,7 +85,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // A signal that the wrapper forwards: the server would outlive a SIGKILL.
+        // Send a signal that the wrapper forwards. With SIGKILL, the server would outlive the wrapper.
         let pid = Pid::from_raw(i32::try_from(self.process.id()).unwrap()).unwrap();
         let _ = kill_process(pid, Signal::TERM);
         let _ = self.process.wait();
@@ -150,7 +150,7 @@ fn a_start_that_is_measured_has_its_steps_in_result_yaml() {
     let metrics = &result["vllm_metrics"][0];
     let titles: Vec<_> = metrics["categories"].as_array().unwrap().iter().map(|it| &it["title"]).collect();
     assert!(titles.contains(&&Value::from("Model Loading")), "{text}");
-    // From the node to the answer, months later than the times of the test.
+    // The time from the pod's scheduling to the first answer. The test's times are months in the past, so it is very long.
     assert!(metrics["pod_start"].as_f64().unwrap() > 1_000_000.0, "{text}");
 }
 
@@ -164,7 +164,7 @@ fn sleep_and_wake_are_measured() {
     assert_passed(&pod);
     let whole = report(&results(&pod))["startups"][0].clone();
     assert_eq!(whole["log"], "server/0.log", "{whole}");
-    // Without a wrapper there is no log, and what was measured is not lost.
+    // Without a wrapper there is no log, but the sleep measurements are kept.
     fs::remove_dir_all(pod.path("results")).unwrap();
     pod.mount_profile(PROFILE, &spec, |run| {
         server.be_target(run);

@@ -1,4 +1,4 @@
-//! A target that the run shares with other runs.
+//! A target that other runs use at the same time.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use crate::{
     pod::fixture::{Pod, files},
 };
 
-/// The report of a run against a server with this field, and what it prints.
+/// Runs against a server whose target has this field. Returns the report and the output.
 fn reported(target: &Sim, field: &str) -> (serde_json::Value, String) {
     let pod = Pod::new();
     pod.mount(&format!("target: {{url: '{}'{field}}}", target.url), |_| {});

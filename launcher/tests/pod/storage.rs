@@ -1,4 +1,4 @@
-//! Results that cannot be stored: the advice names fields of the BenchmarkRun, because a pod has no command line.
+//! Results that cannot be stored. The message suggests fields of the BenchmarkRun, because a pod has no command line.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! A pod with the user of OpenShift: an arbitrary UID without an entry in the list of users, and group 0.
+//! A pod with a user as in OpenShift: an arbitrary UID without an entry in the user database, and group 0.
 
 use std::{
     fs::{self, Permissions},
@@ -25,14 +25,14 @@ fn an_arbitrary_user_of_group_0_runs_without_a_home() {
     allow(".", 0o755);
     allow("results", 0o2775);
     allow("message", 0o666);
-    // The folder of the built binary may be closed to others.
+    // Use a copy, because other users may not be able to read the folder of the built binary.
     fs::copy(env!("CARGO_BIN_EXE_benchwright"), pod.path("benchwright")).unwrap();
     allow("benchwright", 0o755);
     let mut command = std::process::Command::new(pod.path("benchwright"));
     command.args(pod.command().get_args()).current_dir(pod.path("input")).env_clear().uid(UID).gid(0);
     for home in [None, Some("/"), Some("/nonexistent")] {
         command.env_remove("HOME").envs(home.map(|it| ("HOME", it)));
-        // A process that another test starts at this moment has the file open for writing until it is another program.
+        // Retry if the file is busy: a process that another test is just starting inherits the open file until it executes its own program.
         let is_busy = |it: &std::io::Result<_>| matches!(it, Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy);
         let output = std::iter::repeat_with(|| command.output()).find(|it| !is_busy(it)).unwrap().unwrap();
         let core = pod.envelope().core;

@@ -1,59 +1,59 @@
-//! The files beside a `tokenizer.json`: `tokenizer_config.json` and `special_tokens_map.json`. Pure.
+//! Reads the configuration files next to a `tokenizer.json`: `tokenizer_config.json` and `special_tokens_map.json`. Pure.
 
 use serde_json::{Map, Value};
 
 use crate::{Tokenizer, TokenizerError};
 
-/// The special tokens that a chat template sees as variables. Source: `SPECIAL_TOKENS_ATTRIBUTES` of transformers.
+/// The special tokens that a chat template can use as variables. Source: `SPECIAL_TOKENS_ATTRIBUTES` of transformers.
 const SPECIAL_TOKENS: [&str; 7] =
     ["bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"];
-/// The classes that replace the post-processor of `tokenizer.json` by `add_bos_token`, true if it is absent, and `add_eos_token`. Source:
-/// `update_post_processor` of transformers 4.46.2. For example, the `tokenizer.json` of DeepSeek V3 has no BOS token.
+/// The tokenizer classes that ignore the post-processor of `tokenizer.json`, and use `add_bos_token` (true if absent) and `add_eos_token` instead.
+/// Source: `update_post_processor` of transformers 4.46.2. For example, the `tokenizer.json` of DeepSeek V3 has no BOS token.
 const CONFIGURED: [&str; 4] = ["LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer", "CohereTokenizer"];
-/// The special token variable that is a list.
+/// The only special token variable that is a list.
 const ADDITIONAL: &str = "additional_special_tokens";
-/// The names of the chat templates that are chosen automatically.
+/// The names of the chat templates that are used without an explicit choice.
 const DEFAULT: &str = "default";
 const TOOL_USE: &str = "tool_use";
 
-/// Why a file beside the tokenizer cannot be used.
+/// Why a configuration file cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     /// The file is not a JSON object.
     #[error("is no JSON object: {reason}; give the file that the model is published with")]
     Format {
-        /// The problem.
+        /// What is wrong with it.
         reason: String,
     },
-    /// A field has a value of another kind.
+    /// A field has a value of the wrong kind.
     #[error("has a {field} that is no {wanted}; give the file that the model is published with")]
     Field {
-        /// The field.
+        /// The name of the field.
         field: &'static str,
-        /// The required value.
+        /// The kind of value that it must have.
         wanted: &'static str,
     },
 }
 
-/// A chat template by its name.
+/// A chat template with a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Named {
     name: String,
     source: String,
 }
 
-/// The settings that transformers takes from the files beside a `tokenizer.json`.
+/// The settings that transformers reads from the files next to a `tokenizer.json`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TokenizerConfig {
-    /// Whether spaces before punctuation are removed after decoding: `clean_up_tokenization_spaces`. An absent key means no.
+    /// Whether spaces before punctuation are removed after decoding: `clean_up_tokenization_spaces`, false if absent.
     pub cleans_up: bool,
-    /// Whether a BOS token is put before a text: `add_bos_token`; `None`: the file does not specify it.
+    /// Whether a BOS token is put before a text: `add_bos_token`. `None` if the file does not specify it.
     pub adds_bos: Option<bool>,
-    /// Whether an EOS token is put after a text: `add_eos_token`; `None`: the file does not specify it.
+    /// Whether an EOS token is put after a text: `add_eos_token`. `None` if the file does not specify it.
     pub adds_eos: Option<bool>,
-    /// The transformers class that reads the tokenizer: `tokenizer_class`.
+    /// The class of transformers that reads the tokenizer: `tokenizer_class`.
     class: String,
-    /// The special tokens by their names, such as `bos_token`, as a chat template sees them.
+    /// The special tokens by name, such as `bos_token`, with the values that a chat template can use.
     pub special_tokens: Map<String, Value>,
     chat_templates: Vec<Named>,
 }
@@ -86,7 +86,7 @@ impl TokenizerConfig {
         Ok(())
     }
 
-    /// Takes the content of `chat_template.json`, in place of the templates of the configuration.
+    /// Replaces the chat templates by the content of `chat_template.json`.
     ///
     /// # Errors
     /// The file is not a JSON object, or has no `chat_template`.
@@ -99,12 +99,12 @@ impl TokenizerConfig {
         Ok(())
     }
 
-    /// Takes the content of `chat_template.jinja`, in place of the templates of the configuration.
+    /// Replaces the chat templates by the content of `chat_template.jinja`.
     pub fn set_chat_template(&mut self, source: String) {
         self.chat_templates = vec![Named { name: DEFAULT.into(), source }];
     }
 
-    /// The chat template; `None`: there is none. Among several templates it is `default`, or `tool_use` if a chat has tools.
+    /// Returns the chat template. `None` if there is none. If there are several, `tool_use` is used for chats with tools, and `default` otherwise.
     pub fn chat_template(&self, has_tools: bool) -> Option<&str> {
         let named = |name: &str| self.chat_templates.iter().find(|it| it.name == name);
         let found = Some(TOOL_USE).filter(|_| has_tools).and_then(named).or_else(|| named(DEFAULT));
@@ -116,12 +116,12 @@ impl TokenizerConfig {
         self.chat_templates.iter().map(|it| it.name.as_str()).collect()
     }
 
-    /// The text of the token that begins a text.
+    /// The text of the BOS token, which begins a text.
     pub fn bos_token(&self) -> Option<&str> {
         self.special_tokens.get("bos_token")?.as_str()
     }
 
-    /// The tokens before and after a text, if the configuration overrides `tokenizer.json`; `None`: `tokenizer.json` decides.
+    /// The tokens before and after a text, if the configuration overrides those of `tokenizer.json`. `None` if it does not.
     pub(crate) fn around(&self) -> Option<(Option<&str>, Option<&str>)> {
         let eos = self.special_tokens.get("eos_token").and_then(Value::as_str);
         CONFIGURED.contains(&self.class.trim_end_matches("Fast")).then(|| {
@@ -132,12 +132,14 @@ impl TokenizerConfig {
         })
     }
 
-    /// The BOS token that the configuration names but the tokenizer does not put before a text. This occurs in files of Llama 3 that were
-    /// published without their post-processor. `None`: the tokenizer adds it, or need not add it. A server that adds the token counts one
-    /// token more than this tokenizer, and a model without it answers worse.
+    /// Returns the BOS token, if the configuration names it but the tokenizer does not put it before a text. `None` if the tokenizer adds it, or need
+    /// not add it.
+    ///
+    /// Files of Llama 3 that were published without their post-processor have this fault. A server that adds the token counts one token more than
+    /// this tokenizer, and a model gives worse answers without it.
     ///
     /// # Errors
-    /// The tokenizer cannot encode.
+    /// The tokenizer cannot encode text.
     pub fn missing_bos(&self, tokenizer: &Tokenizer) -> Result<Option<&str>, TokenizerError> {
         let Some(bos) = self.bos_token().filter(|_| self.adds_bos != Some(false)) else { return Ok(None) };
         let begins = tokenizer.ids_with_special("")?;
@@ -154,7 +156,7 @@ fn object(json: &[u8]) -> Result<Map<String, Value>, ConfigError> {
     }
 }
 
-/// Adds the special tokens of a file. Existing tokens are kept.
+/// Adds the special tokens of a file. Tokens that are already known are kept.
 fn add_tokens(tokens: &mut Map<String, Value>, file: &Map<String, Value>) {
     for name in SPECIAL_TOKENS {
         if let Some(text) = file.get(name).and_then(token).filter(|_| !tokens.contains_key(name)) {
@@ -168,12 +170,12 @@ fn add_tokens(tokens: &mut Map<String, Value>, file: &Map<String, Value>) {
     }
 }
 
-/// The text of a token, which is either a string or an object with `content`.
+/// The text of a special token. A file contains it as a string, or as an object with `content`.
 fn token(value: &Value) -> Option<&str> {
     value.as_str().or_else(|| value.get("content")?.as_str())
 }
 
-/// The chat templates of a file: one text, or a list of objects.
+/// The chat templates of a file, which are a single text or a list of objects.
 fn templates(value: Option<&Value>) -> Result<Vec<Named>, ConfigError> {
     let wrong =
         || ConfigError::Field { field: "chat_template", wanted: "text and no list of objects with name and template" };

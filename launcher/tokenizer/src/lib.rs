@@ -1,7 +1,7 @@
-//! A model's tokenizer, from its `tokenizer.json`: counts tokens, encodes, decodes. Pure: the caller reads the file.
+//! The tokenizer of a model, read from its `tokenizer.json`: counts tokens, encodes and decodes. Pure: the caller reads the file.
 //!
-//! It wraps the crate `tokenizers` without its C parts. Counts exclude the special tokens that a server adds around a prompt. Truncation and
-//! padding, which a `tokenizer.json` may request, are off: a count covers the whole text.
+//! It uses the crate `tokenizers` without its C parts. Counts exclude the special tokens that a server adds around a prompt. Truncation and padding,
+//! which a `tokenizer.json` may request, are turned off, so that a count covers the whole text.
 
 mod config;
 
@@ -10,43 +10,43 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub use config::{ConfigError, TokenizerConfig};
 use tokenizers::processors::template::TemplateProcessing;
 
-/// A text that every tokenizer of a language model encodes.
+/// A text that the tokenizer of every language model can encode.
 const SAMPLE: &str = "The sea is wide, and 12 ships are on it.";
-/// Maximum length of a library message that is repeated.
+/// Maximum length of a message of the library that is included in an error.
 const MAX_REASON: usize = 300;
 
 /// Why a tokenizer cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenizerError {
-    /// The content is not the content of a `tokenizer.json`.
+    /// The bytes are not those of a `tokenizer.json`.
     #[error(
         "is not the tokenizer.json of a model: {reason}; give the file of this name that the model is published with"
     )]
     Format {
-        /// The library's error.
+        /// The message of the library.
         reason: String,
     },
-    /// The tokenizer has no token for a text.
+    /// The tokenizer has no token for a part of a text.
     #[error("cannot encode a text: {reason}; give the tokenizer.json that the model is published with")]
     Encode {
-        /// The library's error.
+        /// The message of the library.
         reason: String,
     },
     /// The configuration names a token that the tokenizer does not have.
     #[error("has no token {token:?}, which its tokenizer_config.json names; give the two files of one model")]
     NoToken {
-        /// The token.
+        /// The text of the token.
         token: String,
     },
     /// The tokenizer cannot turn token ids into text.
     #[error("cannot decode token ids: {reason}; give the tokenizer.json that the model is published with")]
     Decode {
-        /// The library's error.
+        /// The message of the library.
         reason: String,
     },
 }
 
-/// The tokenizer of a model. Encoding the same text twice gives the same tokens.
+/// The tokenizer of a model. It is deterministic: the same text always has the same tokens.
 #[derive(Clone, Debug)]
 pub struct Tokenizer {
     inner: tokenizers::Tokenizer,
@@ -58,7 +58,7 @@ impl Tokenizer {
     /// # Errors
     /// The bytes are not a tokenizer, or the tokenizer cannot encode English text.
     pub fn parse(json: &[u8]) -> Result<Tokenizer, TokenizerError> {
-        // The library panics for some files with well-formed JSON but inconsistent parts.
+        // The library panics for some files whose JSON is well-formed but inconsistent.
         let parsed = caught(|| {
             let mut inner = tokenizers::Tokenizer::from_bytes(json)?;
             inner.with_truncation(None)?;
@@ -72,7 +72,7 @@ impl Tokenizer {
         }
     }
 
-    /// The same tokenizer with the tokens around a text that its configuration specifies, as some classes of transformers do.
+    /// Changes which tokens are put around a text to what the configuration specifies, as some classes of transformers do.
     ///
     /// # Errors
     /// The tokenizer lacks a token that the configuration names.
@@ -97,7 +97,7 @@ impl Tokenizer {
         Ok(self)
     }
 
-    /// The number of tokens of a text, without special tokens.
+    /// Number of tokens in a text, without special tokens.
     ///
     /// # Errors
     /// The tokenizer has no token for a part of the text.
@@ -113,8 +113,8 @@ impl Tokenizer {
         self.encoded(text, false).map(|it| it.get_ids().to_vec())
     }
 
-    /// The token ids of a text, with the special tokens that the file's post-processor puts around it, as transformers does by default. The
-    /// text of a rendered chat already has special tokens, so use [`Tokenizer::ids`] for it.
+    /// The token ids of a text, including the special tokens that the post-processor of `tokenizer.json` puts around it, as transformers does by
+    /// default. For the text of a rendered chat, use [`Tokenizer::ids`], because it already contains special tokens.
     ///
     /// # Errors
     /// The tokenizer has no token for a part of the text.
@@ -122,7 +122,7 @@ impl Tokenizer {
         self.encoded(text, true).map(|it| it.get_ids().to_vec())
     }
 
-    /// The id of a token, including special and added tokens; `None`: there is no such token.
+    /// The id of a token, also of a special or added token. `None` if there is no such token.
     pub fn id_of(&self, token: &str) -> Option<u32> {
         self.inner.token_to_id(token)
     }
@@ -132,34 +132,34 @@ impl Tokenizer {
         encoded.map_err(|reason| TokenizerError::Encode { reason })
     }
 
-    /// The text of token ids. Ids without a token, and ids of special tokens, have no text.
+    /// Decodes token ids to text. Ids without a token, and ids of special tokens, are left out.
     ///
     /// # Errors
-    /// The tokenizer cannot decode.
+    /// The tokenizer cannot decode the ids.
     pub fn decode(&self, ids: &[u32]) -> Result<String, TokenizerError> {
         caught(|| self.inner.decode(ids, true)).map_err(|reason| TokenizerError::Decode { reason })
     }
 
-    /// The text of token ids, including the text of special tokens. Ids without a token have no text.
+    /// Decodes token ids to text, including the text of special tokens. Ids without a token are left out.
     ///
     /// # Errors
-    /// The tokenizer cannot decode.
+    /// The tokenizer cannot decode the ids.
     pub fn decode_all(&self, ids: &[u32]) -> Result<String, TokenizerError> {
         caught(|| self.inner.decode(ids, false)).map_err(|reason| TokenizerError::Decode { reason })
     }
 
-    /// The largest id that has a token, plus one, including special and added tokens. Larger ids have no token.
+    /// The largest id that has a token, plus one. Special and added tokens are included.
     pub fn id_bound(&self) -> u32 {
         self.inner.get_vocab(true).into_values().max().map_or(0, |it| it.saturating_add(1))
     }
 
-    /// The ids of all tokens of the model in ascending order, without special and added tokens.
+    /// The ids of all tokens except special and added tokens, in ascending order.
     pub fn plain_ids(&self) -> Vec<u32> {
         self.plain().into_iter().map(|(id, _)| id).collect()
     }
 
-    /// The words of the vocabulary, by id: tokens with two or more ASCII letters, with or without a mark for the preceding space. The mark is
-    /// not part of the word.
+    /// The words in the vocabulary, in the order of their ids. A word is a token with at least two ASCII letters, with or without the mark for a
+    /// preceding space, which is removed.
     pub fn words(&self) -> Vec<String> {
         let word = |token: String| {
             let word = token.trim_start_matches(['\u{120}', '\u{2581}']).to_owned();
@@ -177,7 +177,7 @@ impl Tokenizer {
     }
 }
 
-/// The result of a library call. The reason of a failure is one line.
+/// Calls the library. Returns a panic as an error too. The reason of a failure is one line.
 fn caught<T>(call: impl FnOnce() -> tokenizers::Result<T>) -> Result<T, String> {
     let reason = match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(result)) => return Ok(result),

@@ -1,4 +1,4 @@
-//! The tokenizers of the fixtures, and files that are not tokenizers.
+//! Tests the tokenizers of the fixtures, and files that are not tokenizers.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -22,9 +22,9 @@ fn tokens_are_counted_without_special_ones() {
         check(json, "The sea is wide", 4);
         check(json, "", 0);
     }
-    // A letter that is not in the vocabulary is encoded as its bytes.
+    // A letter that is not in the vocabulary is encoded as its two bytes.
     check(BYTE_LEVEL, "é", 2);
-    // The mark for the preceding space comes first.
+    // The mark for a preceding space is a token of its own.
     check(METASPACE, "é", 3);
 }
 

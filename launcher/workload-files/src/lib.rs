@@ -1,5 +1,5 @@
-//! [I/O] Reads all files of a workload: the data set, the questions, and the files of the engine. The files are read once, however often the workload
-//! is issued.
+//! [I/O] Reads all files of a workload: the data set, the questions, and the files of the engine. They are read once, even if the workload is run
+//! several times.
 
 use std::{borrow::Cow, path::Path, sync::Arc};
 
@@ -21,13 +21,13 @@ pub enum FilesError {
     /// The questions cannot be asked.
     #[error(transparent)]
     Questions(#[from] QuestionsError),
-    /// The engine cannot use one of the other files.
+    /// The engine cannot use one of the remaining files.
     #[error(transparent)]
     Load(#[from] LoadError),
 }
 
 impl FilesError {
-    /// The error without words of a file. `None`: the message has none.
+    /// The message without any content of a file. `None` if the original message contains no such content.
     pub fn without_words(&self) -> Option<String> {
         match self {
             FilesError::DataSet(error) => error.without_words(),
@@ -40,13 +40,13 @@ impl FilesError {
 /// The contents of a workload's files.
 #[derive(Debug)]
 pub struct WorkloadFiles {
-    /// What the engine sends.
+    /// The files from which the engine builds requests.
     pub to_send: Files,
     questions: Option<Arc<QuestionSet>>,
 }
 
 impl WorkloadFiles {
-    /// Reads the files. `seed` is the run's seed, which determines the order of shuffled rows.
+    /// Reads the files. `seed`: the seed of the run, which determines the order of shuffled rows.
     ///
     /// # Errors
     /// A file cannot be read, or its content is not allowed.
@@ -58,7 +58,7 @@ impl WorkloadFiles {
         Ok(WorkloadFiles { to_send: to_send.with_prompts(prompts), questions: Some(set) })
     }
 
-    /// The questions; `None` if the requests have another source.
+    /// The questions. `None` if the requests come from another source.
     pub fn questions(&self) -> Option<&QuestionSet> {
         self.questions.as_deref()
     }
@@ -73,12 +73,12 @@ impl WorkloadFiles {
         self.to_send.rename(downloaded, url);
     }
 
-    /// The name and digest of each file.
+    /// Path and digest of each file.
     pub fn digests(&self) -> &[FileDigest] {
         self.to_send.digests()
     }
 
-    /// Differences between the files and what is sent, and the files without a digest.
+    /// Notices for the user: how the requests differ from the content of the files, and which files have no digest.
     pub fn notices(&self) -> &[Notice] {
         self.to_send.notices()
     }

@@ -15,10 +15,10 @@ use crate::{
     time_limit::TimeLimit,
 };
 
-/// How long the API server may take to accept a connection.
+/// Maximum time until the API server accepts a connection.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// The flags of kubectl that choose the cluster and the namespace.
+/// kubectl's flags that select the cluster and the namespace.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ConnectionArgs {
     /// The namespace [default: the file's namespace, else the context's]
@@ -30,7 +30,7 @@ pub(crate) struct ConnectionArgs {
     /// The kubeconfig [default: the files in KUBECONFIG, else ~/.kube/config; in a pod its service account]
     #[arg(long, global = true, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// How long the API server may take to answer one request; a watch and a log begin within this time
+    /// Maximum time for the API server to answer one request, or to begin a watch or a log
     #[arg(long, global = true, value_name = "TIME", default_value = "30s")]
     request_timeout: Span,
 }
@@ -45,7 +45,7 @@ pub(crate) struct Connection {
 }
 
 impl ConnectionArgs {
-    /// Connects, with the namespace from the flags or otherwise from the context.
+    /// Connects to the API server. The namespace comes from the flags, or else from the context.
     pub(crate) async fn connect(&self) -> Result<Connection, Failure> {
         let options = KubeConfigOptions { context: self.context.clone(), cluster: None, user: None };
         let config = match &self.kubeconfig {
@@ -60,7 +60,7 @@ impl ConnectionArgs {
                 let file = Kubeconfig::read_from(path).map_err(|it| wrong(&it))?;
                 Config::from_custom_kubeconfig(file, &options).await.map_err(|it| wrong(&it))?
             }
-            // In a pod there is no kubeconfig.
+            // Without a kubeconfig, as in a pod, the service account is used.
             None if self.context.is_none() => Config::infer().await.map_err(|it| no_cluster(&it))?,
             None => Config::from_kubeconfig(&options).await.map_err(|it| no_cluster(&it))?,
         };

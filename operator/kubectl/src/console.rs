@@ -1,12 +1,11 @@
-//! [I/O] Results on stdout, messages on stderr. A reader that closes the pipe causes no panic.
+//! [I/O] Writes results to stdout and messages to stderr. If the reader closes the pipe, there is no panic.
 
 use std::{
     fmt::Display,
     io::{self, IsTerminal as _, Write as _},
 };
 
-/// Prints a result. A write error is ignored: a reader that closes early, such as `head`, is not an error, and the exit code does not
-/// change.
+/// Prints a result. A write error is ignored and does not change the exit code, because a reader such as `head` may close the pipe early.
 pub(crate) fn print(text: impl Display) {
     let _ = io::stdout().write_all(text.to_string().as_bytes());
 }
@@ -20,11 +19,11 @@ pub(crate) fn copy(bytes: &[u8]) -> io::Result<()> {
 
 /// Prints a line to stderr.
 pub(crate) fn say(text: impl Display) {
-    // A single write, so that lines of several processes do not mix.
+    // A single write call, so that lines of several processes do not mix.
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
-/// The last line of a terminal, which is overwritten repeatedly. Without a terminal there is no such line.
+/// The last line on a terminal, which is overwritten repeatedly. If stderr is no terminal, each text is printed as a separate line.
 pub(crate) struct StatusLine {
     terminal: bool,
     shown: bool,
@@ -36,7 +35,7 @@ impl StatusLine {
         StatusLine { terminal: io::stderr().is_terminal(), shown: false }
     }
 
-    /// Whether a line can be overwritten.
+    /// Whether stderr is a terminal, so that the line can be overwritten.
     pub(crate) fn is_terminal(&self) -> bool {
         self.terminal
     }
@@ -47,12 +46,12 @@ impl StatusLine {
             say(text);
             return;
         }
-        // Carriage return, text, erase to the end of the line.
+        // Carriage return, the text, and the sequence that erases the rest of the line.
         let _ = io::stderr().write_all(format!("\r{text}\x1b[K").as_bytes());
         self.shown = true;
     }
 
-    /// Removes the text, so that another line can follow.
+    /// Erases the text, so that another line can be printed.
     pub(crate) fn clear(&mut self) {
         if std::mem::take(&mut self.shown) {
             let _ = io::stderr().write_all(b"\r\x1b[K");

@@ -1,4 +1,4 @@
-//! The end of the time that `--timeout` gives a command.
+//! The time limit of a command that has the flag `--timeout`.
 
 use std::time::Duration;
 
@@ -7,27 +7,27 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::failure::{Failure, TIMEOUT};
 
-/// How long a command waits. The time counts from the command's start.
+/// The time limit of a command. It counts from the command's start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deadline {
     limit: Duration,
-    /// `None`: no limit, or a limit that no clock can represent.
+    /// The end of the limit. `None` if there is no limit, or if the clock cannot represent its end.
     end: Option<Instant>,
 }
 
 impl Deadline {
-    /// Starts the time now.
+    /// Starts a time limit now.
     pub(crate) fn after(limit: Option<Duration>) -> Deadline {
         let end = limit.and_then(|it| Instant::now().checked_add(it));
         Deadline { limit: limit.unwrap_or_default(), end }
     }
 
-    /// The time limit from `--timeout`.
+    /// The length of the time limit.
     pub(crate) fn limit(&self) -> Span {
         Span(self.limit)
     }
 
-    /// Waits until the time has passed.
+    /// Waits until the time limit has passed.
     pub(crate) async fn passed(&self) {
         match self.end {
             Some(end) => sleep_until(end).await,
@@ -35,7 +35,7 @@ impl Deadline {
         }
     }
 
-    /// Waits for the creation of a run in a namespace, within the time limit.
+    /// Runs a future that creates a run, and fails when the time limit passes before its end.
     pub(crate) async fn bound<T>(
         &self,
         namespace: &str,

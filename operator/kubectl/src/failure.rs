@@ -1,4 +1,4 @@
-//! Why a command gave up: its exit code, and what to do.
+//! The failure of a command: its exit code and its message with the remedy.
 
 use std::fmt;
 
@@ -9,14 +9,14 @@ use crate::time_limit::NoAnswer;
 
 /// The exit code for an error, equal to the exit code of a run with the outcome Error.
 pub(crate) const ERROR: u8 = 3;
-/// The exit code for a wait that timed out, equal to the exit code of `timeout`.
+/// The exit code for a wait that timed out. The program `timeout` uses the same code.
 pub(crate) const TIMEOUT: u8 = 124;
 /// The exit code after Ctrl-C, as a shell reports it.
 pub(crate) const INTERRUPTED: u8 = 130;
 /// The exit code after SIGTERM, as a shell reports it.
 pub(crate) const TERMINATED: u8 = 143;
 
-/// Why a command gave up.
+/// The failure of a command.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) code: u8,
@@ -24,12 +24,12 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// An error, with what to do about it.
+    /// An error. The message includes the remedy.
     pub(crate) fn error(message: impl Into<String>) -> Failure {
         Failure { code: ERROR, message: message.into() }
     }
 
-    /// The end of a wait, with the next step for the user.
+    /// The early end of a wait. The message includes the next step for the user.
     pub(crate) fn ended(code: u8, message: impl Into<String>) -> Failure {
         Failure { code, message: message.into() }
     }
@@ -41,14 +41,14 @@ impl fmt::Display for Failure {
     }
 }
 
-/// A right that a command needs, in the API server's terms, and the role that includes it.
+/// A right that a command needs, in the terms of the API server, and the role that grants it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Right {
     pub(crate) verb: &'static str,
     pub(crate) group: &'static str,
-    /// The resource with its subresource, such as `pods/exec`.
+    /// The resource, with its subresource if there is one, such as `pods/exec`.
     pub(crate) resource: &'static str,
-    /// The Kubernetes role with this right; for rights on runs, the suffix of the chart role's name.
+    /// The Kubernetes role that grants this right. For rights on runs it is the suffix of the name of the chart's role.
     role: &'static str,
 }
 
@@ -62,7 +62,7 @@ impl Right {
         Right { verb, group, resource, role }
     }
 
-    /// The role to request. Kubernetes' own roles include rights on runs only if the chart sets `aggregateRoles`.
+    /// The role that the user needs. Kubernetes' own roles only include rights on runs if the chart sets `aggregateRoles`.
     pub(crate) fn role(&self) -> String {
         match self.group {
             crds::benchmark_run::GROUP => format!("the chart's role *-operator-{}", self.role),
@@ -81,7 +81,7 @@ impl fmt::Display for Right {
     }
 }
 
-/// The status in the API server's answer, if it answered.
+/// The Status object in the API server's response. `None` if it did not respond.
 pub(crate) fn status_of(error: &kube::Error) -> Option<&Status> {
     match error {
         kube::Error::Api(status) => Some(status),
@@ -89,7 +89,7 @@ pub(crate) fn status_of(error: &kube::Error) -> Option<&Status> {
     }
 }
 
-/// The HTTP status of the API server's answer, if it answered.
+/// The HTTP status code of the API server's response. `None` if it did not respond.
 pub(crate) fn code_of(error: &kube::Error) -> Option<u16> {
     match error {
         kube::Error::Api(status) => Some(status.code),
@@ -100,7 +100,7 @@ pub(crate) fn code_of(error: &kube::Error) -> Option<u16> {
     }
 }
 
-/// The failure of a request on an object in a namespace, which needs this right.
+/// The failure for a request that was refused, on an object in a namespace. The request needs `right`.
 pub(crate) fn refused(error: &kube::Error, right: Right, name: &str, namespace: &str) -> Failure {
     let resource = right.resource;
     let object = if name.is_empty() { resource.to_owned() } else { format!("{resource} {name}") };
@@ -108,7 +108,7 @@ pub(crate) fn refused(error: &kube::Error, right: Right, name: &str, namespace: 
         (Some(401), _) => {
             "the API server does not know you (401); sign in again, or choose another --context".to_owned()
         }
-        // An admission policy or a quota sends its own message.
+        // Admission policies and quotas also respond with 403, but their own messages are more useful.
         (Some(403), Some(status)) if !status.message.contains(&format!("cannot {} resource", right.verb)) => {
             format!("{object}: {}", one_line(&status.message))
         }
@@ -132,7 +132,7 @@ pub(crate) fn refused(error: &kube::Error, right: Right, name: &str, namespace: 
     })
 }
 
-/// The message for an error on the way to the API server.
+/// The message for an error that prevented a response of the API server.
 pub(crate) fn unreachable(error: &kube::Error) -> String {
     match error {
         kube::Error::SerdeError(cause) => {
@@ -142,18 +142,18 @@ pub(crate) fn unreachable(error: &kube::Error) -> String {
     }
 }
 
-/// Whether the API server accepted the request but did not answer in time.
+/// Whether the connection succeeded, but the API server did not respond in time.
 pub(crate) fn is_unanswered(error: &kube::Error) -> bool {
     let causes = std::iter::successors(Some(error as &dyn std::error::Error), |it| it.source());
     causes.into_iter().any(|it| it.is::<NoAnswer>())
 }
 
-/// Whether the API server does not serve this kind at all, which differs from a missing object.
+/// Whether the API server does not know this kind of object, as opposed to a missing object.
 fn is_without_kind(error: &kube::Error) -> bool {
     status_of(error).is_some_and(|it| it.details.as_ref().is_none_or(|it| it.name.is_empty()))
 }
 
-/// The text of an error and of its causes, on one line.
+/// The text of an error with its causes, on one line.
 pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
     one_line(&wording::with_causes(error))
 }

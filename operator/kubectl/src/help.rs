@@ -1,4 +1,4 @@
-//! The help of the plugin fits a terminal, and its examples work.
+//! Tests that the plugin's help fits on a terminal, and that its examples are accepted.
 
 #[path = "../../../crds/tests/shared/help_examples.rs"]
 mod help_examples;
@@ -7,7 +7,7 @@ use clap::CommandFactory as _;
 
 use crate::Cli;
 
-/// The most lines and columns of the list of commands.
+/// Maximum number of lines and of columns of the list of commands.
 const SCREEN: (usize, usize) = (40, 80);
 
 #[test]

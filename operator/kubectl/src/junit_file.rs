@@ -1,5 +1,5 @@
-//! [I/O] `--junit`: the validity and the objectives in a status as test cases, with the same names as in the `junit.xml` of a results
-//! folder.
+//! [I/O] `--junit`: writes the validity and the objectives of a run as test cases. The names are the same as in the `junit.xml` of a results folder,
+//! but the values come from the status.
 
 use std::{io, path::Path};
 
@@ -15,7 +15,7 @@ use kube::ResourceExt as _;
 
 use crate::{failure::Failure, follow::message_of};
 
-/// Checks that the file can be written, before a run takes hours.
+/// Checks that the file can be written. This is done before the run, which may take hours.
 pub(crate) fn check(path: &Path) -> Result<(), Failure> {
     output::check(path).map_err(|it| cannot_be_written(path, &it))
 }
@@ -56,8 +56,8 @@ fn suite(run: &BenchmarkRun) -> Suite {
     }
 }
 
-/// The test case for an objective without a row in the status. A full status leaves out objectives, met objectives first. A run restored
-/// from a backup has only its outcome.
+/// The test case of an objective that has no row in the status. If the status is full, rows are left out, those of met objectives first. A run that
+/// was restored from a backup only has an outcome.
 fn without_row(run: &BenchmarkRun, objective: &ResolvedObjective, enforcement: Enforcement) -> Case {
     let Some(status) = &run.status else {
         return Case::objective(objective, Met::Inconclusive, enforcement, "the run has no status");
@@ -67,7 +67,7 @@ fn without_row(run: &BenchmarkRun, objective: &ResolvedObjective, enforcement: E
     if all_met || (passed && enforcement == Enforcement::Fail) {
         return Case::objective(objective, Met::True, enforcement, "");
     }
-    // The rows in the status show the failure.
+    // Another row of the status already shows a failure, so this objective counts as left out.
     let has_failure = status.objectives_truncated && status.objectives.iter().any(|it| it.met != Met::True);
     if passed || has_failure {
         return Case::left_out(

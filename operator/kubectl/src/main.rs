@@ -1,5 +1,5 @@
-//! `kubectl benchwright`: parses the arguments, runs one command, and returns its exit code. kubectl runs every program of the PATH with a name that
-//! begins with `kubectl-`.
+//! `kubectl benchwright`: parses the arguments, runs one command, and returns its exit code. kubectl finds it as a plugin: a program on the PATH with
+//! a name that begins with `kubectl-`.
 
 mod commands;
 mod connection;
@@ -28,10 +28,10 @@ use commands::{
 use connection::ConnectionArgs;
 use failure::Failure;
 
-/// Starts runs of the operator in a cluster, follows them, and judges them
+/// Start runs of the operator in a cluster, follow them, and judge them
 ///
-/// Exit codes of run, rerun, wait and gate: 0 passed, 1 an objective missed, 2 invalid or inconclusive, 3 error, 4 cancelled, 124 not
-/// ended in time. A wrong flag: 10.
+/// Exit codes of run, rerun, wait and gate: 0 passed, 1 objective missed, 2 invalid or inconclusive, 3 error, 4 cancelled, 124 not finished in time.
+/// Exit code for an invalid flag: 10.
 #[derive(Parser)]
 #[command(
     name = "kubectl benchwright",
@@ -76,9 +76,9 @@ enum Command {
     ///
     /// The next run can then start.
     Release(release::ReleaseArgs),
-    /// Print the values of llm-d's charts for the run in a file
+    /// Print the input of llm-d's charts for the run in a file
     ///
-    /// The run has target.server.method ModelService. The command needs no cluster.
+    /// The run must have target.server.method ModelService. The command needs no cluster.
     Modelservice(modelservice::ModelserviceArgs),
     /// Check cluster, operator, storage and rights
     ///
@@ -92,7 +92,7 @@ fn main() -> ExitCode {
         // clap exits with 2, but 2 means an invalid run here.
         Err(error) => {
             let code = if error.use_stderr() { crds::ExitCode::Configuration.code() } else { 0 };
-            // The reader may be gone. The exit code does not change.
+            // The reader of the pipe may be gone. The exit code does not change.
             let _ = error.print();
             return ExitCode::from(code);
         }

@@ -1,4 +1,4 @@
-//! docs/reference-kubectl.md has every command and flag of this program.
+//! Checks that docs/reference-kubectl.md has every command and flag of this program.
 
 #[path = "../../../crds/tests/shared/command_page.rs"]
 mod command_page;

@@ -1,4 +1,4 @@
-//! A BenchmarkRun in a file: checked against the schema of this release before it is sent.
+//! A file with a BenchmarkRun. It is checked against the schema of this release before it is sent to the API server.
 
 use crds::{
     benchmark_run::{GROUP, KIND, VERSION},
@@ -8,7 +8,7 @@ use crds::{
 };
 use serde_json::Value;
 
-/// Maximum number of problems that one message lists. A file with more probably repeats one mistake.
+/// Maximum number of problems in one message. A file with more problems probably repeats one mistake.
 const MAX_LISTED: usize = 20;
 
 /// A run to create.
@@ -16,11 +16,11 @@ const MAX_LISTED: usize = 20;
 pub(crate) struct RunFile {
     /// The object as written.
     pub(crate) object: Value,
-    /// The namespace in the file, if it names one.
+    /// The namespace in the file, if it has one.
     pub(crate) namespace: Option<String>,
 }
 
-/// Reads the single BenchmarkRun of a text. `path`: the name in messages. The error has one line per problem.
+/// Parses a text with a single BenchmarkRun. `path` is its name in messages. The error has one line per problem.
 pub(crate) fn parse(path: &str, text: &str) -> Result<RunFile, String> {
     let document = yaml::read(text).map_err(|it| format!("{path}: {it}"))?;
     let document = document.ok_or_else(|| format!("{path}: is empty; write a BenchmarkRun"))?;

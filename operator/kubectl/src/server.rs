@@ -5,7 +5,7 @@ use std::time::Duration;
 use crds::{ServerStatus, units::Span, wording::one_line};
 use jiff::Timestamp;
 
-/// The name, progress, start time and last failure of the server, one line each.
+/// One line each: the name, the progress, the start time and the last failure of the server.
 pub(crate) fn text(server: &ServerStatus) -> String {
     let ready = format!("{} of {} replicas ready", server.ready_replicas, server.replicas);
     let mut head = format!("server {}: ", one_line(&server.name));

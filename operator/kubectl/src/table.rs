@@ -1,4 +1,4 @@
-//! The figures of a status as tables for a terminal.
+//! Formats the figures in a status as tables for a terminal.
 
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 use crds::{
@@ -9,10 +9,10 @@ use kube::ResourceExt as _;
 
 use crate::{follow::message_of, server};
 
-/// One line below the header, and no other lines.
+/// The table style: a single line below the header.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
 
-/// The whole text of a run that has ended.
+/// The complete output for a finished run.
 pub(crate) fn text(run: &BenchmarkRun) -> String {
     let Some(status) = &run.status else { return String::new() };
     let mut parts = vec![headline(run, status)];
@@ -54,7 +54,7 @@ fn accuracy(found: &AccuracyStatus) -> String {
     if found.figures.is_empty() { head } else { format!("{head}\n\n{}", table.trim_fmt()) }
 }
 
-/// Only the verdict and the objectives.
+/// The output for a finished run with only the verdict and the objectives.
 pub(crate) fn verdict(run: &BenchmarkRun) -> String {
     let Some(status) = &run.status else { return String::new() };
     let mut text = headline(run, status) + "\n";
@@ -64,7 +64,7 @@ pub(crate) fn verdict(run: &BenchmarkRun) -> String {
     text
 }
 
-/// `Passed: chat-r42 in bench, model m, 300.1s`, and the reason.
+/// A line such as `Passed: chat-r42 in bench, model m, 300.1s`, and the reason.
 fn headline(run: &BenchmarkRun, status: &BenchmarkRunStatus) -> String {
     let outcome = status.outcome.map(|it| it.name()).unwrap_or("without outcome");
     let mut line = format!("{outcome}: {}", run.name_any());
@@ -151,7 +151,7 @@ fn objectives(status: &BenchmarkRunStatus) -> String {
     table.trim_fmt()
 }
 
-/// The results folder, as the status names it.
+/// The URI of the results folder, from the status.
 pub(crate) fn folder(status: &BenchmarkRunStatus) -> Option<String> {
     let uri = status.artifacts.iter().find_map(|it| it.uri.strip_suffix(&it.name))?;
     Some(one_line(uri.trim_end_matches('/')))

@@ -1,4 +1,4 @@
-//! A time limit for each request. kube has none, and an API server that accepts a request may never answer it.
+//! A time limit for each request. It is needed because kube has none, and an API server may accept a request but never respond.
 
 use std::{
     fmt,
@@ -15,17 +15,17 @@ use kube::client::Body;
 use tokio::time::timeout;
 use tower::{BoxError, Layer, Service};
 
-/// Limits the requests of a client.
+/// A layer that adds a time limit to the requests of a client.
 #[derive(Clone, Copy)]
 pub(crate) struct TimeLimit(pub(crate) Duration);
 
-/// A client's service with a limit.
+/// A client service with a time limit.
 pub(crate) struct Limited<S> {
     inner: S,
     limit: Duration,
 }
 
-/// The limit has passed.
+/// The error that the time limit has passed.
 #[derive(Debug)]
 pub(crate) struct NoAnswer(Duration);
 
@@ -45,14 +45,14 @@ impl<S> Layer<S> for TimeLimit {
     }
 }
 
-/// The part of an answer that has to arrive within the limit.
+/// The part of a response that must arrive within the time limit.
 #[derive(Clone, Copy)]
 enum Covered {
-    /// The whole answer.
+    /// The whole response.
     Whole,
-    /// The head; the rest arrives as it is produced.
+    /// The head. The body arrives as it is produced.
     Head,
-    /// Nothing: the head of a followed log may come with its first line.
+    /// Nothing, because the head of a followed log may only arrive with the log's first line.
     Nothing,
 }
 

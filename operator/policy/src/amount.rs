@@ -1,7 +1,7 @@
 //! Compares Kubernetes quantities.
 
-/// The nano-units of a quantity, such as `500m`, `2`, `1e3` or `8Gi`; `None` if the text is not a quantity. Larger values count as the
-/// largest value.
+/// Converts a quantity, such as `500m`, `2`, `1e3` or `8Gi`, to billionths of its unit. `None` if the text is not a quantity. A value that is too
+/// large for the type becomes the largest value.
 pub(super) fn nano(text: &str) -> Option<u128> {
     let end = text.find(|it: char| !it.is_ascii_digit() && it != '.').unwrap_or(text.len());
     let (digits, suffix) = text.split_at(end);
@@ -11,7 +11,7 @@ pub(super) fn nano(text: &str) -> Option<u128> {
     }
     let (factor, exponent) = scale(suffix)?;
     let mut value = digits_of(whole)?.saturating_mul(1_000_000_000);
-    // Parts smaller than a billionth do not count.
+    // Decimals after the ninth are ignored.
     let part: String = part.chars().take(9).collect();
     value = value.saturating_add(digits_of(&format!("{part:0<9}"))?);
     value = value.saturating_mul(factor);
@@ -25,11 +25,11 @@ fn digits_of(text: &str) -> Option<u128> {
     if text.is_empty() {
         return Some(0);
     }
-    // A number with too many digits is above any limit.
+    // A number that is too large for the type exceeds any limit, so the largest value represents it.
     text.bytes().all(|it| it.is_ascii_digit()).then(|| text.parse().unwrap_or(u128::MAX))
 }
 
-/// A factor, and a power of ten.
+/// The factor of a suffix, as a number and a power of ten to multiply it with.
 fn scale(suffix: &str) -> Option<(u128, i32)> {
     const KIBI: u128 = 1024;
     Some(match suffix {

@@ -19,26 +19,26 @@ use workload_profiles::{
 
 use super::{Limits, Pattern, amount::nano, server::Server};
 
-/// Prefix of the priority classes with pods that may evict the cluster's own pods.
+/// Prefix of the priority classes for the cluster's own pods. A pod with such a class may evict other pods of the cluster.
 const SYSTEM: &str = "system-";
-/// Maximum number of violations that a message names.
+/// Maximum number of violations in one message.
 const MAX_NAMED: usize = 16;
 
-/// Placeholder for the URL of a target that is not installed yet. No load goes there, and the lists of hosts do not apply to it.
+/// Placeholder for the URL of a target that is not installed yet. It receives no load, so the lists of allowed hosts do not apply to it.
 pub const UNKNOWN_TARGET: &str = "http://gateway.invalid";
 
-/// A value in a run that the policy does not allow.
+/// A value in the spec that the policy does not allow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// The field, such as `spec.launcher.image`.
     pub field: String,
     /// The value of the field.
     pub value: String,
-    /// The allowed values, and what to do.
+    /// The allowed values, and the remedy.
     pub rule: String,
 }
 
-/// For example `spec.launcher.image: is "a/b"; limits.images allows only "c/*"; ...`.
+/// Prints for example `spec.launcher.image: is "a/b"; limits.images allows only "c/*"; ...`.
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: is {}; {}", self.field, self.value, self.rule)
@@ -46,7 +46,7 @@ impl fmt::Display for Violation {
 }
 
 impl Violation {
-    /// All violations as one message, one line per violation.
+    /// All violations as one message with one line per violation.
     pub fn message(all: &[Violation]) -> String {
         let mut lines: Vec<_> = all.iter().take(MAX_NAMED).map(Violation::to_string).collect();
         if all.len() > MAX_NAMED {
@@ -56,8 +56,8 @@ impl Violation {
     }
 }
 
-/// All values in a run that the policy does not allow. `own_image`: the image of the operator, which launchers and the simulator may always
-/// use. `workload`: `None` if the profile is not known; its load and its files are then not checked.
+/// Returns all values of a run that the policy does not allow. `own_image` is the image of the operator, which launchers and the simulator may always
+/// use. `workload` is `None` if the profile is not known; the load and the profile's files are then not checked.
 pub fn check(
     limits: &Limits,
     own_image: &str,
@@ -123,13 +123,13 @@ pub fn check(
     all.0
 }
 
-/// The server that Benchwright starts. llm-d's charts start their servers with the rights of the installing user.
+/// The server that Benchwright starts for a run. Servers of llm-d's charts are not checked: they start with the rights of the user who installs them.
 fn own_server(spec: &BenchmarkRunSpec) -> Option<&ManagedServer> {
     spec.target.server.as_ref().filter(|_| llm_d_server(spec).is_none())
 }
 
-/// Checks a server that is started for the run against the limits of launchers. Its resources may have separate limits. Only the simulator
-/// may always use the image of the operator: with a user's command, this image could send any load to any host.
+/// Checks a server that is started for the run against the limits for launchers; its resources may have limits of their own. Only the simulator may
+/// always use the operator's image, because with a user's command this image could send any load to any host.
 fn check_server(limits: &Limits, own_image: &str, server: &ManagedServer, all: &mut Violations) {
     let field = |name: &str| format!("spec.target.server.{name}");
     let is_simulator = server.engine.is_own() && server.command.is_empty() && server.preprocess.is_none();
@@ -199,7 +199,7 @@ fn check_claims(limits: &Limits, spec: &BenchmarkRunSpec, effective: &EffectiveS
     }
 }
 
-/// All hosts to which the launcher connects.
+/// Checks all hosts to which the launcher connects.
 fn check_hosts(
     limits: &Limits,
     spec: &BenchmarkRunSpec,
@@ -213,7 +213,7 @@ fn check_hosts(
             Some(server) => {
                 all.check_name(&format!("{field}, the host"), Some(&server.host), &allowed, "targetHosts");
             }
-            // Another URL parser could find a host in it.
+            // The URL cannot be parsed here, but another parser could still find a host in it.
             None if allowed.is_some() => {
                 let rule =
                     "has no host that can be held against limits.targetHosts; write a URL such as http://host:80";
@@ -224,12 +224,12 @@ fn check_hosts(
     }
 }
 
-/// The fields with the URLs to which the launcher connects, and the URLs.
+/// Returns the path and the value of every field with a URL to which the launcher connects.
 fn called(spec: &BenchmarkRunSpec, resolved: &ResolvedRun, workload: Option<&Workload>) -> Vec<(String, String)> {
     let target = match (&resolved.endpoint, &spec.target.url) {
         (Endpoint::Simulator(_) | Endpoint::Server(_), _) => None,
         (Endpoint::Url(url), Some(_)) => Some(("spec.target.url".to_owned(), url.clone())),
-        // A server that is started for the run belongs to the run, and so do the metrics of its pods.
+        // A server that is started for the run, and the metrics of its pods, belong to the run and need no permission.
         (Endpoint::Url(_), None) if own_server(spec).is_some() => None,
         (Endpoint::Url(url), None) if url == UNKNOWN_TARGET => None,
         (Endpoint::Url(url), None) => Some(("spec.target".to_owned(), url.clone())),
@@ -241,7 +241,7 @@ fn called(spec: &BenchmarkRunSpec, resolved: &ResolvedRun, workload: Option<&Wor
     target.into_iter().chain(metrics).chain(upload).chain(workload.into_iter().flat_map(remote_files)).collect()
 }
 
-/// The names of the Services in a namespace to which the launcher may be sent. A host counts if it could be the name of a Service.
+/// The names of the Services in a namespace to which the spec may send the launcher. Every host that could be the name of a Service is included.
 pub fn called_services(
     spec: &BenchmarkRunSpec,
     resolved: &ResolvedRun,
@@ -253,7 +253,7 @@ pub fn called_services(
     hosts.filter_map(|it| Some(service_name(&it, namespace)?.to_owned())).collect()
 }
 
-/// The Service in a namespace that a host may name, such as `model`, `model.bench` or `model.bench.svc.cluster.local`.
+/// The name of the Service in `namespace` that a host may refer to. The host has the form `model`, `model.bench` or `model.bench.svc.cluster.local`.
 fn service_name<'a>(host: &'a str, namespace: &str) -> Option<&'a str> {
     let mut labels = host.split('.');
     let name = labels.next()?;
@@ -262,9 +262,9 @@ fn service_name<'a>(host: &'a str, namespace: &str) -> Option<&'a str> {
     Some(name).filter(|_| own && valid)
 }
 
-/// The purpose and the URL of each remote file.
+/// The purpose and the URL of each file that the workload reads from a URL.
 pub fn remote_files(workload: &Workload) -> Vec<(String, String)> {
-    // The files can be visited only through an exclusive reference.
+    // The workload is cloned because its files are only accessible through `sources_mut`.
     let mut workload = workload.clone();
     let sources = workload.sources_mut().into_iter();
     let remote = sources.filter_map(|(what, source)| match source {
@@ -277,7 +277,7 @@ pub fn remote_files(workload: &Workload) -> Vec<(String, String)> {
 fn check_load(limits: &Limits, workload: &Workload, all: &mut Violations) {
     for stage in &workload.stages {
         let (rate, at_once) = match &stage.load {
-            // A rate that depends on earlier stages is known only after they have run.
+            // Such a rate derives from the results of earlier stages, so it is not known before the run.
             Load::Open { .. } if stage.load.has_measured_rate() => (None, None),
             Load::Open { rate, .. } => (Some(rate.peak().per_second()), None),
             Load::Users { rate, .. } => (Some(rate.per_second()), None),
@@ -306,13 +306,13 @@ fn check_load(limits: &Limits, workload: &Workload, all: &mut Violations) {
     }
 }
 
-/// The rate of a LoadGen test in its settings. A rate that is searched for is not known before the run.
+/// The rate in the settings of a LoadGen test. `None` if the test searches for its rate, which is then not known before the run.
 fn server_rate(workload: &Workload, test: u32) -> Option<f64> {
     let tests = &workload.loadgen.as_ref()?.tests;
     Some(tests.get(usize::try_from(test).ok()?)?.settings.server_target_qps)
 }
 
-/// `owner`: the field with these resources. `list`: the limit that applies.
+/// Checks requests and limits. `owner` is the path of the field with the resources, and `list` is the name of the limit that applies.
 fn check_resources(
     owner: &str,
     asked: &Resources,
@@ -329,7 +329,7 @@ fn check_resources(
             all.add(&field, quoted(&amount.text()), &rule);
             continue;
         };
-        // A quantity that cannot be compared counts as above the limit.
+        // A quantity that cannot be parsed counts as exceeding the limit.
         let within = nano(&amount.text()).zip(nano(&limit.text())).is_some_and(|(asked, most)| asked <= most);
         if !within {
             let rule = format!("at most {} is allowed (limits.{list}.{name}); lower it", limit.text());
@@ -345,7 +345,7 @@ impl Violations {
         self.0.push(Violation { field: field.to_owned(), value, rule: rule.to_owned() });
     }
 
-    /// Checks a priority class against the list, and refuses the cluster's own classes.
+    /// Checks a priority class against the allowed ones. The classes of the cluster's own pods are always refused.
     fn check_class(&mut self, field: &str, class: Option<&str>, limits: &Limits) {
         self.check_name(field, class, &limits.priority_classes, "priorityClasses");
         if let Some(class) = class.filter(|it| it.starts_with(SYSTEM)) {
@@ -353,7 +353,7 @@ impl Violations {
         }
     }
 
-    /// Checks a pod's scheduling requirements against the lists.
+    /// Checks a pod's scheduling fields against the allowed values.
     fn check_scheduling(&mut self, field: &str, scheduling: &Scheduling, limits: &Limits) {
         let runtime = scheduling.runtime_class_name.as_deref();
         self.check_name(&format!("{field}.runtimeClassName"), runtime, &limits.runtime_classes, "runtimeClasses");
@@ -374,7 +374,7 @@ impl Violations {
         }
     }
 
-    /// Checks a name against a list, if there are both.
+    /// Checks a name against a list. Without a name or a list there is nothing to check.
     fn check_name(&mut self, field: &str, name: Option<&str>, allowed: &Option<Vec<Pattern>>, list: &str) {
         let (Some(name), Some(allowed)) = (name.filter(|it| !it.is_empty()), allowed) else { return };
         if allowed.iter().any(|it| it.matches(name)) {

@@ -1,6 +1,6 @@
-//! The limits that the administrators of an installation set: a file that the operator reads at its start, and that no user of the
-//! cluster's API can change. [`check`] checks a run against it, in the operator and in `benchwright validate`; pure. The operator itself
-//! adds checks on the cluster's Services.
+//! The limits that the administrators of an installation set. They are in a file that the operator reads when it starts, and that no user of the
+//! Kubernetes API can change. [`check`] checks a run against them, in the operator and in `benchwright validate`; pure. The operator additionally
+//! checks the Services of the cluster.
 
 mod amount;
 mod check;
@@ -23,21 +23,21 @@ pub use check::{UNKNOWN_TARGET, Violation, called_services, check, remote_files}
 pub use pattern::Pattern;
 pub use server::Server;
 
-/// Maximum number of entries in a list, because each run is compared with all of them.
+/// Maximum number of entries per list. Each run is compared with all of them.
 const MAX_ENTRIES: usize = 256;
-/// How long an attempt may wait for its queue while other runs wait for it, if the administrators set no limit.
+/// Default of `maxQueueSeconds`: how long an attempt may wait for its queue while other runs wait for it, in seconds.
 const QUEUE_SECONDS: u32 = 1_800;
 
-/// Limits for all namespaces, and the differences for some namespaces. The default allows everything that Kubernetes allows.
+/// Limits for all namespaces, and different limits for some namespaces. The default allows everything that Kubernetes allows.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Policy {
-    /// Limits that `limits` and `namespaces` replace.
+    /// The default limits. `limits` and `namespaces` replace some of them.
     pub preset: Preset,
     /// Limits for all namespaces.
     pub limits: Limits,
-    /// Limits for some namespaces. All entries that name a namespace apply, in their order: a limit in a later entry replaces the limit of
-    /// an earlier entry.
+    /// Different limits for some namespaces. All entries that match a namespace apply, in their order: a limit in a later entry replaces the same
+    /// limit of an earlier entry.
     pub namespaces: Vec<Override>,
 }
 
@@ -45,90 +45,90 @@ pub struct Policy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Preset {
-    /// No limits: the tenants trust each other.
+    /// No limits, for tenants that trust each other.
     #[default]
     Trusted,
-    /// [`Limits::shared`]: the tenants do not trust each other.
+    /// [`Limits::shared`], for tenants that do not trust each other.
     Shared,
 }
 
-/// Limits of some namespaces.
+/// Different limits for some namespaces.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Override {
-    /// The names of the namespaces, with `*` for any text.
+    /// The names of the namespaces, in which `*` stands for any text.
     pub names: Vec<Pattern>,
-    /// The differences for these namespaces. Absent limits stay unchanged.
+    /// The limits for these namespaces. Absent limits stay unchanged.
     pub limits: Limits,
 }
 
-/// What runs may ask for. Absent: no limit. A list without entries allows nothing.
+/// The limits for runs. An absent field sets no limit, but a list without entries allows no value.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Limits {
-    /// The images that `launcher.image` may name, such as `registry.example/benchwright/*`. Launchers and the simulator
-    /// may always use the image of the operator.
+    /// The allowed values of `launcher.image`, such as `registry.example/benchwright/*`. Launchers and the simulator may always use the image of the
+    /// operator.
     pub images: Option<Vec<Pattern>>,
-    /// The hosts to which runs may send the launcher, such as `*.svc.cluster.local`: target, metrics, files behind URLs, and the bucket of the
-    /// results.
+    /// The hosts to which the launcher may connect, such as `*.svc.cluster.local`. They apply to target, metrics, files behind URLs, and the bucket
+    /// for the results.
     pub target_hosts: Option<Vec<Pattern>>,
     /// The claims that runs may mount, for results and for data.
     pub claims: Option<Vec<Pattern>>,
-    /// The priority classes that `launcher.scheduling.priorityClassName` may name.
+    /// The allowed values of `launcher.scheduling.priorityClassName`.
     pub priority_classes: Option<Vec<Pattern>>,
-    /// The service accounts that `launcher.serviceAccountName` may name.
+    /// The allowed values of `launcher.serviceAccountName`.
     pub service_accounts: Option<Vec<Pattern>>,
-    /// The keys of taints that `launcher.scheduling.tolerations` and the server's tolerations may contain. A toleration without a key, which
-    /// tolerates all taints, is allowed by `*` alone.
+    /// The allowed keys in the tolerations of the launcher and of the server. A toleration without a key, which tolerates all taints, is only allowed
+    /// by the entry `*`.
     pub tolerations: Option<Vec<Pattern>>,
-    /// The classes that `launcher.scheduling.runtimeClassName` and the server's runtimeClassName may name.
+    /// The allowed values of `runtimeClassName`, for the launcher and for the server.
     pub runtime_classes: Option<Vec<Pattern>>,
-    /// The schedulers that `launcher.scheduling.schedulerName` and the server's schedulerName may name.
+    /// The allowed values of `schedulerName`, for the launcher and for the server.
     pub schedulers: Option<Vec<Pattern>>,
-    /// The keys that `launcher.scheduling.nodeSelector` and the server's nodeSelector may contain.
+    /// The allowed keys of `nodeSelector`, for the launcher and for the server.
     pub node_selectors: Option<Vec<Pattern>>,
-    /// The values that `target.server.lifecycle` may have beside `PerRun`, which is always allowed.
+    /// The allowed values of `target.server.lifecycle`. `PerRun` is always allowed.
     pub lifecycles: Option<Vec<Pattern>>,
-    /// The classes that `storage.pvc.storageClassName` may name.
+    /// The allowed values of `storage.pvc.storageClassName`.
     pub storage_classes: Option<Vec<Pattern>>,
-    /// The allowed queues: `queueName` must name one of them. Absent: a run needs no queue.
+    /// The allowed values of `queueName`. If this list is set, every run needs a queue.
     pub queues: Option<Vec<Pattern>>,
-    /// The keys that `launcher.labels` may have.
+    /// The allowed keys of `launcher.labels`.
     pub labels: Option<Vec<Pattern>>,
-    /// The keys that `launcher.annotations` may have.
+    /// The allowed keys of `launcher.annotations`.
     pub annotations: Option<Vec<Pattern>>,
-    /// The highest rate of a stage in requests per second; above 0. Loads without a rate are limited by `maxConcurrency`.
+    /// Maximum rate of a stage in requests per second; above 0. `maxConcurrency` limits loads without a rate.
     pub max_requests_per_second: Option<f64>,
-    /// Maximum concurrent requests of a stage, for loads without a rate; from 1.
+    /// Maximum number of concurrent requests in a stage, for loads without a rate; from 1.
     pub max_concurrency: Option<u32>,
-    /// Maximum time for which an attempt may send load, with all repeats and waits between them, in seconds; from 1.
+    /// Maximum time in seconds for which an attempt may send load, including all repeats and the waits between them; from 1.
     pub max_run_seconds: Option<u32>,
-    /// The highest `storage.pvc.size`.
+    /// Maximum value of `storage.pvc.size`.
     pub max_claim_size: Option<AnyValue>,
-    /// Whether `storage.pvc.retention` may delete the folders of other runs on the claim. Absent: it may.
+    /// Whether runs may use `storage.pvc.retention`, which deletes the results folders of other runs on the claim. Absent: they may.
     pub retention: Option<bool>,
-    /// The highest `execution.deadlines.startSeconds`, in seconds; from 1. A run has its target meanwhile.
+    /// Maximum value of `execution.deadlines.startSeconds`, in seconds; from 1. A run occupies its target during this time.
     pub max_start_seconds: Option<u32>,
-    /// How long an attempt may wait for its queue while other runs wait for its target or for its place in the namespace, in seconds; from
-    /// 1. Absent: [`QUEUE_SECONDS`].
+    /// Maximum time in seconds that an attempt may wait for its queue while other runs wait for its target or for its slot in the namespace; from 1.
+    /// Absent: [`QUEUE_SECONDS`].
     pub max_queue_seconds: Option<u32>,
-    /// Maximum resource requests and limits of a launcher. Resources that it does not name may not be requested.
+    /// Maximum resource requests and limits of a launcher. Resources that are missing here may not be requested.
     pub max_resources: Option<BTreeMap<String, AnyValue>>,
-    /// The same of a replica of a server that is started for a run. Absent: `maxResources`.
+    /// Maximum resource requests and limits of one replica of a server that is started for a run. Absent: `maxResources` applies.
     pub max_server_resources: Option<BTreeMap<String, AnyValue>>,
     /// Maximum number of replicas of a server that is started for a run; from 1.
     pub max_server_replicas: Option<u32>,
-    /// Maximum number of concurrent attempts in a namespace; from 1. Further runs wait, the oldest first.
+    /// Maximum number of concurrent attempts in a namespace; from 1. Further runs wait, and the oldest starts first.
     pub max_concurrent_attempts: Option<u32>,
-    /// Networks that launchers may not call beside those that are always blocked, and exceptions from both.
+    /// Networks that launchers may not connect to, in addition to those that are always blocked, and exceptions from both.
     pub egress: Option<Egress>,
 }
 
 impl Policy {
-    /// Reads a policy from YAML.
+    /// Parses a policy from YAML.
     ///
     /// # Errors
-    /// The first field that cannot be read, or all values that cannot be used.
+    /// The first field that cannot be parsed, or if all can be parsed, all invalid values.
     pub fn parse(text: &str) -> Result<Policy, String> {
         let policy: Policy = match text.trim() {
             "" | "{}" => Policy::default(),
@@ -138,11 +138,11 @@ impl Policy {
         if problems.is_empty() { Ok(policy) } else { Err(problems.join("\n")) }
     }
 
-    /// Reads a policy from a policy file, or from the values of the chart. The values contain the policy under `policy`, with a separate
-    /// preset.
+    /// Parses a policy from a policy file, or from the values of the chart, which contain the policy under `policy` and the preset in a separate
+    /// field.
     ///
     /// # Errors
-    /// As [`Policy::parse`].
+    /// The same as [`Policy::parse`].
     pub fn parse_file(text: &str) -> Result<Policy, String> {
         let values = serde_saphyr::from_str::<serde_json::Value>(text).ok();
         match values.as_ref().and_then(|it| it.get("policy")) {
@@ -152,7 +152,7 @@ impl Policy {
                 if let Some(fields) = policy.as_object_mut() {
                     fields.entry("preset").or_insert("shared".into());
                 }
-                // JSON is valid YAML.
+                // `parse` accepts this, because JSON is valid YAML.
                 Policy::parse(&policy.to_string())
             }
             None => Policy::parse(text),
@@ -180,12 +180,12 @@ impl Policy {
         limits
     }
 
-    /// `maxConcurrentAttempts` of a namespace. Every watch event reads it.
+    /// `maxConcurrentAttempts` of a namespace. It does not compute the other limits, because every watch event calls it.
     pub fn max_concurrent_attempts(&self, namespace: &str) -> Option<u32> {
         self.limits_in(namespace).rev().find_map(|it| it.max_concurrent_attempts)
     }
 
-    /// The limits for all namespaces, and the limits that replace some of them in this namespace.
+    /// The limits for all namespaces, followed by the overrides that match this namespace.
     fn limits_in(&self, namespace: &str) -> impl DoubleEndedIterator<Item = &Limits> {
         let named = move |it: &&Override| it.names.iter().any(|it| it.matches(namespace));
         std::iter::once(self.preset.limits())
@@ -193,7 +193,7 @@ impl Policy {
             .chain(self.namespaces.iter().filter(named).map(|it| &it.limits))
     }
 
-    /// The settings for a namespace: the installation's settings, with the networks that this policy blocks.
+    /// The settings for runs in a namespace: the installation's settings plus the networks that this policy blocks.
     pub fn settings(&self, settings: &Settings, namespace: &str) -> Settings {
         let mut settings = settings.clone();
         if let Some(more) = self.limits_in(namespace).rev().find_map(|it| it.egress.as_ref()) {
@@ -217,8 +217,8 @@ impl Preset {
 }
 
 impl Limits {
-    /// Limits for tenants that do not trust each other. Hosts, rates, images and resources depend on the cluster, so that administrators set
-    /// these limits themselves.
+    /// Limits for tenants that do not trust each other. Limits on hosts, rates, images and resources depend on the cluster, so administrators must
+    /// set them themselves.
     pub fn shared() -> Limits {
         Limits {
             priority_classes: Some(Vec::new()),
@@ -234,13 +234,13 @@ impl Limits {
         }
     }
 
-    /// How long an attempt may wait for its queue while other runs wait for it, in seconds.
+    /// How long an attempt may wait for its queue while other runs wait for this attempt, in seconds.
     pub fn queue_seconds(&self) -> u32 {
         self.max_queue_seconds.unwrap_or(QUEUE_SECONDS)
     }
 
     fn replace(&mut self, newer: &Limits) {
-        // Destructured, so that no limit is missed.
+        // The pattern names every field, so that the compiler reports a limit that is not handled here.
         let Limits {
             images,
             target_hosts,
@@ -357,7 +357,7 @@ impl Limits {
             all.extend(egress.rules(&field).err().unwrap_or_default());
             let (found, own) = (egress.blocked.len(), Egress::cluster_default().blocked.len());
             let most = MAX_ENTRIES.saturating_sub(own);
-            // A launcher refuses a longer list, so every run would fail.
+            // The launcher refuses a longer list, so with it every run would fail.
             if found > most && found <= MAX_ENTRIES {
                 let why = format!("has {found} entries; write at most {most}, because {own} are blocked in any case");
                 add(&mut all, &format!("{field}.blocked"), &why);

@@ -1,11 +1,11 @@
-//! Names with `*` for any text.
+//! Names in which `*` stands for any text.
 
 use serde::Deserialize;
 
-/// The longest pattern, in bytes: an image reference has at most 512.
+/// Maximum length of a pattern, in bytes. The longest names are image references, with at most 512 bytes.
 const MAX_LENGTH: usize = 512;
 
-/// A name in which each `*` stands for any text, including empty text. It is compared with a whole name and is case-sensitive.
+/// A name in which each `*` stands for any text, even for none. It must match a name as a whole, and is case-sensitive.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct Pattern(String);
@@ -20,7 +20,7 @@ impl Pattern {
     pub fn matches(&self, name: &str) -> bool {
         let Some((first, rest)) = self.0.split_once('*') else { return self.0 == name };
         let Some(mut left) = name.strip_prefix(first) else { return false };
-        // The last part has to match the end. Each other part matches at its first occurrence.
+        // The last part must match the end of the name. For every other part, its first occurrence is used.
         let Some((middle, last)) = rest.rsplit_once('*') else { return left.ends_with(rest) };
         for part in middle.split('*') {
             let Some(at) = left.find(part) else { return false };
@@ -29,12 +29,12 @@ impl Pattern {
         left.ends_with(last)
     }
 
-    /// The pattern for host names, which are case-insensitive and have no final dot.
+    /// The pattern in the form that host names are compared with: in lower case, and without a dot at its end.
     pub(super) fn of_host(&self) -> Pattern {
         Pattern(self.0.trim_end_matches('.').to_ascii_lowercase())
     }
 
-    /// Why the pattern cannot be used.
+    /// Returns why the pattern is invalid. `None` if it is valid.
     pub(super) fn problem(&self) -> Option<String> {
         let text = &self.0;
         if text.is_empty() {
@@ -47,7 +47,7 @@ impl Pattern {
             .then(|| format!("is {text:?}; take the white space out"))
     }
 
-    /// Whether a final `*` stands for a separate part, and not for the rest of a name.
+    /// Whether the pattern matches only whole name parts. A `*` at its end must follow a separator, so that it does not complete a partial name.
     pub(super) fn ends_a_name(&self) -> bool {
         self.0.strip_suffix('*').is_none_or(|it| it.is_empty() || it.ends_with(['/', ':', '@', '*']))
     }

@@ -1,4 +1,4 @@
-//! The server that a URL names: its host and port, in one form for all comparisons.
+//! The server in a URL: its host and port, in a canonical form that can be compared.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -7,14 +7,14 @@ use http::Uri;
 /// The host and the port of a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// In lower case, without a final dot; an IPv6 address without brackets.
+    /// The host in lower case, without a dot at its end. An IPv6 address has no brackets.
     pub host: String,
     /// The port of the URL, or the default port of its scheme.
     pub port: u16,
 }
 
 impl Server {
-    /// Reads a URL; `None` if the text is not an HTTP URL, such as the name of a simulator or the path of a socket.
+    /// Parses a URL. `None` if the text is not an HTTP URL, such as the name of a simulator or the path of a socket.
     pub fn parse(url: &str) -> Option<Self> {
         let url: Uri = url.parse().ok()?;
         let port = match url.scheme_str()? {
@@ -27,7 +27,7 @@ impl Server {
         let port = match url.port_u16() {
             Some(port) => port,
             None if written.len() == host.len() => port,
-            // The text there is not a port.
+            // The text at the place of the port is not a port.
             None => return None,
         };
         let host = match host.strip_prefix('[') {
@@ -37,7 +37,7 @@ impl Server {
         (!host.is_empty()).then(|| Server { host: host.to_ascii_lowercase(), port })
     }
 
-    /// The address, if the host is an address. An IPv4 address inside an IPv6 address is the same server.
+    /// The IP address, if the host is one. An IPv4-mapped IPv6 address is converted to its IPv4 address.
     pub fn address(&self) -> Option<IpAddr> {
         let six = || self.host.parse::<Ipv6Addr>().ok().map(|it| IpAddr::V6(it).to_canonical());
         self.host.parse::<Ipv4Addr>().ok().map(IpAddr::V4).or_else(six)

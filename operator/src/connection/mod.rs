@@ -1,11 +1,11 @@
-//! [I/O] The connection to the API server. The client has to notice a connection that died without being closed: a watch on it reports no
-//! changes, and nothing else reveals the failure.
+//! [I/O] The connection to the API server. The client must detect a connection that died without being closed. Otherwise a watch would silently stop
+//! to report changes.
 //!
-//! The server ends each watch after a few seconds, and the client requests it again. The answers show that the connection works. All reads
-//! have a time limit, idle connections are closed early, and TCP keep-alive probes the peer. The client itself never retries a request: the
-//! watches and the loop retry, and a retry inside a turn would delay other runs.
+//! For this purpose the server ends each watch after a few seconds, and the client requests it again, so that regular responses prove that the
+//! connection works. In addition, all reads have a time limit, idle connections are closed early, and TCP keep-alive probes the peer. The client
+//! itself never retries a request. The watches and the loop do that, because a retry within a turn would delay other runs.
 //!
-//! Answers are trimmed while they arrive ([`trim`]), so that an oversized object takes little memory.
+//! Responses are trimmed while they arrive ([`trim`]), so that an oversized object needs little memory.
 
 pub mod trim;
 
@@ -37,24 +37,24 @@ use crate::{
     traces,
 };
 
-/// Time limits. With the defaults a dead connection is noticed within 20 seconds.
+/// Time limits of the connection. With the defaults a dead connection is detected within 20 seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Time limit for opening a connection, and for a write.
     pub connect: Duration,
-    /// Time limit for the next bytes of an answer, counted from the request or from the last bytes.
+    /// Time limit for the next bytes of a response, counted from the request or from the previous bytes.
     pub read: Duration,
-    /// Time limit for the start of an answer to any request except a watch. A turn makes several requests, and a request that hangs has to
-    /// leave time for the others.
+    /// Time limit for the beginning of a response, for all requests except watches. It is short, because a turn makes several requests, and if one
+    /// does not return, there must be time for the others.
     pub request: Duration,
-    /// Seconds after which the server ends a watch, and the client requests it again. kube waits five seconds longer before
-    /// it gives up the connection.
+    /// Duration of a watch in seconds. Then the server ends it, and the client requests it again. kube waits five seconds longer before it gives up
+    /// the connection.
     pub watch_seconds: u32,
     /// How long an idle connection may be reused.
     pub idle: Duration,
-    /// A watch without an answer for this time is silent. The operator is then not ready.
+    /// Time without a response after which a watch counts as silent. The operator is then not ready.
     pub silent: Duration,
-    /// A watch without a request for this time is stuck. The operator then has to be restarted.
+    /// Time without a request after which a watch counts as stuck. The operator must then be restarted.
     pub stuck: Duration,
 }
 
@@ -72,19 +72,19 @@ impl Default for Limits {
     }
 }
 
-/// How long a connection may be quiet before TCP probes the peer.
+/// Time without traffic after which TCP probes the peer.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(3);
 const KEEP_ALIVE_PROBES: u32 = 3;
-/// TCP closes the connection if the peer acknowledges nothing for this time.
+/// Time after which TCP closes the connection if the peer acknowledges nothing.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(20);
-/// How often [`Health::report`] checks the watches.
+/// Time between two checks of the watches in [`Health::report`].
 const REPORT_INTERVAL: Duration = Duration::from_secs(5);
 
-/// A client that records the requests and answers of its watches in `health`, and passes its writes through `fence`.
+/// Creates a client that records the requests and responses of its watches in `health`, and sends its writes through `fence`.
 ///
 /// # Errors
-/// When the configuration's certificates or credentials cannot be used.
+/// The certificates or credentials of the configuration cannot be used.
 pub fn client(config: &Config, health: &Arc<Health>, fence: &Arc<Fence>) -> Result<Client, kube::Error> {
     let limits = health.limits;
     let mut tcp = HttpConnector::new();
@@ -98,7 +98,7 @@ pub fn client(config: &Config, health: &Arc<Health>, fence: &Arc<Fence>) -> Resu
     connector.set_connect_timeout(Some(limits.connect));
     connector.set_read_timeout(Some(limits.read));
     connector.set_write_timeout(Some(limits.connect));
-    // Otherwise the idle time of a connection would count toward the time limit of the next answer.
+    // Otherwise the time for which a connection was idle would count toward the time limit of the next response.
     connector.set_reset_reader_on_write(true);
     let http = hyper_util::client::legacy::Client::builder(TokioExecutor::new())
         .pool_idle_timeout(limits.idle)
@@ -115,7 +115,7 @@ pub fn client(config: &Config, health: &Arc<Health>, fence: &Arc<Fence>) -> Resu
     Ok(ClientBuilder::new(service, config.default_namespace.clone()).build())
 }
 
-/// The times of the last request and the last answer, for each watch and for the lease.
+/// The times of the last request and the last response, for each watch and for the lease.
 #[derive(Debug)]
 pub struct Health {
     limits: Limits,
@@ -129,7 +129,7 @@ struct LastTimes {
 }
 
 impl Health {
-    /// Creates a value without any watch.
+    /// Creates an instance without watches.
     pub fn new(limits: Limits) -> Self {
         Health { limits, watches: Mutex::default() }
     }
@@ -139,13 +139,13 @@ impl Health {
         self.limits
     }
 
-    /// Adds a watch, or another path. From this call on it must be requested.
+    /// Adds the path of a watch, or another path. From now on, requests for it are expected.
     pub fn expect(&self, path: &str) {
         let now = Instant::now();
         self.lock().insert(path.to_owned(), LastTimes { requested: now, answered: now });
     }
 
-    /// The silent watches, each with the time since its last answer.
+    /// The silent watches, each with the time since its last response.
     pub fn silent(&self) -> BTreeMap<String, Duration> {
         self.older_than(self.limits.silent, |it| it.answered)
     }
@@ -160,12 +160,12 @@ impl Health {
         ages.into_iter().filter(|(_, age)| *age > limit).collect()
     }
 
-    /// Records a request, if its path is expected.
+    /// Records the time of a request if its path is expected.
     pub fn asked(&self, path: &str) {
         self.note(path, |times, now| times.requested = now);
     }
 
-    /// Records an answer, if its path is expected.
+    /// Records the time of a response if its path is expected.
     pub fn answered(&self, path: &str) {
         self.note(path, |times, now| times.answered = now);
     }
@@ -177,11 +177,11 @@ impl Health {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, LastTimes>> {
-        // Each operation leaves the map valid, so a panic elsewhere does not invalidate it.
+        // Every operation leaves the map in a valid state, so a panic in another thread does no harm.
         self.watches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Logs when a watch becomes silent and when it is answered again. Never ends.
+    /// Logs when a watch becomes silent and when it is answered again. Never returns.
     pub async fn report(&self) {
         let mut known = BTreeMap::new();
         let mut look = interval(REPORT_INTERVAL.min(self.limits.silent));
@@ -203,7 +203,7 @@ impl Health {
     }
 }
 
-/// The waits after failures of a watch: 1, 2, 4 and then 5 seconds. They are short, because the operator sees no changes meanwhile.
+/// Backoff after failures of a watch: 1, 2, 4 and then always 5 seconds. It is short because the operator sees no changes meanwhile.
 #[derive(Debug, Default)]
 pub struct WatchBackoff(u32);
 
@@ -223,8 +223,8 @@ impl Backoff for WatchBackoff {
     }
 }
 
-/// Never delays after a failure of one of the loop's watches. Each watch has its own backoff; a common backoff would delay the watches that
-/// work.
+/// A backoff without delay, for the loop that merges the watches. Each watch already has its own backoff. A common backoff would also delay the
+/// watches that work.
 #[derive(Debug)]
 pub struct NoBackoff;
 
@@ -240,7 +240,7 @@ impl Backoff for NoBackoff {
     fn reset(&mut self) {}
 }
 
-/// Records requests and answers of watches in a [`Health`].
+/// A service that records requests and responses of watches in a [`Health`].
 struct Observed<S> {
     inner: S,
     health: Arc<Health>,
@@ -264,7 +264,7 @@ where
         let query = request.uri().query().unwrap_or_default();
         let has = |part: &str| query.split('&').any(|it| it.starts_with(part));
         let is_watch = has("watch=true");
-        // A watch begins with a list request that has a page limit. Other reads of the same path have no limit and do not count.
+        // A watch begins with a list request that has a page limit. Other reads of the same path have no page limit, and are not recorded.
         if request.method() == Method::GET && (is_watch || has("limit=")) {
             self.health.asked(&path);
         }
@@ -288,7 +288,7 @@ where
     }
 }
 
-/// Trims the answers of a service.
+/// A service that trims the responses of another service.
 struct Trimmed<S> {
     inner: S,
 }
@@ -325,7 +325,7 @@ where
 mod tests {
     use super::*;
 
-    /// How much longer than `watch_seconds` kube's watcher waits for an answer.
+    /// Time that kube's watcher waits for a response in addition to `watch_seconds`.
     const KUBE_MARGIN: Duration = Duration::from_secs(5);
 
     #[test]

@@ -1,25 +1,25 @@
-//! Trims the answers of the API server while they arrive, before they are stored anywhere.
+//! Trims the responses of the API server while they arrive, before they are parsed or stored.
 //!
-//! Anyone who may write an object may fill it up to etcd's limit of 1.5 MiB, and a megabyte of small labels takes tens of megabytes of
-//! memory as objects. So the operator keeps at most [`MOST_ENTRIES`] labels, finalizers and owner references per object, and at most
-//! [`MOST_BYTES`] of each kind. It drops the parts that it never reads: `managedFields`, annotations with other prefixes, and nearly all of
-//! the spec of pods, Jobs, Deployments and NetworkPolicies.
+//! Everyone who may write an object can fill it up to etcd's limit of 1.5 MiB. A megabyte of small labels takes tens of megabytes of memory as
+//! objects. So the operator keeps at most [`MOST_ENTRIES`] labels per object, and at most [`MOST_BYTES`] of them; the same limits apply to finalizers
+//! and to owner references. It drops the parts that it never reads: `managedFields`, annotations with other prefixes, and nearly all of the spec of
+//! pods, Jobs, Deployments and NetworkPolicies.
 
 use bytes::Bytes;
 
-/// Maximum number of labels kept per object. The same limit applies to annotations, finalizers and owner references.
+/// Maximum number of labels to keep per object. The same limit applies to annotations, finalizers and owner references.
 pub const MOST_ENTRIES: usize = 256;
-/// Maximum bytes of labels kept per object. The same limit applies to annotations, finalizers, owner references and a trimmed spec.
+/// Maximum number of bytes of labels to keep per object. The same limit applies to annotations, finalizers, owner references and a trimmed spec.
 pub const MOST_BYTES: usize = 64 * 1024;
 /// The prefix of the annotations that the operator reads.
 const OWN: &[u8] = b"benchwright.dev/";
 
-/// How to treat the parts of the object or array that is being read.
+/// How the parts of an object or array are treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rule {
-    /// A list, an event of a watch, or an object.
+    /// A list, a watch event, or a Kubernetes object.
     Object,
-    /// The objects of a list.
+    /// The array of a list's objects.
     Items,
     /// The metadata of an object.
     Metadata,
@@ -27,62 +27,62 @@ enum Rule {
     Limited,
     /// Annotations.
     Annotations,
-    /// The spec of an object. The operator reads only a few of its fields.
+    /// The spec of an object, of which the operator reads only a few fields.
     Spec,
     /// All parts are kept.
     All,
 }
 
-/// An object or array that has begun but not ended.
+/// An object or array whose end has not been read yet.
 #[derive(Debug)]
 struct Level {
     rule: Rule,
     is_object: bool,
-    /// Number of parts that were kept.
+    /// Number of its parts that were kept.
     kept: usize,
     part: Part,
 }
 
-/// The reader's position within a part of an object or array.
+/// The position within a part of an object or array. A part is a key with its value, or an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
-    /// Before its first byte.
+    /// Before the first byte of the part.
     Before,
-    /// In the key of an object's part, or between key and value.
+    /// In the key, or between key and value.
     Key,
-    /// In the value, to which this rule applies.
+    /// In the value. The rule applies to it.
     Value(Rule),
 }
 
-/// What happens to the bytes of the part that is being read.
+/// What happens to the bytes of the current part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Kept,
-    /// Held back. Kept if it is short enough, which is decided at its end.
+    /// Buffered. At its end, the part is kept if it is short enough.
     Held,
     Dropped,
 }
 
-/// Trims one answer, which arrives in pieces of any size.
+/// Trims one response, which may arrive in pieces of any size.
 #[derive(Debug)]
 pub struct Trimmer {
-    /// The fields of the spec that are kept; `None`: all.
+    /// The fields of the spec to keep. `None` if all are kept.
     spec: Option<&'static [&'static str]>,
     levels: Vec<Level>,
     is_text: bool,
     is_escaped: bool,
     fate: Fate,
-    /// The number of levels above the part that is [`Fate::Held`] or [`Fate::Dropped`].
+    /// Number of levels above the part that is [`Fate::Held`] or [`Fate::Dropped`].
     decided_at: usize,
     key: Vec<u8>,
     held: Vec<u8>,
-    /// How many more bytes this list may have.
+    /// Number of bytes that the current list may still take.
     left: usize,
     out: Vec<u8>,
 }
 
 impl Trimmer {
-    /// Trims the answer to a request for this path, such as `/api/v1/namespaces/bench/pods`.
+    /// Creates a trimmer for the response to a request for this path, such as `/api/v1/namespaces/bench/pods`.
     pub fn new(path: &str) -> Self {
         Trimmer {
             spec: fields_of_spec(path),
@@ -98,13 +98,13 @@ impl Trimmer {
         }
     }
 
-    /// Takes the next bytes of the answer and returns the bytes to keep. Some bytes may be returned by a later call.
+    /// Processes the next bytes of the response, and returns the bytes to keep. Buffered bytes may be returned by a later call.
     pub fn trim(&mut self, bytes: &[u8]) -> Bytes {
         self.out.reserve(bytes.len());
         let mut rest = bytes;
         while let Some((&byte, after)) = rest.split_first() {
             if self.is_text && !self.is_escaped {
-                // Strings make up most of an answer.
+                // Skips to the next quote or backslash in one step, because strings make up most of a response.
                 let plain = memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
                 if plain > 0 {
                     self.put_all(&rest[..plain]);
@@ -156,7 +156,7 @@ impl Trimmer {
             Some((_, Part::Value(rule))) => rule,
             Some(_) => Rule::All,
         };
-        // A dropped or held part is not trimmed further.
+        // A part that is dropped or buffered is not trimmed any further.
         let rule = if self.fate == Fate::Kept { rule } else { Rule::All };
         if matches!(rule, Rule::Limited | Rule::Annotations | Rule::Spec) {
             self.left = MOST_BYTES;
@@ -173,7 +173,7 @@ impl Trimmer {
         self.put(byte);
     }
 
-    /// Handles the first byte of a part: a key, or an item of an array.
+    /// Handles the first byte of a part: of a key, or of an item of an array.
     fn begin_part(&mut self) {
         let Some(level) = self.levels.last_mut().filter(|it| it.rule != Rule::All && it.part == Part::Before) else {
             return;
@@ -188,7 +188,7 @@ impl Trimmer {
         self.begin(fate);
     }
 
-    /// Decides at the end of a key what happens to its value.
+    /// Decides at the end of a key whether its value is kept.
     fn decide(&mut self) {
         let Some(level) = self.levels.last() else { return };
         let name = self.key.get(1..self.key.len().saturating_sub(1)).unwrap_or_default();
@@ -232,7 +232,7 @@ impl Trimmer {
         }
     }
 
-    /// Puts a comma between this part and the last kept part.
+    /// Writes the comma between the last kept part and this part.
     fn separate(&mut self) {
         let Some(level) = self.levels.last_mut() else { return };
         level.kept += 1;
@@ -279,10 +279,10 @@ impl Trimmer {
     }
 }
 
-/// The spec fields that the operator reads from objects of this path; `None`: it may read all fields.
+/// The spec fields that the operator reads from objects at this path. `None` if it may read all fields.
 fn fields_of_spec(path: &str) -> Option<&'static [&'static str]> {
     let mut parts = path.trim_start_matches('/').split('/');
-    // The path is `api/v1/…` or `apis/GROUP/VERSION/…`, then `namespaces/NAME/…` unless the list covers all namespaces.
+    // The path begins with `api/v1/` or `apis/GROUP/VERSION/`. `namespaces/NAME/` follows, unless the list covers all namespaces.
     let group = if parts.next()? == "api" { 1 } else { 2 };
     let mut parts = parts.skip(group).peekable();
     if parts.peek() == Some(&"namespaces") {
@@ -292,7 +292,7 @@ fn fields_of_spec(path: &str) -> Option<&'static [&'static str]> {
         "pods" => Some(&["nodeName"]),
         "jobs" => Some(&["suspend"]),
         "deployments" => Some(&[]),
-        // A selector that is too large to keep counts as a selector of every pod.
+        // Only these two fields are needed. If a selector is too large to keep, the policy counts as selecting every pod.
         "networkpolicies" => Some(&["podSelector", "policyTypes"]),
         _ => None,
     }

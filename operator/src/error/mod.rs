@@ -1,19 +1,19 @@
-//! Why a turn failed.
+//! The errors of a turn.
 
 use std::time::Duration;
 
 use crate::plan::Refused;
 
-/// Why a turn failed. The run itself is not the cause.
+/// The reason why a turn failed. The spec of the run is not the cause.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The API server refused a request or did not answer.
+    /// The API server refused a request, or did not respond.
     #[error("the API server: {0}")]
     Api(#[from] kube::Error),
     /// The task that renders a profile panicked or was cancelled.
     #[error("the rendering of the profile broke off: {0}")]
     Render(tokio::task::JoinError),
-    /// The turn took too long.
+    /// The turn exceeded its time limit.
     #[error("the turn took longer than {0:?}")]
     Timeout(Duration),
     /// The API server refused to create an object.
@@ -23,15 +23,15 @@ pub enum Error {
         kind: String,
         /// Name of the object.
         name: String,
-        /// HTTP status of the answer.
+        /// HTTP status code of the response.
         code: u16,
-        /// Message of the answer.
+        /// Message of the response.
         message: String,
     },
-    /// The run has changed since it was read, so nothing was written.
+    /// The run has changed since it was read, so its status was not written.
     #[error("the run has changed since it was read")]
     Outdated,
-    /// The API server did not create an object. A later try may succeed.
+    /// The API server did not create an object. A retry may succeed.
     #[error("cannot create {kind} {name:?}: {source}")]
     NotCreated {
         /// Kind of the object.
@@ -44,7 +44,7 @@ pub enum Error {
     /// The values for llm-d's charts were not written. The run does not need them.
     #[error("{0}")]
     NoChartValues(Box<Error>),
-    /// An object of this name exists and has another owner.
+    /// An object with this name exists, but has another owner.
     #[error("{kind} {name} has another owner")]
     Conflict {
         /// Kind of the object.
@@ -54,15 +54,16 @@ pub enum Error {
     },
 }
 
-/// The HTTP status for a missing right. The check uses the code and not the reason, because a proxy sends no reason.
+/// The HTTP status code for a missing right. It is compared instead of the reason, because a proxy may send no reason.
 pub const FORBIDDEN: u16 = 403;
-/// HTTP statuses of an object that is malformed or invalid.
+/// The HTTP status codes for a malformed or invalid object.
 const INVALID: [u16; 2] = [400, 422];
-/// Phrases in the messages of admission webhooks and policies that deny a request. They choose the HTTP status themselves.
+/// Texts that occur in the message when an admission webhook or policy denies a request. They are needed because a webhook may choose any HTTP
+/// status.
 const DENIALS: [&str; 2] = ["denied the request", "denied request"];
 
 impl Error {
-    /// The label of the error metric.
+    /// The kind of error, as the value of a label in the metric that counts failed turns.
     pub fn category(&self) -> &'static str {
         match self {
             Error::Api(_) => "api",
@@ -75,7 +76,7 @@ impl Error {
         }
     }
 
-    /// The refusal to report in the status if a child could not be created; `None` for another error.
+    /// The refusal that the status should report if a child could not be created. `None` for all other errors.
     pub fn refusal(&self) -> Option<Refused> {
         let for_good = match self {
             Error::Refused { code, message, .. } => INVALID.contains(code) && !is_denial(message),
@@ -85,7 +86,7 @@ impl Error {
         Some(Refused { message: self.to_string(), for_good })
     }
 
-    /// How long the API server requests to wait before the next request.
+    /// How long to wait before the next request, if the API server requested a delay.
     pub fn retry_after(&self) -> Option<Duration> {
         let (Error::Api(error) | Error::NotCreated { source: error, .. }) = self else { return None };
         let kube::Error::Api(status) = error else { return None };
@@ -94,7 +95,7 @@ impl Error {
     }
 }
 
-/// Whether a webhook or a policy denied the request. Like a quota, its configuration may change.
+/// Whether an admission webhook or policy denied the request. As with a quota, a retry may succeed after its configuration changed.
 fn is_denial(message: &str) -> bool {
     DENIALS.iter().any(|it| message.contains(it))
 }

@@ -1,4 +1,4 @@
-//! [I/O] The fence in front of every write: after its lease has expired by its own clock, a replica writes nothing more.
+//! [I/O] The fence for all writes: when the lease of a replica has expired by the replica's own clock, it blocks all further writes.
 
 use std::{
     pin::Pin,
@@ -13,24 +13,24 @@ use kube::client::Body;
 use tokio::time::{Instant, timeout_at};
 use tower::{BoxError, Service};
 
-/// How long writes are allowed.
+/// Until when writes are allowed.
 #[derive(Clone, Copy, Debug)]
 pub enum Deadline {
-    /// There is no election: writes are always allowed.
+    /// There is no leader election, so writes are always allowed.
     None,
-    /// Writes are not allowed: no lease yet, or no longer.
+    /// Writes are not allowed, because this replica has no lease.
     Closed,
-    /// Writes are allowed until either clock passes this time. The monotonic clock stops while the machine sleeps, and the system clock can
-    /// be set.
+    /// Writes are allowed until the first of two clocks passes this time. Two clocks are needed because the monotonic clock stops while the machine
+    /// sleeps, and because the system clock can be set.
     Until {
-        /// By the monotonic clock.
+        /// The time on the monotonic clock.
         at: Instant,
-        /// By the system clock.
+        /// The time on the system clock.
         system: SystemTime,
     },
 }
 
-/// Why a write was refused.
+/// The error for a write that was blocked because this replica does not lead.
 #[derive(Debug, thiserror::Error)]
 #[error("this replica does not lead: its lease has expired, so that it writes nothing")]
 pub struct NotLeading;
@@ -40,24 +40,24 @@ pub struct NotLeading;
 pub struct Fence(Mutex<Deadline>);
 
 impl Fence {
-    /// A fence that allows all writes, for an operator without election.
+    /// Creates a fence that allows all writes, for an operator without leader election.
     pub fn open() -> Self {
         Fence(Mutex::new(Deadline::None))
     }
 
-    /// A fence that allows no writes before the lease is taken.
+    /// Creates a fence that allows no writes until the lease is acquired.
     pub fn closed() -> Self {
         Fence(Mutex::new(Deadline::Closed))
     }
 
-    /// Allows writes for `time` after `sent`, the time at which the renewal was sent.
+    /// Allows writes for `time`, counted from `sent`, the time at which the renewal was sent.
     pub fn extend(&self, sent: Instant, time: Duration) {
         let passed = sent.elapsed();
         let system = SystemTime::now() + time.saturating_sub(passed);
         *self.lock() = Deadline::Until { at: sent + time, system };
     }
 
-    /// Allows no more writes.
+    /// Blocks all further writes.
     pub fn close(&self) {
         *self.lock() = Deadline::Closed;
     }
@@ -71,7 +71,7 @@ impl Fence {
         }
     }
 
-    /// When the lease expires; `None` without a lease.
+    /// The time at which the lease expires. `None` without a lease.
     pub fn deadline(&self) -> Option<Instant> {
         match *self.lock() {
             Deadline::Until { at, .. } => Some(at),
@@ -80,16 +80,16 @@ impl Fence {
     }
 
     fn lock(&self) -> MutexGuard<'_, Deadline> {
-        // Each operation leaves the value valid, so a panic elsewhere does not invalidate it.
+        // Every operation leaves the value in a valid state, so a panic in another thread does no harm.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for an answer, but no longer than the lease lasts.
+    /// Waits for a response, but at most until the lease expires.
     async fn while_open<T>(&self, answer: impl Future<Output = Result<T, BoxError>>) -> Result<T, BoxError> {
         let mut answer = std::pin::pin!(answer);
         while self.is_open() {
             let Some(deadline) = self.deadline() else { return answer.await };
-            // The lease may have been renewed meanwhile.
+            // The deadline has passed, but the lease may have been renewed meanwhile.
             if let Ok(answer) = timeout_at(deadline, &mut answer).await {
                 return answer;
             }
@@ -98,14 +98,14 @@ impl Fence {
     }
 }
 
-/// A client's service that passes writes through a [`Fence`]. Reads always pass.
+/// A client service that sends writes through a [`Fence`]. Reads are always allowed.
 pub struct Fenced<S> {
     inner: S,
     fence: Arc<Fence>,
 }
 
 impl<S> Fenced<S> {
-    /// Puts a fence before a service.
+    /// Wraps a service with a fence.
     pub fn new(inner: S, fence: Arc<Fence>) -> Self {
         Fenced { inner, fence }
     }

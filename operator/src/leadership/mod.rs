@@ -1,10 +1,10 @@
-//! [I/O] Leader election: one of several replicas holds a Lease, and only that replica starts watches and turns.
+//! [I/O] Leader election: of several replicas, one holds a Lease, and only that one starts watches and turns.
 //!
-//! The holder renews the lease every two seconds. Its [`Fence`] allows writes until ten seconds after the last renewal was sent. Another
-//! replica takes the lease when the record has not changed for fifteen seconds of its own clock. Only time differences on one machine
-//! count, so clocks need not agree. The five seconds between these limits cover a write that is still in transit when the fence closes. A
-//! missing lease may have been deleted a moment ago, and its holder may not know yet. So a replica that creates the lease takes it only
-//! after the lease has not changed for fifteen seconds, as for any other lease.
+//! The holder renews the lease every two seconds. Its [`Fence`] allows writes until ten seconds after it sent the last renewal. Another replica takes
+//! the lease if the Lease object has not changed for fifteen seconds. Every replica only measures time differences on its own clock, so the clocks
+//! need not agree. The five seconds between the two limits are for a write that is still in transit when the fence closes. If the lease is missing,
+//! it may just have been deleted without its holder knowing. So a replica that creates the lease does not hold it yet. It takes the lease after
+//! fifteen seconds without a change, like any other lease.
 
 mod fence;
 mod record;
@@ -26,35 +26,35 @@ use crate::connection::Health;
 pub use fence::{Deadline, Fence, Fenced, NotLeading};
 pub use record::{Observed, Step};
 
-/// How long a lease stays valid after another replica last saw it change.
+/// Time without a change of the Lease object after which another replica may take the lease.
 pub const LEASE: Duration = Duration::from_secs(15);
-/// How long the holder may write after it sent its last renewal.
+/// Time after the sending of its last renewal for which the holder may write.
 pub const RENEW_DEADLINE: Duration = Duration::from_secs(10);
-/// How often the holder renews, and other replicas check. A random part of up to a fifth is added, so that replicas do not write
-/// simultaneously.
+/// Time between two renewals by the holder, and between two checks by another replica. A random part of up to a fifth is added, so that replicas do
+/// not write simultaneously.
 pub const RETRY: Duration = Duration::from_secs(2);
-/// Time limit per request. Several requests fit into the time until the deadline.
+/// Time limit per request. It is short enough for several requests before the renewal deadline.
 const REQUEST_LIMIT: Duration = Duration::from_secs(3);
 
-/// The lease, and the identity of the replica that wants it.
+/// The name of the lease, and the identity of a replica that wants to hold it.
 #[derive(Clone, Debug)]
 pub struct Candidate {
     /// Namespace of the Lease.
     pub namespace: String,
     /// Name of the Lease.
     pub lease: String,
-    /// The name of the holder, for people. Each process needs its own.
+    /// The name of the holder. Every process must have a different name.
     pub identity: String,
 }
 
 impl Candidate {
-    /// A name that no other process has: the host name and a random number.
+    /// Returns a name that no other process has: the host name and a random number.
     pub fn unique_identity(host: &str) -> String {
         format!("{host}_{:016x}", random())
     }
 }
 
-/// Why a replica no longer leads.
+/// The reason why a replica lost the lease.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Lost {
     /// Another replica holds the lease.
@@ -63,30 +63,30 @@ pub enum Lost {
     /// The lease was deleted.
     #[error("the lease was deleted")]
     Deleted,
-    /// The API server accepted no renewal in time.
+    /// The API server accepted no renewal before the deadline.
     #[error("the lease could not be renewed for {RENEW_DEADLINE:?}; the last error: {0}")]
     Expired(String),
 }
 
-/// A replica's part in the election.
+/// A replica that takes part in the election, and does not hold the lease.
 pub struct Election {
     api: Api<Lease>,
     candidate: Candidate,
     fence: Arc<Fence>,
     health: Arc<Health>,
     observed: Observed,
-    /// Whether the API server may have applied a write that takes the lease, although its answer was lost.
+    /// Whether this replica sent a write to take the lease and got no response. The API server may have applied it.
     asked: bool,
 }
 
-/// A lease that this replica holds.
+/// The lease while this replica holds it.
 pub struct Held {
     election: Election,
     lease: Lease,
 }
 
 impl Election {
-    /// The client must not be fenced, because it renews the lease.
+    /// Creates an election. `client` must not be fenced, because it acquires and renews the lease.
     pub fn new(client: Client, candidate: Candidate, fence: Arc<Fence>, health: Arc<Health>) -> Self {
         let api = Api::namespaced(client, &candidate.namespace);
         let election = Election { api, candidate, fence, health, observed: Observed::default(), asked: false };
@@ -121,7 +121,7 @@ impl Election {
         }
     }
 
-    /// Reads the lease, and takes it if it is free. Returns the lease with the time just before the write.
+    /// Reads the lease, and takes it if it is free. Returns the lease, and the time just before the write was sent.
     async fn try_to_take(&mut self) -> Result<Option<(Lease, Instant)>, kube::Error> {
         let found = limited(self.api.get_opt(&self.candidate.lease)).await?;
         self.health.answered(&self.path());
@@ -131,13 +131,14 @@ impl Election {
             self.asked = false;
             let lease = record::first(&self.candidate, Timestamp::now());
             return match limited(self.api.create(&PostParams::default(), &lease)).await {
-                // The new lease is not held yet: the holder of a deleted lease may still write.
+                // A new lease is not held yet, because the holder of the deleted lease may still write.
                 Ok(_) => Ok(None),
                 Err(kube::Error::Api(status)) if status.code == 409 => Ok(None),
                 Err(error) => Err(error),
             };
         };
-        // The answer to an earlier write was lost. A lease that this replica created but did not take also contains its name.
+        // The write may have succeeded although its response was lost. The name alone is no proof, because a lease that this replica created also
+        // contains it.
         let taken = self.asked && record::holder(&found) == Some(self.candidate.identity.as_str());
         let lease = match step {
             _ if taken => record::renewed(found, Timestamp::now()),
@@ -148,7 +149,7 @@ impl Election {
         let written = limited(self.api.replace(&self.candidate.lease, &PostParams::default(), &lease)).await;
         match written {
             Ok(lease) => Ok(Some((lease, sent))),
-            // Another replica was faster.
+            // Another replica took the lease first.
             Err(kube::Error::Api(status)) if status.code == 409 => Ok(None),
             Err(error) => Err(error),
         }
@@ -156,7 +157,7 @@ impl Election {
 }
 
 impl Held {
-    /// Renews the lease until it is lost. The fence is closed when this function returns.
+    /// Renews the lease until it is lost. The fence is closed before this function returns.
     pub async fn hold(&mut self) -> Lost {
         let mut last_error = String::from("none");
         let path = self.election.path();
@@ -182,7 +183,7 @@ impl Held {
         lost
     }
 
-    /// Renews the lease once. After a conflict it reads the lease again, because somebody may have changed the labels.
+    /// Renews the lease once. After a conflict it reads the lease again, because the conflict may only be due to a change of its labels.
     async fn renew(&mut self) -> Result<Option<Lost>, kube::Error> {
         let Election { api, candidate, fence, .. } = &self.election;
         let sent = Instant::now();
@@ -200,8 +201,8 @@ impl Held {
                 if holder != candidate.identity {
                     return Ok(Some(Lost::Taken(holder)));
                 }
-                // The next renewal uses the new version. No other replica held the lease in between: a replica that takes the lease writes
-                // its own name, and no replica writes this name back.
+                // The next renewal uses the new version. No other replica can have held the lease in between, because it would have written its own
+                // name, and no replica writes the name of another.
                 self.lease = found;
                 Ok(None)
             }
@@ -209,7 +210,7 @@ impl Held {
         }
     }
 
-    /// Releases the lease, so that another replica need not wait until it expires. Nothing may be written afterwards.
+    /// Releases the lease, so that another replica need not wait until it expires. This replica must not write anything afterwards.
     pub async fn release(self) {
         self.election.fence.close();
         let Election { api, candidate, .. } = &self.election;
@@ -231,7 +232,7 @@ fn retry() -> Duration {
     RETRY + RETRY.mul_f64(0.2 * f64::from(u32::try_from(random() >> 32).unwrap_or(0)) / f64::from(u32::MAX))
 }
 
-/// Each hasher state has its own keys, drawn from the system's random numbers.
+/// A random number. Each hasher state has its own keys from the random number generator of the system.
 fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }

@@ -11,18 +11,18 @@ use tokio::time::Instant;
 
 use super::{Candidate, LEASE};
 
-/// The next step of a replica that does not lead.
+/// What a replica that does not lead should do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// There is no lease: create one. Creating it does not take it yet.
+    /// Create the lease, because there is none. The creation does not make this replica the holder.
     Create,
-    /// The lease is free, or has expired: take it.
+    /// Take the lease, because it is free or has expired.
     Take,
-    /// Another replica holds the lease, or the lease has just been created.
+    /// Wait, because another replica holds the lease, or because it was just created.
     Wait,
 }
 
-/// The last record of a lease that a replica saw, and since when it has not changed.
+/// The last state of a lease that a replica saw, and the time since when it has not changed.
 #[derive(Debug, Default)]
 pub struct Observed(Option<Seen>);
 
@@ -33,7 +33,7 @@ struct Seen {
 }
 
 impl Observed {
-    /// Compares the lease with the last record seen.
+    /// Compares the lease with the last state that was seen, and returns the next step.
     pub fn look(&mut self, lease: Option<&Lease>, now: Instant) -> Step {
         let Some(lease) = lease else {
             self.0 = None;
@@ -49,7 +49,7 @@ impl Observed {
         if free || self.free_in(now) == Some(Duration::ZERO) { Step::Take } else { Step::Wait }
     }
 
-    /// Time until the lease expires if it does not change; `None` before a lease was seen.
+    /// Time until the lease expires if it does not change. `None` if no lease has been seen yet.
     pub fn free_in(&self, now: Instant) -> Option<Duration> {
         let Seen { record, since } = self.0.as_ref()?;
         let seconds = record.as_ref().and_then(|it| it.lease_duration_seconds);
@@ -58,18 +58,18 @@ impl Observed {
     }
 }
 
-/// The holder of a lease; `None` if it was released.
+/// The name of a lease's holder. `None` if the lease was released.
 pub fn holder(lease: &Lease) -> Option<&str> {
     lease.spec.as_ref()?.holder_identity.as_deref().filter(|it| !it.is_empty())
 }
 
-/// A new lease.
+/// A new lease, which nobody holds yet.
 pub fn first(candidate: &Candidate, now: Timestamp) -> Lease {
     let metadata = ObjectMeta { name: Some(candidate.lease.clone()), ..ObjectMeta::default() };
     taken(Lease { metadata, spec: None }, &candidate.identity, now)
 }
 
-/// The lease with a new holder. Because of its resource version the API server refuses it if another replica was faster.
+/// The lease with a new holder. It keeps the resource version, so the API server refuses it if another replica took the lease first.
 pub fn taken(lease: Lease, identity: &str, now: Timestamp) -> Lease {
     let before = lease.spec.unwrap_or_default();
     let transitions = before.lease_transitions.map_or(0, |it| it.saturating_add(1));
@@ -110,7 +110,7 @@ mod tests {
         let at = |seconds| began + Duration::from_secs(seconds);
         assert_eq!(observed.look(None, began), Step::Create, "there is none");
 
-        // The Lease's times come from a clock that is years behind.
+        // The clock that set the times in the Lease is years behind.
         let lease = first(&candidate("a"), Timestamp::UNIX_EPOCH);
         assert_eq!(observed.look(Some(&lease), at(0)), Step::Wait);
         assert_eq!(observed.look(Some(&lease), at(14)), Step::Wait);

@@ -1,8 +1,8 @@
-//! How many attempts each namespace with a limit has. This is the leader's memory: it prevents two runs that are decided simultaneously
-//! from both beginning.
+//! Counts the attempts in each namespace that has a limit. It is the leader's in-memory state, and prevents two runs that are decided simultaneously
+//! from both taking the last slot.
 //!
-//! The watch on runs fills it before the first turn, and each turn corrects it with the state that it read and wrote. It contains only runs
-//! in namespaces that have a limit.
+//! The watch on runs fills it before the first turn, and each turn updates it with the state that it read and wrote. It only contains runs in
+//! namespaces that have a limit.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -18,7 +18,7 @@ use crate::{
     wakes::{Wakes, Woken},
 };
 
-/// The unfinished runs in namespaces with a limit, by UID. The number of these runs bounds its size.
+/// The unfinished runs in namespaces with a limit, by UID. Its size is bounded by the number of these runs.
 #[derive(Debug, Default)]
 pub struct Namespaces {
     runs: Mutex<HashMap<String, Entry>>,
@@ -30,32 +30,32 @@ struct Entry {
     namespace: String,
     name: String,
     created: Timestamp,
-    /// The queue that the run's Jobs need.
+    /// The queue that the Jobs of the run wait for.
     queue: Option<String>,
     place: Place,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// The run has an attempt, or begins another attempt.
+    /// The run has an attempt, or is about to begin another attempt.
     Holding,
-    /// The run was allowed to begin, and the watch may not have reported it yet.
+    /// The run was allowed to begin an attempt, but the watch may not have reported the attempt yet.
     Taken,
-    /// The run requested a place and waits.
+    /// The run has requested a slot and waits for it.
     Waiting,
-    /// The run has not requested a place.
+    /// The run has not requested a slot.
     Aside,
 }
 
 impl Place {
-    /// Whether the place counts toward the namespace's limit.
+    /// Whether this run counts toward the namespace's limit.
     fn counts(self) -> bool {
         matches!(self, Place::Holding | Place::Taken)
     }
 }
 
 impl Namespaces {
-    /// Updates the entry of a run from the watch or from a turn's write.
+    /// Updates the entry of a run, from the watch or after a turn has written.
     pub fn note(&self, run: &BenchmarkRun, policy: &Policy) {
         let namespace = run.namespace().unwrap_or_default();
         let Some(most) = policy.max_concurrent_attempts(&namespace) else { return };
@@ -84,12 +84,12 @@ impl Namespaces {
         all.insert(uid, Entry { namespace, name: run.name_any(), created, queue: run.spec.queue_name.clone(), place });
     }
 
-    /// The runs that may begin because a place became free, in one namespace or in all.
+    /// The stream of runs that get a turn because a slot became free, in one namespace or in all.
     pub fn woken(&self, namespace: Option<&str>) -> Woken {
         self.wakes.subscribe(namespace)
     }
 
-    /// Wakes the oldest waiting runs in a namespace, one per free place.
+    /// Wakes the oldest waiting runs of a namespace, one for each free slot.
     fn wake_next(&self, all: &HashMap<String, Entry>, namespace: &str, free: usize) {
         let mut waiting: Vec<_> =
             all.iter().filter(|(_, it)| it.namespace == namespace && it.place == Place::Waiting).collect();
@@ -97,9 +97,9 @@ impl Namespaces {
         waiting.into_iter().take(free).for_each(|(_, it)| self.wakes.wake(namespace, &it.name));
     }
 
-    /// Updates a run as its own turn read it. If it `asks` to begin an attempt, it takes a place, or gets its number in line, from 1.
-    /// Places and requests from its earlier turns no longer count: a run that waits for something else blocks no other run. Requesting runs
-    /// begin in the order of their creation.
+    /// Updates the entry of a run in its own turn. If the run `asks` to begin an attempt, it takes a slot and this returns `None`, or it waits and
+    /// this returns its position in line, counted from 1. Requests from its earlier turns are discarded, so a run that now waits for something else
+    /// blocks no other run. Requesting runs get slots in the order of their creation.
     pub fn turn(&self, run: &BenchmarkRun, policy: &Policy, asks: bool) -> Option<usize> {
         self.note(run, policy);
         let uid = run.uid().unwrap_or_default();
@@ -126,27 +126,27 @@ impl Namespaces {
         (place == Place::Waiting).then_some(before + 1)
     }
 
-    /// Whether another run in the namespace waits for this run's place.
+    /// Whether another run in the namespace waits for the slot of this run.
     pub fn is_wanted(&self, run: &BenchmarkRun, policy: &Policy) -> bool {
         let (uid, namespace) = (run.uid().unwrap_or_default(), run.namespace().unwrap_or_default());
         let Some(most) = policy.max_concurrent_attempts(&namespace) else { return false };
         let all = self.lock();
         let waits = |(other, it): (&String, &Entry)| {
-            // A run that needs the same queue would wait too.
+            // A run that needs the same queue could not start either if it had the slot.
             let has_same_queue = it.queue.is_some() && it.queue == run.spec.queue_name;
             *other != uid && it.namespace == namespace && it.place == Place::Waiting && !has_same_queue
         };
         free(&all, &namespace, most) == 0 && all.iter().any(waits)
     }
 
-    /// Removes a deleted run.
+    /// Removes the entry of a deleted run.
     pub fn forget(&self, uid: &str) {
         let mut all = self.lock();
         let Some(gone) = all.remove(uid).filter(|it| it.place.counts()) else { return };
         self.wake_next(&all, &gone.namespace, 1);
     }
 
-    /// Removes the runs, in one namespace or in all, that a watch no longer knows.
+    /// Removes the entries of runs that the watch no longer lists, in one namespace or in all.
     pub fn retain(&self, namespace: Option<&str>, known: &HashSet<String>) {
         let other = |it: &Entry| namespace.is_some_and(|namespace| namespace != it.namespace);
         self.lock().retain(|uid, it| other(it) || known.contains(uid));
@@ -158,19 +158,19 @@ impl Namespaces {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Entry>> {
-        // Each operation leaves the map valid, so a panic elsewhere does not invalidate it.
+        // Every operation leaves the map in a valid state, so a panic in another thread does no harm.
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Number of free places in a namespace.
+/// Number of free slots in a namespace.
 fn free(all: &HashMap<String, Entry>, namespace: &str, most: u32) -> usize {
     let counted = all.values().filter(|it| it.namespace == namespace && it.place.counts()).count();
     usize::try_from(most).unwrap_or(usize::MAX).saturating_sub(counted)
 }
 
-/// Whether the run has an attempt, or will retry its last attempt. A run that was paused or waits begins anew. A run with an attempt in a
-/// queue keeps its place, because the queue may start the attempt at any time.
+/// Whether the run has an attempt, or is about to retry its last attempt. A run that was paused, or that waits, must request a slot again. A run
+/// whose attempt is in a queue keeps its slot, because the queue may start the attempt at any time.
 fn has_attempts(run: &BenchmarkRun) -> bool {
     let Some(status) = &run.status else { return false };
     if status.attempts.last().is_some_and(|it| it.end_time.is_some() && it.reason == Reason::Suspended) {
@@ -184,8 +184,8 @@ fn is_stopped(run: &BenchmarkRun) -> bool {
     run.spec.suspend || run.spec.cancel.is_some()
 }
 
-/// Whether a run requests a place: the plan would begin its first attempt, or the first attempt after a pause. A retry keeps the place of
-/// the previous attempt.
+/// Whether a run requests a slot: the plan would begin its first attempt, or the first attempt after a pause. A retry keeps the slot of the previous
+/// attempt.
 pub fn asks(run: &BenchmarkRun, observed: &Observed) -> bool {
     would_begin(run, observed) && observed.wait.is_none() && !has_attempts(run)
 }

@@ -14,7 +14,7 @@ fn policy(most: u32) -> Policy {
     Policy::parse(&format!("namespaces: [{{names: [bench], limits: {{maxConcurrentAttempts: {most}}}}}]")).unwrap()
 }
 
-/// A run with an age given by the number in its name: 1 is the oldest.
+/// A run whose name contains this number. Lower numbers are older, and 1 is the oldest.
 fn run(number: i64) -> BenchmarkRun {
     let mut run = BenchmarkRun::new(&format!("r{number}"), BenchmarkRunSpec::default());
     run.metadata.namespace = Some("bench".into());
@@ -37,7 +37,7 @@ fn finished(run: BenchmarkRun) -> BenchmarkRun {
     run
 }
 
-/// A turn of a run that would begin.
+/// A turn of a run that would begin an attempt.
 fn turn(namespaces: &Namespaces, run: &BenchmarkRun, policy: &Policy) -> Option<usize> {
     namespaces.turn(run, policy, true)
 }
@@ -50,7 +50,7 @@ fn as_many_begin_as_the_limit_says_and_the_others_in_the_order_of_their_creation
     assert_eq!(turn(&namespaces, &run(4), &policy), Some(1));
     assert_eq!(turn(&namespaces, &run(3), &policy), Some(1));
     assert_eq!(turn(&namespaces, &run(4), &policy), Some(2));
-    // The watch has not reported yet that the first run began, and later that it ended.
+    // The watch has reported neither that the first run began nor that it ended.
     namespaces.note(&run(1), &policy);
     assert_eq!(turn(&namespaces, &run(3), &policy), Some(1));
     namespaces.note(&with_attempt(run(1), Phase::Running), &policy);
@@ -66,7 +66,7 @@ fn a_run_that_could_not_write_its_intent_gives_its_place_back_in_its_next_turn()
     let (namespaces, policy) = (Namespaces::default(), policy(1));
     assert_eq!(turn(&namespaces, &run(2), &policy), None);
     assert_eq!(turn(&namespaces, &run(1), &policy), Some(1));
-    // The next turn finds no attempt: the older run goes first.
+    // In the next turn the run has no attempt, so the older run goes first.
     assert_eq!(turn(&namespaces, &run(2), &policy), Some(2));
     assert_eq!(turn(&namespaces, &run(1), &policy), None);
 }
@@ -86,7 +86,7 @@ fn a_run_between_two_attempts_keeps_its_place_and_a_suspended_one_does_not() {
 #[test]
 fn a_run_in_the_line_of_a_queue_keeps_its_place() {
     let (namespaces, policy) = (Namespaces::default(), policy(1));
-    // The queue starts the attempt at any time, without requesting a place.
+    // The run keeps its slot, because the queue may start its attempt at any time without a request.
     namespaces.note(&with_attempt(run(2), Phase::Suspended), &policy);
     assert_eq!(turn(&namespaces, &run(1), &policy), Some(1));
     namespaces.note(&finished(run(2)), &policy);
@@ -99,7 +99,7 @@ fn a_run_that_waits_for_something_else_holds_up_nobody() {
     assert_eq!(turn(&namespaces, &run(3), &policy), None);
     assert_eq!(turn(&namespaces, &run(1), &policy), Some(1));
     namespaces.note(&finished(run(3)), &policy);
-    // The run now waits for its target.
+    // Now the run waits for its target, so its request is withdrawn.
     assert_eq!(namespaces.turn(&run(1), &policy, false), None);
     assert_eq!(turn(&namespaces, &run(2), &policy), None);
     assert_eq!(turn(&namespaces, &run(1), &policy), Some(1));
@@ -139,12 +139,12 @@ fn the_end_of_an_attempt_wakes_the_oldest_that_wait() {
     assert_eq!(next(), None);
     namespaces.note(&finished(run(1)), &policy);
     assert_eq!((next(), next()), (Some("r3".into()), None));
-    // Both places are free, and r3 has not requested one yet.
+    // Two slots are free, and r3 has not requested one yet.
     namespaces.forget("uid-2");
     assert_eq!((next(), next()), (Some("r3".into()), None));
     assert_eq!(turn(&namespaces, &run(3), &policy), None);
     namespaces.note(&with_attempt(run(3), Phase::Running), &policy);
-    // A run that has to wait for something else releases its place.
+    // A run that waits for something else releases its slot.
     assert_eq!(turn(&namespaces, &run(4), &policy), None);
     assert_eq!(namespaces.turn(&run(4), &policy, false), None);
     assert_eq!((next(), next()), (Some("r5".into()), None));

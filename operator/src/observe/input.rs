@@ -29,18 +29,18 @@ use crate::{
     },
 };
 
-/// Services per page of a list.
+/// Number of Services per page of a list request.
 const SERVICES_PAGE: u32 = 500;
-/// Maximum number of Services to compare with labels, because a turn has a time limit.
+/// Maximum number of Services to compare with the launcher's labels. It is bounded because a turn has a time limit.
 const MAX_SERVICES: usize = 10_000;
 
-/// Why there is no input.
+/// The reason why there is no input.
 enum Failure {
-    /// The turn failed; the next one tries again.
+    /// The turn failed, and the next turn tries again.
     Turn(Error),
-    /// A read failed. The reader has recorded it, and a later turn reads again.
+    /// A read failed. The reader has recorded it, and a later turn tries again.
     Unread,
-    /// The spec, the profile or a ConfigMap named there is wrong.
+    /// The spec, the profile or a ConfigMap that the spec names is invalid.
     Input(InputError),
 }
 
@@ -51,14 +51,14 @@ impl From<Error> for Failure {
 }
 
 impl From<ProfileError> for Failure {
-    /// Converts an error about the spec alone.
+    /// Converts an error that concerns only the spec.
     fn from(error: ProfileError) -> Self {
         input_error(Reason::ProfileInvalid, error.to_string())
     }
 }
 
-/// The error for a text that cannot be run. More people may read the status than the profile's ConfigMap. So the message contains only
-/// paths and positions from the ConfigMap.
+/// The error for a profile that cannot be run. More people may read the status than the profile's ConfigMap, so for a ConfigMap the message contains
+/// only paths and positions, and none of its text.
 fn unusable_text(source: &ProfileSource, error: &ProfileError) -> Failure {
     let message = match source {
         ProfileSource::ConfigMap(KeyRef { name, key }) => format!(
@@ -75,17 +75,17 @@ fn input_error(reason: Reason, message: String) -> Failure {
     Failure::Input(InputError { reason, message })
 }
 
-/// Where the input comes from besides the run itself: the objects in its namespace.
+/// The objects in the run's namespace, besides the run itself, from which the input is read.
 pub(super) struct Sources {
-    /// How long renderings take.
+    /// Records how long profiles take to render.
     pub(super) metrics: Arc<Metrics>,
-    /// Reads Gateways and their related objects.
+    /// Client for Gateways and their related objects.
     pub(super) client: Client,
-    /// Profiles and their files.
+    /// ConfigMaps with profiles and their files.
     pub(super) config_maps: Api<ConfigMap>,
-    /// Earlier runs.
+    /// Earlier runs, for baselines.
     pub(super) runs: Api<BenchmarkRun>,
-    /// Services. Their clients must not reach a launcher.
+    /// Services. No Service may select a launcher's pod.
     pub(super) services: Api<Service>,
 }
 
@@ -102,8 +102,8 @@ impl Sources {
     }
 }
 
-/// The launcher's input. The ConfigMap of the attempt provides it, if there is one. Otherwise the spec is resolved, and the profile comes
-/// from the previous attempt or is rendered. `None` if something could not be read.
+/// Returns the launcher's input. If the attempt has a ConfigMap, the input is read from it. Otherwise the spec is resolved, and the profile is copied
+/// from the previous attempt or rendered. `None` if something could not be read.
 pub(super) async fn launcher_input(
     sources: &Sources,
     kept: Kept,
@@ -134,7 +134,7 @@ fn prepare<'a>(
         let Sources { config_maps, services, metrics, .. } = sources;
         check_servers(run, settings)?;
         let resolved_before = kept.resolved(attempt);
-        // An attempt keeps its first input.
+        // An attempt keeps the input with which it began.
         let is_new = resolved_before.is_none();
         let (resolved, missing) = match resolved_before {
             Some(resolved) => (resolved, None),
@@ -175,7 +175,7 @@ fn prepare<'a>(
             return Err(input_error(Reason::PolicyDenied, Violation::message(&violations)));
         }
         if let Some(missing) = missing {
-            // Problems of the run are reported before anybody waits for a server.
+            // Errors in the run are reported before missing objects, so that nobody waits for a server in vain.
             return Err(Failure::Input(missing));
         }
         if let Some(refusal) = input.run.server.as_deref().and_then(|it| workload.sleep_refusal(&it.server)) {
@@ -190,7 +190,7 @@ fn prepare<'a>(
     })
 }
 
-/// Without the right to start servers, the run would wait forever.
+/// Refuses a managed server if the operator has no right to start servers. Otherwise the run would wait forever.
 fn check_servers(run: &BenchmarkRun, settings: &Settings) -> Result<(), Failure> {
     if managed_server(&run.spec).is_none() || settings.managed_servers {
         return Ok(());
@@ -214,8 +214,8 @@ async fn all_services(services: &Api<Service>, reader: &mut Reader) -> Result<Ve
     }
 }
 
-/// Resolves the spec, the URL of its Gateway and the report of its baseline. If llm-d is not ready, also returns what is missing; the URL
-/// is then [`UNKNOWN_TARGET`].
+/// Resolves the spec, the URL of its Gateway and the report of its baseline. If llm-d is not ready, the second value says what is missing, and the
+/// URL is [`UNKNOWN_TARGET`].
 async fn resolve_run(
     Sources { client, runs, .. }: &Sources,
     kept: &Kept,
@@ -236,7 +236,7 @@ async fn resolve_run(
         let found = reader.read(What::Input, request, gateway::find(client, run, &asked)).await?;
         let url = match found.ok_or(Failure::Unread)? {
             Ok(url) => url,
-            // llm-d is installed for this run, so the rest of the run is checked first.
+            // llm-d may not be installed yet. The rest of the run is checked before the user installs it.
             Err(error) if asked.is_of_stack() => {
                 missing = Some(error);
                 UNKNOWN_TARGET.to_owned()
@@ -258,13 +258,13 @@ async fn resolve_run(
     Ok((resolved, missing))
 }
 
-/// Returns the error for a spec that cannot be resolved. It includes the profile's errors, so that the user can correct all of them
+/// Returns the error for a spec that cannot be resolved. It also contains the errors of the profile, so that the user can correct all of them
 /// together.
 async fn invalid_spec(run: &BenchmarkRun, attempt: u32, settings: &Settings, mut errors: Vec<FieldError>) -> Failure {
     let (identity, spec, settings) = (meta::identity(run, attempt), run.spec.clone(), settings.clone());
-    // Rendering takes too long for a thread of the async runtime.
+    // Rendering would block a thread of the async runtime for too long.
     let checking = tokio::task::spawn_blocking(move || errors_beside_others(&identity, &spec, &settings));
-    // A task that panicked reports nothing. The spec's errors are certain without it.
+    // If the task panicked, only the errors of the profile are missing.
     errors.extend(checking.await.unwrap_or_default());
     let lines: Vec<_> = errors.iter().map(FieldError::to_string).collect();
     input_error(Reason::InvalidSpec, lines.join("\n"))
@@ -277,7 +277,7 @@ async fn find_baseline(runs: &Api<BenchmarkRun>, run: &BenchmarkRun, reader: &mu
     found.ok_or(Failure::Unread)?.map_err(|message| input_error(Reason::InvalidSpec, message))
 }
 
-/// The text of the profile before it is rendered.
+/// The text of the profile, before it is rendered.
 async fn template(config_maps: &Api<ConfigMap>, run: &BenchmarkRun, reader: &mut Reader) -> Result<String, Failure> {
     match ProfileSource::from_spec(&run.spec) {
         ProfileSource::Inline(text) => Ok(text),
@@ -300,7 +300,7 @@ async fn template(config_maps: &Api<ConfigMap>, run: &BenchmarkRun, reader: &mut
     }
 }
 
-/// Checks that the ConfigMaps of the profile's files exist and have their keys.
+/// Checks that the ConfigMaps of the profile's files exist and contain the keys.
 async fn find_files(config_maps: &Api<ConfigMap>, run: &BenchmarkRun, reader: &mut Reader) -> Result<(), Failure> {
     let mut missing = Vec::new();
     for (index, file) in run.spec.profile.files.iter().enumerate() {
@@ -317,7 +317,7 @@ async fn render(
     template: String,
 ) -> Result<(LauncherInput, Workload), Failure> {
     let profile = run.spec.profile.clone();
-    // Rendering has a time limit, but the limit is too long for a thread of the async runtime.
+    // Rendering has a time limit, but it is too long for a thread of the async runtime.
     let source = ProfileSource::from_spec(&run.spec);
     let rendering = tokio::task::spawn_blocking(move || {
         let variables = workload_profiles::variables(&resolved, &profile.variables)?;
@@ -330,13 +330,13 @@ async fn render(
     Ok((LauncherInput::new(run, prepared.text), prepared.workload))
 }
 
-/// A value in a ConfigMap.
+/// A value in a ConfigMap: text or binary.
 enum Value {
     Text(String),
     Binary,
 }
 
-/// The value under a key of a ConfigMap, or a message that names what is missing.
+/// The value under a key of a ConfigMap. The inner error says what is missing.
 async fn value_of(
     config_maps: &Api<ConfigMap>,
     field: &str,
@@ -345,7 +345,7 @@ async fn value_of(
 ) -> Result<Result<Value, String>, Failure> {
     let name = &key.name;
     if !is_object_name(name) {
-        // The name becomes part of a URL.
+        // The name becomes part of a URL, so it must be valid.
         return Ok(Err(format!("{field}.name: {name:?} is no name of a ConfigMap; use a-z, 0-9, - and .")));
     }
     let request = Request::get("configmaps", name);
@@ -360,7 +360,7 @@ async fn value_of(
     if binaries.contains_key(&key.key) {
         return Ok(Ok(Value::Binary));
     }
-    // The message contains no key names, because they are the user's content as well.
+    // The message contains no names of keys, because they may be confidential like the values.
     let keys = match texts.len() + binaries.len() {
         1 => "1 key".to_owned(),
         count => format!("{count} keys"),

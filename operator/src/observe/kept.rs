@@ -1,5 +1,5 @@
-//! The launcher's input that ConfigMaps of this run keep. All attempts of a run measure the same workload, even if somebody edits the
-//! profile's ConfigMap between two attempts.
+//! The launcher's input as it is stored in the ConfigMaps of this run. With it all attempts of a run measure the same workload, even if somebody
+//! edits the profile's ConfigMap between two attempts.
 
 use crds::ResolvedRun;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -7,27 +7,27 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use super::baseline::Earlier;
 use crate::plan::config_map;
 
-/// ConfigMaps that this run owns and the operator created, as their UIDs in the status show. Anyone who may create ConfigMaps can name the
-/// run as the owner, so no other ConfigMap is trusted.
+/// The ConfigMaps of this run that the operator created. Their UIDs must equal those in the status. The owner reference is no proof, because everyone
+/// who may create ConfigMaps can set it.
 pub(super) struct Kept {
-    /// The ConfigMap of this attempt, which the launcher gets.
+    /// The ConfigMap of the current attempt, which the launcher mounts.
     pub(super) own: Option<ConfigMap>,
     /// The ConfigMap of the previous attempt.
     pub(super) last: Option<ConfigMap>,
 }
 
 impl Kept {
-    /// The resolved run of this attempt. A ConfigMap from another release may be unreadable, although its profile is readable.
+    /// The resolved run of this attempt. `None` if it cannot be read, as may happen for a ConfigMap of another release.
     pub(super) fn resolved(&self, attempt: u32) -> Option<ResolvedRun> {
         resolved(self.own.as_ref()?).filter(|it| it.run.attempt == attempt)
     }
 
-    /// The rendered profile.
+    /// The rendered profile. It may be readable even if the resolved run is not.
     pub(super) fn profile(&self) -> Option<String> {
         self.each().find_map(|it| text(it, config_map::PROFILE)).map(str::to_owned)
     }
 
-    /// The report that `spec.slo.baseline` resolved to.
+    /// The report to which `spec.slo.baseline` was resolved.
     pub(super) fn baseline(&self) -> Option<Earlier> {
         let of = |it| {
             let baseline = resolved(it)?.slo?.baseline?;

@@ -1,5 +1,5 @@
-//! [I/O] Reads everything that a decision needs. It reads from the API server and not from the cache, because a decision on outdated
-//! objects could create a second Job.
+//! [I/O] Reads everything that a decision needs. It reads from the API server and not from the cache, because a decision on outdated objects could
+//! create a second Job.
 
 mod baseline;
 mod input;
@@ -45,14 +45,14 @@ use crate::{
     },
 };
 
-/// Maximum number of pods read per label, because other pods may carry the label.
+/// Maximum number of pods to read per label. It is bounded because pods of other owners may carry the label.
 pub(crate) const MOST_PODS: u32 = 500;
 
-/// Reads the objects of a run, at the time of the turn.
+/// Reads the objects of a run as they are at the time of the turn.
 ///
 /// # Errors
-/// The API server's error, or a rendering that broke off. A missing right is not an error, and neither is a failed read after
-/// [`reader::PATIENCE`] failed turns: [`Observed::unread`] lists these reads.
+/// The error of the API server, or the failure of a rendering task. A missing right is no error. After [`reader::PATIENCE`] failed turns, other
+/// failed reads are no errors either. Such reads are listed in [`Observed::unread`].
 pub fn observe<'a>(
     context: &'a Context,
     run: &'a BenchmarkRun,
@@ -81,7 +81,7 @@ pub fn observe<'a>(
         if !run.is_finished() {
             observed.server = server::observe(context, run, &status, &mut reader).await?;
         }
-        // A run that only waits for the end of its server no longer needs input.
+        // A run that only waits for the removal of its server needs no input any more.
         let has_ended = status.server.as_ref().is_some_and(|it| it.held_end.is_some());
         if !run.is_finished() && !has_ended {
             observe_input(context, run, &status, &mut reader, &mut observed).await?;
@@ -92,7 +92,7 @@ pub fn observe<'a>(
     })
 }
 
-/// All Jobs of a run; `None` if they could not be read.
+/// All Jobs of a run. `None` if they could not be read.
 async fn own_jobs(context: &Context, run: &BenchmarkRun, reader: &mut Reader) -> Result<Option<Vec<OwnJob>>, Error> {
     let jobs: Api<Job> = Api::namespaced(context.client.clone(), &run.namespace().unwrap_or_default());
     let of_run = format!("{}={}", meta::RUN_UID, run.uid().unwrap_or_default());
@@ -133,7 +133,7 @@ async fn observe_attempt(
             observed.ended = ended_pods::ended(&pod);
             observed.pod = pod_state(&pod);
         }
-        // The watch's record is used only if the pod itself is gone or cannot be read.
+        // The end that the watch recorded is only used if the pod itself is gone or cannot be read.
         None => observed.ended = context.ended_pods.get(&uid, attempt),
     }
     if let (Some(name), true, Some(job)) = (&run.spec.queue_name, observed.job.suspended, &observed.job.uid) {
@@ -142,7 +142,8 @@ async fn observe_attempt(
     Ok(())
 }
 
-/// Reads the sources of the launcher's input, in phases that need it. Boxed, as [`observe`] is, so that the callers' frames stay small.
+/// Reads the sources of the launcher's input, in phases that need it. The future is boxed, like that of [`observe`], so that the futures of its
+/// callers stay small.
 fn observe_input<'a>(
     context: &'a Context,
     run: &'a BenchmarkRun,
@@ -171,7 +172,7 @@ fn observe_input<'a>(
         observed.config_map = match &own {
             None => Presence::Absent,
             Some(found) if is_noted(found, current) => Presence::Ours,
-            // Only its content can show whether the operator created it but failed to record its UID.
+            // The operator may have created this ConfigMap without recording its UID. Only its content can show that.
             Some(found) if !noted && meta::is_ours(run, &found.metadata) => Presence::Unknown,
             Some(_) => Presence::Foreign,
         };
@@ -216,13 +217,13 @@ fn observe_input<'a>(
     })
 }
 
-/// A ConfigMap; `None` if it does not exist or could not be read.
+/// Reads a ConfigMap. `None` if it does not exist or could not be read.
 async fn read_config_map(sources: &Sources, name: &str, reader: &mut Reader) -> Result<Option<ConfigMap>, Error> {
     let request = Request::get("configmaps", name);
     Ok(reader.read(What::Input, request, sources.config_maps.get_opt(name)).await?.flatten())
 }
 
-/// Which traffic the NetworkPolicies of the namespace restrict.
+/// Reads which traffic of the launcher and of its server the NetworkPolicies of the namespace already restrict.
 async fn is_governed(
     context: &Context,
     run: &BenchmarkRun,
@@ -244,7 +245,7 @@ async fn is_governed(
     }
 }
 
-/// Reads the claim of the results.
+/// Reads the claim for the results.
 async fn observe_claim(
     context: &Context,
     run: &BenchmarkRun,
@@ -276,15 +277,15 @@ fn presence(ours: Option<bool>) -> Presence {
 struct Pods {
     /// The launcher's pod.
     own: Option<Pod>,
-    /// Names of other pods that the Job controls or left behind and that have not ended.
+    /// Names of other pods of the Job that have not ended. The Job controls them, or its deletion left them behind.
     others: Vec<String>,
-    /// Two pods could be the launcher's pod.
+    /// Whether two pods could be the launcher's pod.
     ambiguous: bool,
 }
 
-/// Finds the pod of an attempt. If the status names a pod, its UID alone decides: deleting a Job with `--cascade=orphan` removes the owner
-/// references of its pods. Otherwise it is the earliest pod that this Job controls: a Job creates one pod, so a later pod has another
-/// creator. Creation times are whole seconds: if two pods share the earliest time, neither is taken.
+/// Finds the pod of an attempt. If the status contains the UID of the pod, only the UID decides, because a deletion of the Job with
+/// `--cascade=orphan` removes the owner references of its pods. Otherwise it is the earliest pod that this Job controls: a Job creates only one pod,
+/// so somebody else created later pods. Creation times are in whole seconds. If two pods share the earliest time, neither is chosen.
 fn pods_of(attempt: &Attempt, job_uid: Option<&str>, found: Vec<Pod>) -> Pods {
     let job_uid = attempt.job_uid.as_deref().or(job_uid).unwrap_or_default();
     let created = |pod: &Pod| pod.creation_timestamp().map(|it| it.0);
@@ -316,7 +317,7 @@ fn pods_of(attempt: &Attempt, job_uid: Option<&str>, found: Vec<Pod>) -> Pods {
 fn job_state(run: &BenchmarkRun, attempt: &Attempt, job: &Job) -> JobState {
     let conditions = job.status.iter().flat_map(|it| it.conditions.iter().flatten());
     let holds = |kind: &str| conditions.clone().find(|it| it.type_ == kind && it.status == "True");
-    // A Job with this name and another UID was created after the attempt's Job was deleted, and does not belong to the attempt.
+    // A Job with the same name but another UID was created after the attempt's Job had been deleted. It does not belong to the attempt.
     let same = attempt.job_uid.is_none() || attempt.job_uid == job.metadata.uid;
     let ours = same && meta::is_ours(run, &job.metadata);
     JobState {
@@ -336,7 +337,7 @@ fn pod_state(pod: &Pod) -> PodState {
     pod_state_of(pod, CONTAINER)
 }
 
-/// The state of a pod and one of its containers that a decision needs.
+/// Extracts the state of a pod and of one of its containers that decisions need.
 fn pod_state_of(pod: &Pod, name: &str) -> PodState {
     let conditions = pod.status.iter().flat_map(|it| it.conditions.iter().flatten());
     let denies = |kind: &str| conditions.clone().find(|it| it.type_ == kind && it.status == "False");

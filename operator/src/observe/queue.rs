@@ -1,4 +1,4 @@
-//! [I/O] What Kueue reports about a waiting Job: its LocalQueue and its Workload.
+//! [I/O] What Kueue reports about a waiting Job. Reads the Job's LocalQueue and its Workload.
 
 use kube::{
     Api,
@@ -14,12 +14,12 @@ use crate::{
     plan::{QueueState, What},
 };
 
-/// Kueue's label on a Workload: the UID of its Job.
+/// Kueue's label on a Workload with the UID of its Job.
 const JOB_UID: &str = "kueue.x-k8s.io/job-uid";
-/// The API server's HTTP status if the object, or its kind, does not exist.
+/// The HTTP status code if the object, or its kind, does not exist.
 const NOT_FOUND: u16 = 404;
 
-/// Reads the queue of a Job and Kueue's object for the Job. `None` if the queue could not be read.
+/// Reads the queue of a Job, and the Workload that Kueue created for the Job. `None` if the queue could not be read.
 pub(super) async fn read(
     context: &Context,
     namespace: &str,
@@ -41,7 +41,7 @@ pub(super) async fn read(
     Ok(Some(QueueState { exists, message }))
 }
 
-/// Replaces the error of a missing object or kind with a value.
+/// Replaces the error for a missing object or kind with the value `absent`.
 fn or_absent<T>(answer: Result<T, kube::Error>, absent: T) -> Result<T, kube::Error> {
     match answer {
         Err(kube::Error::Api(status)) if status.code == NOT_FOUND => Ok(absent),
@@ -54,7 +54,7 @@ fn api(context: &Context, namespace: &str, kind: &str, plural: &str) -> Api<Dyna
     Api::namespaced_with(context.client.clone(), namespace, &ApiResource::from_gvk_with_plural(&kind, plural))
 }
 
-/// Why a Workload has no quota, in Kueue's words; empty if Kueue gives no reason.
+/// The reason that Kueue reports for a Workload without quota. Empty if it reports none.
 fn waits_for(workload: &Value) -> String {
     let conditions = workload["status"]["conditions"].as_array().into_iter().flatten();
     let refused = conditions.filter(|it| it["type"] == "QuotaReserved" && it["status"] == "False");

@@ -1,5 +1,5 @@
-//! [I/O] Reads that may fail. A transient failure fails the turn, and the next turn tries again. A permanent failure is an observation: the
-//! run's deadlines still count, and its status reports what cannot be read.
+//! [I/O] Reads that may fail. A transient failure fails the turn, and the next turn tries again. A permanent failure is part of the observations, so
+//! that the deadlines of the run still apply and its status reports what cannot be read.
 
 use crds::BenchmarkRun;
 use kube::ResourceExt as _;
@@ -10,18 +10,18 @@ use crate::{
     plan::{Unread, What},
 };
 
-/// Number of failed turns in a row after which a failed read no longer fails the turn: half a minute. The deadlines of a run must count
-/// even if one kind of object cannot be read.
+/// Number of consecutive failed turns, about half a minute, after which a failed read no longer fails the turn. Otherwise the deadlines of a run
+/// would not apply as long as one kind of object cannot be read.
 pub(super) const PATIENCE: u32 = 5;
 
-/// Makes reads, and records the failed ones.
+/// Makes read requests, and records those that failed.
 pub(crate) struct Reader {
-    /// Whether a transient failure fails the turn. After many failed turns in a row it does not.
+    /// Whether a transient failure fails the turn. False after [`PATIENCE`] consecutive failed turns.
     pub(super) is_patient: bool,
     pub(crate) unread: Vec<Unread>,
 }
 
-/// A request as messages describe it: `get`, `jobs`, and the name of a Job.
+/// A request as messages describe it: a verb such as `get`, a resource such as `jobs`, and a name.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(super) verb: &'static str,
@@ -36,13 +36,13 @@ impl Request {
 }
 
 impl Reader {
-    /// The reads of one turn of a run.
+    /// Creates a reader for one turn of a run.
     pub(crate) fn of_turn(context: &Context, run: &BenchmarkRun) -> Self {
         let failures = context.failures.count(&run.uid().unwrap_or_default());
         Reader { is_patient: failures < PATIENCE, unread: Vec::new() }
     }
 
-    /// The answer to a request; `None` if the read failed and was recorded.
+    /// Sends the request. `None` if it failed and the failure was recorded.
     pub(crate) async fn read<T>(
         &mut self,
         what: What,
@@ -62,7 +62,7 @@ impl Reader {
     }
 }
 
-/// Whether another try would also fail until somebody changes something.
+/// Whether the error is permanent: a retry would fail as well, until somebody changes something.
 fn is_for_good(error: &Error) -> bool {
     match error {
         Error::Api(kube::Error::Api(status)) => status.code == FORBIDDEN,
@@ -71,7 +71,7 @@ fn is_for_good(error: &Error) -> bool {
     }
 }
 
-/// The error with its remedy.
+/// The text of the error with its remedy.
 fn explained(error: &Error) -> String {
     match error {
         Error::Api(kube::Error::Api(status)) if status.code == FORBIDDEN => format!(

@@ -1,4 +1,4 @@
-//! [I/O] The existing objects of a run's server: its Deployment, its Services and its pods.
+//! [I/O] Reads the objects of a run's server: its Deployment, its Services and its pods.
 
 use std::collections::HashMap;
 
@@ -34,7 +34,7 @@ use crate::{
     },
 };
 
-/// Reads the server of a run if the status names one. A run without a server costs no request.
+/// Reads the server of a run, if the status names one. For a run without a server, it sends no request.
 pub(super) async fn observe(
     context: &Context,
     run: &BenchmarkRun,
@@ -45,7 +45,7 @@ pub(super) async fn observe(
         return Ok(ServerState::default());
     };
     let names = ServerNames::new(&meta::identity(run, 1), server, &context.settings);
-    // Another release of the operator may have chosen another name, because the name depends on the image.
+    // The name in the status is used, because a name depends on the image and another release of the operator may have chosen a different one.
     let names = ServerNames { server: noted.name.clone(), ..names };
     let namespace = run.namespace().unwrap_or_default();
     let mut state = ServerState::default();
@@ -77,8 +77,8 @@ pub(super) async fn observe(
     Ok(state)
 }
 
-/// How other runs use the shared server of a run. The list does not come from a cache, so that it contains every run that has noted the
-/// server. Only the status of each run is read: a newer release may have written a spec that this release cannot read.
+/// Returns how other runs use the shared server of a run. It reads from the API server and not from a cache, so that no run is missing that has
+/// recorded the server in its status. It only parses the statuses, because a newer release may have written a spec that this release cannot parse.
 pub(super) async fn other_use(
     context: &Context,
     run: &BenchmarkRun,
@@ -116,17 +116,17 @@ pub(super) async fn other_use(
 /// How the runs of a namespace use a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Use {
-    /// Only finished runs have used the server. One of them removes it.
+    /// Only finished runs have used the server. One of these runs will remove it.
     Past,
-    /// A run that has not finished uses the server.
+    /// An unfinished run uses the server.
     Now,
 }
 
-/// How the runs of a namespace use servers, by server name. Servers that are gone do not count, nor do servers that a run left to a later
-/// run.
+/// Returns how the runs of a namespace use servers, by the servers' names. A run does not count for a server that is gone, or that it handed over to
+/// a later run.
 ///
 /// # Errors
-/// The API server's.
+/// The error of the API server.
 pub async fn uses(context: &Context, namespace: &str) -> Result<HashMap<String, Use>, Error> {
     let mut all = HashMap::new();
     let take = |it: DynamicObject| {
@@ -145,7 +145,7 @@ pub async fn uses(context: &Context, namespace: &str) -> Result<HashMap<String, 
     Ok(all)
 }
 
-/// Reads the runs of a namespace page by page, including runs that this release cannot parse.
+/// Reads the runs of a namespace page by page as untyped objects, so that runs which this release cannot parse are included.
 async fn each_run(context: &Context, namespace: &str, mut take: impl FnMut(DynamicObject)) -> Result<(), kube::Error> {
     let resource = ApiResource::erase::<BenchmarkRun>(&());
     let runs: Api<DynamicObject> = Api::namespaced_with(context.client.clone(), namespace, &resource);
@@ -160,7 +160,7 @@ async fn each_run(context: &Context, namespace: &str, mut take: impl FnMut(Dynam
     }
 }
 
-/// How another run uses the server with this name. A run with an unreadable status counts as using the server that it has noted.
+/// How another run uses the server with this name. If its status cannot be parsed, the run counts as using the server that the status names.
 fn use_of(run: &BenchmarkRun, name: &str, mut other: DynamicObject) -> OtherUse {
     let status = other.data.get_mut("status").map(Value::take).unwrap_or_default();
     let server = &status["server"];
@@ -191,7 +191,7 @@ fn take_deployment(run: &BenchmarkRun, names: &ServerNames, deployment: &Deploym
     state.refused = refused.map(|it| it.message.clone().unwrap_or_default());
 }
 
-/// A random token of 128 bits, in hex.
+/// Returns a random token of 128 bits, in hex.
 fn new_token() -> Option<String> {
     let mut bytes = [0; 16];
     match rustls::crypto::ring::default_provider().secure_random.fill(&mut bytes) {
@@ -203,7 +203,7 @@ fn new_token() -> Option<String> {
     }
 }
 
-/// The state of a pod that a decision needs.
+/// Extracts the state of a server's pod that decisions need.
 pub(super) fn server_pod(pod: &Pod) -> ServerPod {
     let status = pod.status.as_ref();
     let containers = status.and_then(|it| it.container_statuses.as_ref());
@@ -228,7 +228,7 @@ pub(super) fn server_pod(pod: &Pod) -> ServerPod {
     let mut conditions = status.into_iter().flat_map(|it| it.conditions.iter().flatten());
     let scheduled = conditions.find(|it| it.type_ == "PodScheduled" && it.status == "True");
     let mut pod_state = pod_state_of(pod, CONTAINER);
-    // The server waits for the init container, and the reason why that container waits is more informative.
+    // While the main container waits for the init container, the init container's reason is more informative.
     let init_waits = init.and_then(|it| it.state.as_ref()?.waiting.as_ref()).filter(|_| !pod_state.running);
     if let Some(waiting) = init_waits {
         let text = |it: &Option<String>| it.clone().unwrap_or_default();
@@ -246,7 +246,7 @@ pub(super) fn server_pod(pod: &Pod) -> ServerPod {
     }
 }
 
-/// How the container that installs the wrapper failed; `None`: it has not failed.
+/// The failed end of the init container that installs the wrapper. `None` if it has not failed.
 fn failed(init: &ContainerStatus) -> Option<&ContainerStateTerminated> {
     let states = [init.state.as_ref(), init.last_state.as_ref()];
     let mut ends = states.into_iter().flatten().filter_map(|it| it.terminated.as_ref());
@@ -254,7 +254,7 @@ fn failed(init: &ContainerStatus) -> Option<&ContainerStateTerminated> {
 }
 
 fn how(terminated: &ContainerStateTerminated, disrupted: Option<String>) -> Ended {
-    // For some runtimes the kubelet reports the signal separately from the exit code.
+    // With some container runtimes the kubelet reports the signal in a separate field, and the exit code 0.
     let signal = terminated.signal.filter(|it| *it > 0 && terminated.exit_code == 0).map(|it| it + 128);
     Ended {
         exit_code: signal.unwrap_or(terminated.exit_code),

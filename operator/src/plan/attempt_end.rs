@@ -1,4 +1,4 @@
-//! How an attempt and a run end: by the launcher's report, by a deadline, or by what happened to Job and pod.
+//! How an attempt and a run end: because of the launcher's report, a deadline, or an event of the Job or pod.
 
 use crds::{
     BenchmarkRunStatus, Envelope, LauncherReason, Outcome, Reason,
@@ -19,24 +19,24 @@ use super::{
 };
 
 impl Decision<'_> {
-    /// Decides to end an attempt that failed without a result. It writes the reason into the status before anything is deleted. After a
-    /// crash, an operator without this reason would blame another actor for a missing Job.
+    /// Ends an attempt that failed without a result. This first turn only writes the reason into the status, and the next turn deletes the Job. If an
+    /// operator crashed after a deletion without a reason, its successor would assume that somebody else had deleted the Job.
     pub(super) fn give_up(&self, reason: Reason, message: &str) -> Plan {
         let phase = self.before.phase.unwrap_or(Phase::Starting);
         let mut plan = self.status_plan(NextStatus::new(phase, reason, message));
         if let Some(last) = plan.status.attempts.last_mut() {
             last.reason = reason.into();
         }
-        // The end follows immediately and publishes the event.
+        // The end follows in the next turn, immediately, and publishes the event.
         plan.event = None;
         plan.again = true;
         plan
     }
 
-    /// Ends an attempt after [`Self::give_up`] wrote the reason. If the launcher has ended meanwhile, its result counts.
+    /// Ends an attempt whose reason [`Self::give_up`] has written. If the launcher has ended in the meantime, its result is used.
     pub(super) fn end_given_up(&self, attempt: &Attempt, reason: Reason) -> Plan {
-        // If two pods could be the launcher's pod, neither is trusted, even after one of them is gone. If the server died, invalid figures
-        // are less useful than the reason for its death.
+        // If two pods could be the launcher's, neither is trusted, even after one of them is gone. If the server died, its death is more useful as a
+        // reason than invalid figures.
         let counts = |it: &Envelope| reason != Reason::ServerDied || it.core.outcome.has_valid_figures();
         if let Some(envelope) = self.whole_result().filter(|it| reason != Reason::AmbiguousPod && counts(it)) {
             return self.end_with(&envelope);
@@ -53,7 +53,7 @@ impl Decision<'_> {
         plan
     }
 
-    /// The launcher's envelope, if the launcher measured to its end.
+    /// The launcher's envelope, if the launcher measured until its regular end.
     pub(super) fn whole_result(&self) -> Option<Envelope> {
         let (attempt, ended) = (self.attempt()?, self.observed.ended.as_ref()?);
         let envelope = termination_message::read(self.run, attempt.number, ended).ok()?;
@@ -65,7 +65,7 @@ impl Decision<'_> {
         Stop::PodAndJobNow { pod: self.observed.pod.name.clone(), job: attempt.job_name.clone() }
     }
 
-    /// Handles a Job that somebody else deleted. If its pod was left behind, the pod has to stop.
+    /// Handles a Job that somebody else has deleted. If the deletion left its pod behind, the pod is stopped.
     pub(super) fn job_lost(&self, attempt: &Attempt, envelope: Option<&Envelope>) -> Plan {
         let message = format!("{} was deleted while it ran", attempt.job_name);
         let mut plan = self.end_attempt(Reason::JobLost, &message, envelope);
@@ -73,7 +73,7 @@ impl Decision<'_> {
         plan
     }
 
-    /// Stops a pod without a Job: deleting a Job with `--cascade=orphan` leaves its pod.
+    /// Stops a pod that no longer has a Job. A deletion of the Job with `--cascade=orphan` leaves such a pod.
     pub(super) fn stop_orphan(&self) -> Option<Stop> {
         let (job, pod) = (&self.observed.job, &self.observed.pod);
         let without_job = job.presence != Presence::Ours || job.deleting;
@@ -81,7 +81,7 @@ impl Decision<'_> {
         pod.name.clone().filter(|_| orphan).map(Stop::Pod)
     }
 
-    /// Stops what still works for a run that finishes now. A finished run gets no further turn that could do this.
+    /// Stops everything that still runs for a run that finishes in this turn, because a finished run gets no further turn that could do this.
     fn stop_remaining(&self) -> Option<Stop> {
         let (job, pod) = (&self.observed.job, &self.observed.pod);
         let last = self.before.attempts.last().filter(|_| self.observed.ended.is_none())?;
@@ -97,7 +97,7 @@ impl Decision<'_> {
         }
     }
 
-    /// Waits for the end of the pod after the Job has ended, up to `collectSeconds`.
+    /// Waits until the pod has ended after the end of its Job, at most for `collectSeconds`.
     pub(super) fn await_result(&self, attempt: &Attempt) -> Plan {
         let failed = self.observed.job.failed.as_deref();
         if self.observed.pod.name.is_none() {
@@ -105,7 +105,7 @@ impl Decision<'_> {
                 Some("DeadlineExceeded") => {
                     self.end_attempt(Reason::DeadlineExceeded, "the Job exceeded its deadline", None)
                 }
-                // Only this reason lets the next attempt trust the results folder of this attempt.
+                // The reason ResultLost is reserved for a completed Job, because it allows the next attempt to report this attempt's results folder.
                 None if self.observed.job.complete => {
                     let message = "the Job completed, and its pod was gone before its result could be read";
                     self.end_attempt(Reason::ResultLost, message, None)
@@ -130,7 +130,7 @@ impl Decision<'_> {
         plan
     }
 
-    /// Decides by the termination message after the launcher has ended.
+    /// Decides from the termination message, after the launcher has ended.
     pub(super) fn read_result(&self) -> Plan {
         let Some(ended) = &self.observed.ended else {
             return Plan { again: true, status: self.before.clone(), ..Plan::default() };
@@ -187,20 +187,20 @@ impl Decision<'_> {
         }
     }
 
-    /// Copies the launcher's figures into the status in a plan.
+    /// Copies the launcher's figures into the status of the plan.
     pub(super) fn report(&self, plan: &mut Plan, envelope: &Envelope) {
         let namespace = self.run.namespace().unwrap_or_default();
         status::apply_envelope(&mut plan.status, &self.effective.storage, &namespace, envelope);
         let (reason, message) = self.origin(&envelope.core);
         status::verify(&mut plan.status, reason, &message, self.turn.now);
         if let Some(resolved) = plan.status.resolved.as_mut().filter(|_| self.run.spec.execution.collect.is_some()) {
-            // The figures do not come from the target that the run names.
+            // The figures of a run that only collects results do not come from the target in its spec.
             resolved.endpoint.clear();
         }
     }
 
-    /// Who measured the figures of an envelope: the reason and a sentence. If nobody measured figures in this run, the launcher's message
-    /// names the folder.
+    /// The origin of an envelope's figures: a reason and a sentence. If the figures were not measured in this run, the launcher's message contains
+    /// the folder that they come from.
     fn origin(&self, core: &Core) -> (Reason, String) {
         let own = &self.turn.settings.launcher_image;
         let image = &self.effective.launcher.image;
@@ -210,7 +210,7 @@ impl Decision<'_> {
             let mut lost = self.before.attempts.iter().filter(|it| it.reason == Reason::ResultLost);
             lost.any(|it| core.folder.as_ref() == Some(&it.job_name))
         };
-        // An attempt keeps the image of the operator that started it.
+        // The image of the attempt may differ from the current default, because an attempt keeps the image of the operator that started it.
         if self.run.spec.launcher.image.as_ref().is_some_and(|it| it != own) {
             return (Reason::CustomImage, format!("measured by the custom image {image_id}"));
         }
@@ -223,7 +223,8 @@ impl Decision<'_> {
         (Reason::OwnLauncher, format!("measured by the operator's image {image_id}"))
     }
 
-    /// Why the outcome Passed does not count: the spec enforces objectives, and the launcher did not report each of them as met.
+    /// Why the outcome Passed is not accepted: the spec enforces objectives, but the launcher has not reported that each of them is met. `None` if it
+    /// is accepted.
     fn unjudged(&self, core: &Core) -> Option<String> {
         let asked = self.run.spec.slo.objectives.len();
         let enforced = self.effective.slo.as_ref().is_some_and(|it| it.enforcement == Enforcement::Fail);
@@ -236,19 +237,19 @@ impl Decision<'_> {
         })
     }
 
-    /// Ends the run with valid figures that miss the objectives that the spec enforces.
+    /// Ends a run whose figures are valid but miss objectives that the spec enforces.
     fn end_without_objectives(&self, outcome: Outcome, reason: Reason, envelope: &Envelope) -> Plan {
         let mut plan = self.finish(Phase::Failed, outcome, reason, &envelope.core.message);
         self.report(&mut plan, envelope);
         plan
     }
 
-    /// Ends the current attempt. Another attempt follows if `spec.execution.retry` allows it; otherwise the run fails.
+    /// Ends the current attempt. If `spec.execution.retry` allows it, another attempt follows. Otherwise the run fails.
     pub(super) fn end_attempt(&self, reason: Reason, message: &str, envelope: Option<&Envelope>) -> Plan {
         let retry = &self.effective.execution.retry;
         let allowed = reason.retry_cause().is_some_and(|cause: RetryCause| retry.reasons.contains(&cause));
         let tried = self.before.attempts.iter().filter(|it| it.reason != Reason::Suspended).count();
-        // The status keeps MAX_ATTEMPTS attempts, and older ones cannot be counted.
+        // The status keeps at most MAX_ATTEMPTS attempts, so more attempts could not be counted.
         if allowed && tried <= retry.limit as usize && tried < MAX_ATTEMPTS {
             let message = format!("the attempt ended with {reason}: {message}; another attempt follows");
             let mut plan = self.status_plan(NextStatus::new(Phase::Preparing, Reason::Retrying, message));
@@ -268,9 +269,9 @@ impl Decision<'_> {
             self.status_plan(NextStatus { outcome: Some(outcome), ..NextStatus::new(phase, reason, message) });
         plan.status.completion_time = Some(self.turn.now);
         plan.stop = self.stop_remaining();
-        // The other pods stop even if the launcher's own pod has ended.
+        // The other pods of the Job are stopped even if the launcher's own pod has already ended.
         plan.stop_pods.clone_from(&self.observed.other_pods);
-        // The next plan marks the run and schedules its deletion; no watch would start a turn for it.
+        // The next turn marks the run and schedules its deletion. It must be requested here, because no watch would start it.
         plan.again = true;
         if self.attempt().is_some() {
             end_last(&mut plan.status, reason, self.turn.now);

@@ -17,20 +17,20 @@ use super::{
     times::{LEEWAY_SECONDS, OFTEN, SOON, seconds_since},
 };
 
-/// How long a new pod may wait before the status reports the cause. Most waits for a claim, a node or the target are shorter, so a status
-/// write for each would be wasted.
+/// Time after which the status reports why a new pod waits, in seconds. Most waits for a claim, a node or the target are shorter, and not worth a
+/// status write.
 const SETTLE_SECONDS: u32 = 5;
-/// How long the Job controller may take to create the pod: usually less than a second.
+/// Maximum time for the Job controller to create the pod, in seconds. It usually takes less than one.
 const REFUSED_SECONDS: u32 = 30;
-/// How long a node may take to mount the volumes before the status reports the delay.
+/// Time after which the status reports that a node has not mounted the volumes, in seconds.
 const MOUNT_SECONDS: u32 = 60;
-/// How long a volume may take to be provisioned before the status reports the delay.
+/// Time after which the status reports that a volume has not been provisioned, in seconds.
 const VOLUME_SECONDS: u32 = 60;
-/// How long image pulls may fail on a node. A registry may be busy, but a wrong name stays wrong.
+/// Maximum time for which image pulls on a node may fail, in seconds. A registry may be busy, but a wrong name stays wrong.
 const PULL_SECONDS: u32 = 300;
 
 impl Decision<'_> {
-    /// Continues an attempt that the status lists.
+    /// Continues the current attempt, which the status lists.
     pub(super) fn follow(&self, attempt: &Attempt) -> Plan {
         let job = &self.observed.job;
         if let Some(reason) = attempt.reason.known() {
@@ -47,7 +47,7 @@ impl Decision<'_> {
         }
     }
 
-    /// Continues an attempt with an existing Job.
+    /// Continues an attempt whose Job exists.
     fn watch(&self, attempt: &Attempt) -> Plan {
         let (observed, now) = (self.observed, self.turn.now);
         if observed.ambiguous {
@@ -58,7 +58,7 @@ impl Decision<'_> {
             );
             return self.give_up(Reason::AmbiguousPod, &message);
         }
-        // This check precedes the check of the launcher's end: a launcher that was stopped with its Job was not disrupted.
+        // This must be checked before the end of the launcher: a launcher that ended because its Job was suspended was not disrupted.
         if observed.job.suspended && observed.job.failed.is_none() && self.whole_result().is_none() {
             return self.watch_suspended(attempt);
         }
@@ -141,7 +141,7 @@ impl Decision<'_> {
         plan
     }
 
-    /// What a person can do with a launcher that waits.
+    /// What a user can do with a launcher that waits in debug mode.
     fn by_hand(&self, attempt: &Attempt) -> String {
         let namespace = self.run.namespace().unwrap_or_default();
         let pod = match &self.observed.pod.name {
@@ -158,7 +158,7 @@ impl Decision<'_> {
 
     fn why_not_running(&self, attempt: &Attempt) -> (Reason, String) {
         let pod = &self.observed.pod;
-        // A pod that existed and is gone is not a refusal: the Job fails for it.
+        // Only a pod that never existed was refused. If an existing pod disappears, the Job fails for another reason.
         let never_seen = pod.name.is_none() && attempt.pod_uid.is_none();
         if never_seen && seconds_since(self.job_created(attempt), self.turn.now) > REFUSED_SECONDS {
             return self.why_no_pod(attempt);
@@ -194,14 +194,14 @@ impl Decision<'_> {
         }
     }
 
-    /// Since when the Job may create its pod. The time in a queue does not count.
+    /// The time at which the Job was first allowed to create its pod. Time in a queue is excluded.
     pub(super) fn job_created(&self, attempt: &Attempt) -> Timestamp {
         let job = &self.observed.job;
         let queued = self.run.spec.queue_name.as_ref().map(|_| self.turn.now);
         job.started.or(queued).or(job.created).map_or(attempt.start_time, |it| it.max(attempt.start_time))
     }
 
-    /// Why the Job has created no pod. Only its events contain the cause, and the operator has no right to read them.
+    /// The reason why the Job has created no pod. The exact cause is only in the Job's events, which the operator has no right to read.
     fn why_no_pod(&self, attempt: &Attempt) -> (Reason, String) {
         let message = format!(
             "Job {0} has created no pod for {REFUSED_SECONDS} seconds: a quota, Pod Security, a webhook or a missing service account may refuse it; its events say which: kubectl describe job {0}",
@@ -210,14 +210,14 @@ impl Decision<'_> {
         (Reason::PodRefused, message)
     }
 
-    /// Whether the node has had the pod for [`MOUNT_SECONDS`] and has not mounted its volumes.
+    /// Whether the pod was assigned to its node more than [`MOUNT_SECONDS`] ago, but its volumes are not mounted yet.
     fn waits_for_mounts(&self) -> bool {
         let pod = &self.observed.pod;
         let since = pod.accepted.filter(|_| pod.without_sandbox);
         since.is_some_and(|it| seconds_since(it, self.turn.now) > MOUNT_SECONDS)
     }
 
-    /// Whether the scheduler has waited for a minute for the claim of the results to be bound. The scheduler reports nothing for ten
+    /// Whether the claim of the results has been unbound for a minute while the scheduler waits for it. The scheduler itself reports nothing for ten
     /// minutes.
     fn waits_for_volume(&self, attempt: &Attempt) -> bool {
         let (pod, claim) = (&self.observed.pod, &self.observed.claim);
@@ -235,7 +235,7 @@ impl Decision<'_> {
         (Reason::MountPending, message)
     }
 
-    /// Why waiting longer for the image is useless, if it is.
+    /// Returns the message if waiting longer for the image is useless. `None` otherwise.
     fn hopeless_image(&self, attempt: &Attempt, reason: Reason, message: &str) -> Option<String> {
         if reason != Reason::ImagePull {
             return None;
@@ -250,7 +250,7 @@ impl Decision<'_> {
     }
 
     fn why_unscheduled(&self, why: &str) -> (Reason, String) {
-        // Most claims are bound only when the first pod that mounts them is scheduled. An unbound claim alone is no problem.
+        // An unbound claim alone is no problem, because most claims are only bound when the first pod that mounts them is scheduled.
         let pending =
             self.effective.storage.pvc.as_ref().filter(|_| !self.observed.claim.bound && is_about_volumes(why));
         if pending.is_none() {
@@ -271,7 +271,7 @@ impl Decision<'_> {
         (Reason::VolumePending, message)
     }
 
-    /// One message covers all steps before the container runs, so that each step does not need a status write.
+    /// One message for all steps before the container runs, so that not every step causes a status write.
     pub(super) fn starting(&self) -> String {
         let mounts = self.mounts();
         format!(
@@ -279,7 +279,7 @@ impl Decision<'_> {
         )
     }
 
-    /// The objects that the pod mounts. If one is missing, only the pod's events report it.
+    /// Names the objects that the pod mounts, for the message. If one of them is missing, only the pod's events report it.
     fn mounts(&self) -> String {
         let target = &self.run.spec.target;
         let secret = target.auth.as_ref().map(|it| format!("Secret {:?}", it.secret_key_ref.name));
@@ -304,7 +304,7 @@ impl Decision<'_> {
     }
 }
 
-/// Whether the scheduler's message is about the claim, its class or its volume.
+/// Whether a message of the scheduler is about the claim, its class or its volume.
 fn is_about_volumes(message: &str) -> bool {
     let message = message.to_ascii_lowercase();
     ["volume", "storageclass"].iter().any(|it| message.contains(it))
@@ -314,7 +314,7 @@ fn is_image_problem(reason: &str) -> bool {
     reason.starts_with("ErrImage") || reason.starts_with("ImagePull") || reason == "InvalidImageName"
 }
 
-/// The time until a deadline has passed, at least [`SOON`] and at most [`OFTEN`].
+/// Time until `seconds` after `then`, but at least [`SOON`] and at most [`OFTEN`].
 fn until(then: Timestamp, seconds: u32, now: Timestamp) -> Duration {
     let left = u64::from(seconds.saturating_sub(seconds_since(then, now))) + 1;
     Duration::from_secs(left).clamp(SOON, OFTEN)

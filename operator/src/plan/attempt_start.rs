@@ -1,5 +1,5 @@
-//! The start of an attempt: it waits until nothing of the last attempt is left, records the new attempt in the status, and creates the
-//! children.
+//! The start of an attempt. It waits until everything of the last attempt is gone, records the new attempt in the status, and creates the child
+//! objects.
 
 use std::time::Duration;
 
@@ -17,15 +17,15 @@ use super::{
     times::{OFTEN, SOON, seconds_since},
 };
 
-/// The next look while a ConfigMap has been missing for a long time.
+/// Time to the next turn if a ConfigMap has been missing for a long time.
 const SELDOM: Duration = Duration::from_secs(60);
 
-/// The next look of the first run in its namespace's line, and the longest time to the next look of any other run.
+/// Time to the next turn: for the first run in the line of its namespace, and at most for any other run.
 const NEXT_IN_LINE: Duration = Duration::from_secs(5);
 const LAST_IN_LINE: Duration = Duration::from_secs(600);
 
 impl Decision<'_> {
-    /// Starts the next attempt after nothing of the last attempt is left.
+    /// Starts the next attempt, after everything of the last attempt is gone.
     pub(super) fn begin(&self) -> Plan {
         if let Some(last) = self.before.attempts.last()
             && (self.observed.is_attempt_left() || self.unread(&[What::Job, What::Pods]).is_some())
@@ -35,7 +35,7 @@ impl Decision<'_> {
         if let Some(plan) = self.renew_server() {
             return plan;
         }
-        // The Job and pods here belong to other runs that had the target.
+        // Unread Jobs and pods here belong to other runs that occupied the target. The own ones were checked above.
         if let Some(unread) = self.unread(&[What::Job, What::Pods, What::Claim, What::Input]) {
             return self.wait_to_prepare(unread, self.preparing_since());
         }
@@ -79,17 +79,17 @@ impl Decision<'_> {
                 reason: Reported::default(),
             },
         );
-        // Nothing is left of the earlier attempts.
+        // All earlier attempts have ended, so their NetworkPolicies can be deleted.
         let ended = self.before.attempts.iter().filter(|_| self.turn.settings.network_policy.is_some());
         plan.delete_policies = ended.map(|it| it.job_name.clone()).collect();
         plan.delete_config_maps = outdated_config_maps(&self.before.attempts, &plan.status.attempts);
-        // The status lists the attempt before its Job exists. An operator that restarts after a crash in between finds the Job again.
+        // The attempt is in the status before its Job exists. If the operator crashes in between, it finds the Job again after its restart.
         plan.again = true;
         plan
     }
 
-    /// Waits until Job and pod of the last attempt are gone. Two concurrent attempts would distort each other's figures, and only one node
-    /// at a time can mount the volume.
+    /// Waits until the Job and pod of the last attempt are gone. Two concurrent attempts would distort each other's figures, and only one node at a
+    /// time can mount the volume.
     fn wait_for_end_of(&self, last: &Attempt) -> Plan {
         let (job, pod) = (&self.observed.job, &self.observed.pod);
         if let Some(unread) = self.unread(&[What::Job, What::Pods]) {
@@ -133,12 +133,12 @@ impl Decision<'_> {
             return self.finish(Phase::Failed, Outcome::Error, error.reason, &error.message);
         }
         if age < limit {
-            // `kubectl apply -f folder/` may create the ConfigMap shortly after the run.
+            // The ConfigMap may follow: `kubectl apply -f folder/` may create it shortly after the run.
             let message =
                 format!("{}\nthe run waits for it {limit} seconds (execution.deadlines.prepareSeconds)", error.message);
             let phase = if self.attempt().is_some() { Phase::Preparing } else { Phase::Pending };
             let mut plan = self.status_plan(NextStatus::new(phase, error.reason, message));
-            // Each turn reads whole ConfigMaps, so a run that has waited long gets fewer turns.
+            // Each turn reads whole ConfigMaps, so the time between two turns grows with the time that the run has waited.
             let wait = Duration::from_secs(u64::from(age / 10)).clamp(SOON, SELDOM);
             plan.next_look = Some(wait.min(Duration::from_secs(u64::from(limit - age) + 1)));
             return plan;
@@ -147,19 +147,19 @@ impl Decision<'_> {
         self.finish(Phase::Failed, Outcome::Error, error.reason, &message)
     }
 
-    /// Waits until another run in the namespace has ended. No deadline counts this time.
+    /// Waits until the namespace has a free slot. This time counts toward no deadline.
     fn wait_for_namespace(&self, position: usize) -> Plan {
         let message = format!(
             "number {position} in line: the namespace has as many attempts at once as its administrators allow (limits.maxConcurrentAttempts)"
         );
         let mut plan = self.status_plan(NextStatus::new(Phase::Pending, Reason::NamespaceBusy, message));
-        // The end of another run wakes the first runs in line. This look covers a lost wake-up.
+        // The end of another run wakes the first runs in line. This timer is only needed if that wake-up is lost.
         let seconds = u64::try_from(position.saturating_sub(1)).unwrap_or(u64::MAX).saturating_mul(6);
         plan.next_look = Some(Duration::from_secs(seconds).clamp(NEXT_IN_LINE, LAST_IN_LINE));
         plan
     }
 
-    /// Ends the run if its results would be written to somebody else's claim.
+    /// Ends the run if the claim for its results belongs to somebody else.
     fn claim_denied(&self) -> Option<Plan> {
         let pvc = self.effective.storage.pvc.as_ref().filter(|_| self.observed.claim.of_others)?;
         Some(self.finish(Phase::Failed, Outcome::Error, Reason::PolicyDenied, &pvc::refusal(pvc)))
@@ -171,7 +171,7 @@ impl Decision<'_> {
         self.finish(Phase::Failed, Outcome::Error, Reason::NameConflict, &message)
     }
 
-    /// Creates the children. The Job is the last, because it mounts the others.
+    /// Creates the child objects. The Job is created last because it mounts the others.
     pub(super) fn create(&self, attempt: &Attempt) -> Plan {
         if self.observed.config_map == Presence::Foreign {
             let message = format!(
@@ -180,7 +180,7 @@ impl Decision<'_> {
             );
             return self.finish(Phase::Failed, Outcome::Error, Reason::NameConflict, &message);
         }
-        // Waiting for a server has separate deadlines.
+        // The wait for a server has its own deadlines and does not count here.
         let since = self.server_ready_time().map_or(attempt.start_time, |it| it.max(attempt.start_time));
         if let Some(unread) = self.unread(&[What::Job, What::Claim, What::Input]) {
             return self.wait_to_prepare(unread, since);
@@ -214,7 +214,7 @@ impl Decision<'_> {
             Some(queue) => self.queued(queue, 0),
             None => self.status_plan(NextStatus::new(Phase::Starting, Reason::PodStarting, self.starting())),
         };
-        // If a ConfigMap of an earlier turn exists, this comes from that ConfigMap, because the attempt runs its content.
+        // The attempt runs the content of its ConfigMap. If an earlier turn has created it, `input` was read from it.
         plan.status.resolved = Some(self.resolved(input));
         plan.status.effective_spec = Some(self.effective.clone());
         plan.create = self.children(attempt, input);
@@ -222,7 +222,7 @@ impl Decision<'_> {
         plan
     }
 
-    /// Writes the reason why a child could not be created into the status. The loop decides whether to try again.
+    /// Writes the reason why a child could not be created into the status. The loop decides whether it retries.
     fn creation_refused(&self, refused: &Refused) -> Plan {
         if refused.for_good {
             return self.finish(Phase::Failed, Outcome::Error, Reason::InvalidSpec, &refused.message);
@@ -263,15 +263,15 @@ impl Decision<'_> {
     }
 }
 
-/// The ConfigMaps that the new attempt does not read. The new attempt is the last entry of `after`, and reads the ConfigMap of the entry
-/// before it. Only the last two attempts in `before` can still have a ConfigMap.
+/// The ConfigMaps that the new attempt does not need. The new attempt is the last entry of `after`, and reads the ConfigMap of the entry before it.
+/// Only the last two attempts in `before` can still have a ConfigMap.
 fn outdated_config_maps(before: &[Attempt], after: &[Attempt]) -> Vec<(String, String)> {
     let read = after.iter().rev().nth(1).map(|it| it.number);
     let outdated = before.iter().rev().take(2).filter(|it| Some(it.number) != read);
     outdated.filter_map(|it| Some((it.job_name.clone(), it.config_map_uid.clone()?))).collect()
 }
 
-/// Adds an attempt and drops the oldest attempts above [`MAX_ATTEMPTS`], suspended attempts first, because they count toward no limit.
+/// Appends an attempt. If there are then more than [`MAX_ATTEMPTS`], drops the oldest: first suspended attempts, because they count toward no limit.
 fn add_attempt(attempts: &mut Vec<Attempt>, attempt: Attempt) {
     attempts.push(attempt);
     while attempts.len() > MAX_ATTEMPTS {
@@ -286,7 +286,7 @@ mod tests {
 
     use super::*;
 
-    /// Attempts with these reasons and their ConfigMaps, numbered from 1.
+    /// Attempts with these reasons, numbered from 1, each with a ConfigMap.
     fn attempts(reasons: &[Reason]) -> Vec<Attempt> {
         let attempt = |(number, reason): (u32, &Reason)| {
             let value = serde_json::json!({
@@ -305,7 +305,7 @@ mod tests {
             (&[Disrupted][..], &[][..]),
             (&[Disrupted, Suspended], &["a1"]),
             (&[Disrupted, Suspended, Disrupted], &["a2"]),
-            // The list is full: the suspended attempt is dropped, and the new one reads the ConfigMap of the attempt before it.
+            // The list is full. The suspended attempt is dropped, and the new attempt reads the ConfigMap of the attempt before it.
             (&[Disrupted, Disrupted, Disrupted, Disrupted, Suspended], &["a5"]),
             (&[Suspended, Disrupted, Disrupted, Disrupted, Suspended], &["a4"]),
         ] {

@@ -19,7 +19,7 @@ impl Decision<'_> {
     pub(super) fn cancel(&self) -> Plan {
         let Some(attempt) = self.attempt() else { return self.cancelled(None) };
         if let Some(envelope) = self.whole_result() {
-            // The run ended before the cancel took effect, so its measurement is complete.
+            // The run ended before it could be cancelled, so its measurement is complete.
             return self.end_with(&envelope);
         }
         if let Some(ended) = &self.observed.ended {
@@ -33,7 +33,7 @@ impl Decision<'_> {
             return Plan { stop: self.stop_unseen(attempt), ..self.cancelled(None) };
         }
         let ours = self.observed.job.presence == Presence::Ours;
-        // A lost node never reports the end of its pod.
+        // If the node is lost, it will never report the end of the pod, so the wait has a limit.
         let overdue = pod.deleting.is_some_and(|it| seconds_since(it, self.turn.now) > LEEWAY_SECONDS);
         let graceful = self.run.spec.cancel == Some(Cancel::Graceful) && !overdue;
         match &pod.name {
@@ -47,7 +47,7 @@ impl Decision<'_> {
             }
             Some(_) if ours => Plan { stop: Some(self.stop_now(attempt)), ..self.cancelled(None) },
             Some(_) => Plan { stop: self.stop_orphan(), ..self.cancelled(None) },
-            // There is no pod yet, or it was gone before the operator saw it. The Job must not create another pod.
+            // Either no pod exists yet, or it was gone before the operator saw it. The Job is deleted so that it creates no other pod.
             None => Plan { stop: ours.then(|| Stop::Job(attempt.job_name.clone())), ..self.cancelled(None) },
         }
     }
@@ -68,10 +68,10 @@ impl Decision<'_> {
         plan
     }
 
-    /// Suspends the run. A benchmark cannot pause, so an attempt in progress is lost.
+    /// Suspends the run. An attempt in progress is lost, because a benchmark cannot be paused.
     pub(super) fn suspend(&self) -> Plan {
         if let Some(envelope) = self.whole_result() {
-            // The run ended before the suspension took effect, so its measurement is complete.
+            // The run ended before it could be suspended, so its measurement is complete.
             return self.end_with(&envelope);
         }
         let message = "spec.suspend is true";
@@ -80,15 +80,15 @@ impl Decision<'_> {
         plan.stop = self.stop_suspended(attempt);
         plan.stop_pods.clone_from(&self.observed.other_pods);
         if attempt.reason.is_empty() && (plan.stop.is_some() || !plan.stop_pods.is_empty()) {
-            // The status contains the reason before anything is deleted. If the user resumes the run immediately, an operator without this
-            // reason would blame another actor for a missing Job.
+            // The reason is in the status before anything is deleted. Otherwise, if the user resumes the run immediately, the operator would assume
+            // that somebody else deleted the Job.
             return self.give_up(Reason::Suspended, message);
         }
         end_last(&mut plan.status, attempt.reason.known().unwrap_or(Reason::Suspended), self.turn.now);
         plan
     }
 
-    /// Ends an attempt that was to be suspended, although the user has resumed the run since.
+    /// Ends an attempt for which a suspension has begun, although the user has resumed the run since.
     pub(super) fn end_suspended(&self, attempt: &Attempt) -> Plan {
         let message = "the attempt was suspended; another one follows";
         let mut plan = self.status_plan(NextStatus::new(Phase::Preparing, Reason::Retrying, message));

@@ -1,5 +1,4 @@
-//! The ConfigMap of an attempt, with the launcher's whole input: `run.yaml`, `spec.yaml` (the spec as the user wrote it) and
-//! `profile.yaml`.
+//! The ConfigMap of an attempt with the launcher's whole input: `run.yaml`, `spec.yaml` (the spec as the user wrote it) and `profile.yaml`.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +7,13 @@ use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::meta;
 
-/// The key of the resolved run.
+/// The key with the resolved run.
 pub const RUN: &str = "run.yaml";
-/// The key of the rendered profile.
+/// The key with the rendered profile.
 pub const PROFILE: &str = "profile.yaml";
 
-/// Whether an existing ConfigMap equals the result of [`build`]. Anyone who may create ConfigMaps can take its name and name the run as its
-/// owner. A ConfigMap that is not immutable could be changed after this check.
+/// Whether an existing ConfigMap equals `wanted`, the result of [`build`]. The check is needed because everyone who may create ConfigMaps can use
+/// this name and set the run as owner. The ConfigMap must be immutable, because otherwise it could be changed after the check.
 pub fn is_as_built(found: &ConfigMap, wanted: &ConfigMap, run: &BenchmarkRun) -> bool {
     meta::is_ours(run, &found.metadata)
         && found.immutable == Some(true)

@@ -1,4 +1,4 @@
-//! Decides the work of a turn: entry point, shared state and times.
+//! Decides what a turn has to do: the entry point, and state and times that all decisions share.
 
 use crds::{
     BenchmarkRun, BenchmarkRunStatus, EffectiveSpec,
@@ -11,7 +11,7 @@ use super::{
     status::{self, NextStatus},
 };
 
-/// Decides what the turn has to do.
+/// Computes the plan of a turn.
 pub fn plan(run: &BenchmarkRun, observed: &Observed, turn: &Turn<'_>) -> Plan {
     let mut plan = decide(run, observed, turn);
     if run.status.as_ref() != Some(&plan.status) {
@@ -42,8 +42,8 @@ fn decide(run: &BenchmarkRun, observed: &Observed, turn: &Turn<'_>) -> Plan {
     decision.with_chart_values(decision.with_server(decision.decide()))
 }
 
-/// Records the UIDs of the attempt's ConfigMap, Job and pod when the operator first sees them. From then on, objects with other UIDs are
-/// not trusted.
+/// Records the UIDs of the attempt's ConfigMap, Job and pod in the status when the operator first sees them. From then on, objects with other UIDs
+/// are not trusted.
 fn identify(status: &mut BenchmarkRunStatus, observed: &Observed) {
     if let Some(current) = status.attempts.last_mut().filter(|it| it.end_time.is_none()) {
         current.config_map_uid = current.config_map_uid.take().or_else(|| observed.config_map_uid.clone());
@@ -52,7 +52,7 @@ fn identify(status: &mut BenchmarkRunStatus, observed: &Observed) {
     }
 }
 
-/// Whether the plan would begin an attempt if the run had to wait neither for its target nor for its namespace.
+/// Whether the plan would begin an attempt if the run did not have to wait for its target or for a slot in its namespace.
 pub fn would_begin(run: &BenchmarkRun, observed: &Observed) -> bool {
     let stopped = run.spec.suspend || run.spec.cancel.is_some() || run.metadata.deletion_timestamp.is_some();
     let status = run.status.as_ref();
@@ -67,15 +67,15 @@ pub fn current_attempt(status: &BenchmarkRunStatus) -> Option<&Attempt> {
     status.attempts.last().filter(|it| it.end_time.is_none())
 }
 
-/// The spec values that the current attempt uses, after its ConfigMap or its Job exists. The attempt keeps them even if a newer operator
-/// has other defaults.
+/// The effective spec that the current attempt uses. `None` before its ConfigMap or its Job exists. Afterwards the attempt keeps these values, even
+/// if a newer operator has other defaults.
 pub fn given_spec(status: &BenchmarkRunStatus, config_map: Presence) -> Option<&EffectiveSpec> {
     let is_given = status.phase != Some(Phase::Preparing) || config_map == Presence::Ours;
     status.effective_spec.as_ref().filter(|_| is_given && current_attempt(status).is_some())
 }
 
-/// Plans for a finished run: its status stays, it gets its mark, and it or its Jobs are deleted after their retention time. A later change
-/// of the spec has no effect. But `observedGeneration` follows the change, because GitOps tools wait for that.
+/// The plan for a finished run. Its status stays, the run gets its mark, and the run or its Jobs are deleted after their retention time. A later
+/// change of the spec has no effect, but `observedGeneration` follows it, because GitOps tools wait for that.
 fn finished(run: &BenchmarkRun, mut status: BenchmarkRunStatus, observed: &Observed, turn: &Turn<'_>) -> Plan {
     let generation = run.metadata.generation.unwrap_or_default();
     if status.observed_generation != generation {
@@ -100,7 +100,7 @@ pub(super) struct Decision<'a> {
 }
 
 impl Decision<'_> {
-    /// Decides without considering the end of the server.
+    /// Decides what to do, apart from the removal of the server.
     fn decide(&self) -> Plan {
         if self.run.spec.cancel.is_some() {
             return self.cancel();
@@ -118,7 +118,7 @@ impl Decision<'_> {
         current_attempt(&self.before)
     }
 
-    /// The message of the condition Ready before this turn.
+    /// The message of the condition Ready, as it was before this turn.
     pub(super) fn last_message(&self) -> &str {
         let ready = self.before.conditions.iter().find(|it| it.kind == "Ready");
         ready.map_or("", |it| it.message.as_str())

@@ -1,5 +1,5 @@
-//! What a finished run still needs: its annotation, and cleanup after its retention times. A backup without the status contains the
-//! annotation, so that a restored run does not start again.
+//! Work on a finished run: it writes the run's mark, and cleans up after the retention times. The mark is an annotation, so a backup without the
+//! status still contains it. It prevents a restored run from starting again.
 
 use std::time::Duration;
 
@@ -20,24 +20,24 @@ use super::{
     times::{OFTEN, seconds_since},
 };
 
-/// The annotation. Its value is a [`Mark`] as JSON. The operator writes it after the terminal status.
+/// The annotation with the mark. Its value is a [`Mark`] as JSON. The operator writes it after the final status.
 pub const FINISHED: &str = "benchwright.dev/finished";
-/// Maximum bytes of a mark's text that a message repeats.
+/// Maximum length of a mark's text in a message, in bytes.
 const MAX_TEXT: usize = 300;
-/// Maximum time to the next look at a finished run, because the clock may be set meanwhile.
+/// Maximum time between two turns of a finished run, in seconds. It is bounded because the clock may be set in between.
 const LONGEST_LOOK_SECONDS: u64 = 86_400;
-/// The next look while a Job is being deleted, or if Jobs may not be listed. A watch reports the end of a Job. A pod on a lost node may
-/// delay it for a long time.
+/// Time to the next turn while a Job is being deleted, or if the operator may not list Jobs. It is long because a watch reports the end of a Job,
+/// which a pod on a lost node may delay for a long time.
 const JOB_GOES: Duration = Duration::from_secs(3_600);
-/// How many seconds the mark of a finished run waits for the pod to end, so that the operator can delete the NetworkPolicy. After that the
-/// policy stays as long as the run, because a pod on a lost node may never end.
+/// How long the mark of a finished run is delayed until the pod has ended, in seconds, so that the operator can then delete the NetworkPolicy. After
+/// this time, as for a pod on a lost node, the policy stays until the run is deleted.
 const POD_GOES_SECONDS: u32 = 600;
 
-/// How a run ended.
+/// The mark of a finished run: how it ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Mark {
-    /// Name of the run. A copy under another name is another run.
+    /// Name of the run. A copy of the object under another name is another run.
     pub name: String,
     /// UID of the run.
     pub uid: String,
@@ -45,9 +45,9 @@ pub struct Mark {
     pub outcome: String,
     /// Reason of the outcome, such as `RunSucceeded`.
     pub reason: String,
-    /// When it ended.
+    /// When the run ended.
     pub time: String,
-    /// Where its results are; empty if they were not stored.
+    /// Location of the run's results. Empty if they were not stored.
     pub folder: String,
 }
 
@@ -65,22 +65,22 @@ impl Mark {
         }
     }
 
-    /// Reads the mark of this run. After a restore the mark may come from the original run, which had the same name.
+    /// Parses the mark of this run. After a restore it may have the UID of the original run, but must have the same name.
     pub fn read(run: &BenchmarkRun) -> Option<Self> {
         let mark: Mark = serde_json::from_str(run.annotations().get(FINISHED)?).ok()?;
         (mark.name == run.name_any()).then_some(mark)
     }
 }
 
-/// The mark of a run that was restored from a backup without its status.
+/// The mark of a run that was restored from a backup without its status. `None` if the run was not restored.
 pub fn restored(run: &BenchmarkRun) -> Option<Mark> {
-    // An annotation that a user adds later must not end an attempt.
+    // A mark on a run that has begun is ignored: if a user adds the annotation later, it must not end an attempt.
     let begun =
         run.status.as_ref().is_some_and(|it| it.phase.is_some_and(Phase::is_terminal) || !it.attempts.is_empty());
     Mark::read(run).filter(|_| !begun)
 }
 
-/// The remaining retention time, at most a day; `None` if it has passed.
+/// The remaining retention time, but at most a day. `None` if it has passed.
 pub(super) fn left(
     status: &BenchmarkRunStatus,
     retention: Retention,
@@ -100,14 +100,14 @@ pub fn jobs_are_due(run: &BenchmarkRun, now: Timestamp) -> bool {
     retention.is_some_and(|(retention, finished)| left(status, retention, finished, now).is_none())
 }
 
-/// Whether the Jobs of a finished run still have to be deleted.
+/// Whether Jobs of a finished run still have to be deleted, now or later.
 pub fn keeps_jobs(run: &BenchmarkRun) -> bool {
     let deleted = run.status.as_ref().and_then(|it| it.jobs_deleted_time);
     run.spec.cleanup.jobs.is_some() && deleted.is_none()
 }
 
-/// Completes the plan of a finished run with retention times: it deletes the run, or its Jobs and its server. A run that still has to
-/// remove a shared server stays until the server is removed, because the server has no owner and would keep its GPUs.
+/// Completes the plan of a finished run that has retention times: deletes the run, or its Jobs and its server. A run that still has to remove a
+/// shared server is only deleted after that, because the server has no owner and would keep its GPUs.
 pub(super) fn clean_up(run: &BenchmarkRun, plan: &mut Plan, observed: &Observed, now: Timestamp) {
     let Some(finished) = plan.status.completion_time else { return };
     let left = |retention| left(&plan.status, retention, finished, now);
@@ -134,7 +134,7 @@ pub(super) fn clean_up(run: &BenchmarkRun, plan: &mut Plan, observed: &Observed,
     plan.next_look = run_left.flatten().into_iter().chain(jobs_left).chain(server_left).min();
 }
 
-/// Deletes the Jobs, or records that they are gone. Returns when to look again.
+/// Deletes the Jobs, or records that they are gone. Returns the time to the next turn.
 fn delete_jobs(plan: &mut Plan, observed: &Observed, now: Timestamp) -> Option<Duration> {
     match &observed.own_jobs {
         Some(jobs) if jobs.is_empty() => {
@@ -142,14 +142,14 @@ fn delete_jobs(plan: &mut Plan, observed: &Observed, now: Timestamp) -> Option<D
             return None;
         }
         Some(jobs) => plan.delete_jobs = jobs.iter().filter(|it| !it.deleting).cloned().collect(),
-        // The Jobs could not be read.
+        // The Jobs could not be read, so a later turn tries again.
         None => {}
     }
     Some(JOB_GOES)
 }
 
-/// Completes the plan of a finished run without a mark: it ends what still works, deletes the NetworkPolicy of the last attempt, and
-/// requests the mark. `has_policies`: attempts in this installation have NetworkPolicies. Returns when to look again.
+/// Completes the plan of a finished run without a mark: ends what still runs, deletes the NetworkPolicy of the last attempt, and requests the mark.
+/// `has_policies`: whether attempts in this installation have NetworkPolicies. Returns the time to the next turn.
 pub(super) fn conclude(
     run: &BenchmarkRun,
     plan: &mut Plan,
@@ -168,7 +168,7 @@ pub(super) fn conclude(
     };
     plan.stop_pods.clone_from(&observed.other_pods);
     if let Some(last) = plan.status.attempts.last().filter(|_| has_policies) {
-        // The policy stays while a pod may work: without the policy the pod could reach more.
+        // The policy is kept while a pod may run, because without it the pod could reach more addresses.
         let is_unread = observed.unread.iter().any(|it| matches!(it.what, What::Job | What::Pods));
         let has_ended =
             !is_unread && observed.other_pods.is_empty() && (pod.name.is_none() || observed.ended.is_some());
@@ -176,7 +176,7 @@ pub(super) fn conclude(
         if has_ended {
             plan.delete_policies = vec![last.job_name.clone()];
         } else if seconds_since(finished, now) < POD_GOES_SECONDS {
-            // A run with a mark gets no further turn.
+            // The mark must wait, because a run with a mark gets no further turn.
             return Some(OFTEN);
         }
     }
@@ -185,7 +185,7 @@ pub(super) fn conclude(
 }
 
 impl Decision<'_> {
-    /// Finishes a restored run with its earlier outcome. Starts nothing.
+    /// Finishes a restored run with the outcome in its mark. Starts nothing.
     pub(super) fn restored(&self, mark: &Mark) -> Plan {
         let outcome = Outcome::ALL.into_iter().find(|it| it.name() == mark.outcome).unwrap_or(Outcome::Error);
         let phase = match outcome {

@@ -1,8 +1,8 @@
-//! The cause that stopped a launcher before its end.
+//! Finds out why a launcher was stopped before its regular end.
 //!
-//! For a drain, a preemption or a lost node, the pod reports the cause before it is deleted. For an eviction by the kubelet, or a shutdown
-//! of its node, it does not: the kubelet first reports the end of the container. Only when all containers of the pod have ended does it
-//! report the phase with its reason, or the condition DisruptionTarget.
+//! If a pod is drained or preempted, or if its node is lost, it reports the cause before it is deleted. If the kubelet evicts the pod, or its node
+//! shuts down, the cause comes later. The kubelet first reports the end of the container. Only when all containers of the pod have ended, it reports
+//! the pod's phase with the reason, or the condition DisruptionTarget.
 
 use crds::{
     Outcome, Reason,
@@ -17,16 +17,16 @@ use super::{
     times::{SOON, seconds_since},
 };
 
-/// Exit codes of a process that SIGKILL or SIGTERM ended.
+/// Exit codes of a process that was ended by SIGKILL or SIGTERM.
 const KILLED: [i32; 2] = [137, 143];
 
 impl Decision<'_> {
-    /// Waits until the pod of a stopped launcher reports the cause, up to `collectSeconds` after the end of the launcher. `None` if there
-    /// is nothing to wait for.
+    /// Waits until the pod of a stopped launcher reports the cause, at most `collectSeconds` after the end of the launcher. `None` if there is
+    /// nothing to wait for.
     pub(super) fn await_cause(&self, attempt: &Attempt) -> Option<Plan> {
         let (job, pod, ended) = (&self.observed.job, &self.observed.pod, self.observed.ended.as_ref()?);
         let since = pod.ended_at.filter(|_| pod.held && pod.deleting.is_none())?;
-        // If the Job has ended, its end also bounds the wait, in case the clock of the node is ahead.
+        // If the Job has ended, the wait is also limited from that time, in case the clock of the node is ahead.
         let job_ended = job.deleting || job.complete || job.failed.is_some();
         let limit = self.effective.execution.deadlines.collect_seconds;
         if job_ended || seconds_since(since, self.turn.now) > limit || !self.was_stopped(attempt, ended) {
@@ -38,7 +38,7 @@ impl Decision<'_> {
         Some(plan)
     }
 
-    /// Whether the launcher was stopped by an unknown cause.
+    /// Whether the launcher was stopped and the cause is not known yet.
     fn was_stopped(&self, attempt: &Attempt, ended: &Ended) -> bool {
         let stopped = match termination_message::read(self.run, attempt.number, ended) {
             Ok(envelope) => envelope.core.outcome == Outcome::Cancelled,
@@ -47,7 +47,7 @@ impl Decision<'_> {
         stopped && ended.disrupted.is_none()
     }
 
-    /// Describes what may have stopped the launcher.
+    /// Describes what may have stopped the launcher, for the message.
     pub(super) fn cause(&self) -> &str {
         let (pod, ended) = (&self.observed.pod, self.observed.ended.as_ref());
         match ended.and_then(|it| it.disrupted.as_deref()) {

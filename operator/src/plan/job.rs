@@ -25,18 +25,18 @@ use super::meta;
 
 /// Name of the launcher's container.
 pub const CONTAINER: &str = "launcher";
-/// The size of /tmp; the kubelet evicts a pod that exceeds it. It holds one file that a profile names by URL, of at most 4 GiB, and the
-/// launcher's temporary files.
+/// Size limit of /tmp. It has room for one file of at most 4 GiB that a profile downloads, and for the launcher's temporary files. The kubelet evicts
+/// a pod that exceeds it.
 const TMP_SIZE: &str = "5Gi";
-/// The size of the folder for results before their upload; the kubelet evicts a pod that exceeds it. A claim has the same size by default.
+/// Size limit of the folder for results before their upload. It equals the default size of a claim. The kubelet evicts a pod that exceeds it.
 const RESULTS_SIZE: &str = "20Gi";
-/// Annotations that keep autoscalers from removing a node until the pod has ended. An evicted pod loses its measurement.
+/// Annotations that prevent autoscalers from removing a node while the pod runs. If the pod were evicted, its measurement would be lost.
 pub(super) const STAY: [(&str, &str); 2] =
     [("cluster-autoscaler.kubernetes.io/safe-to-evict", "false"), ("karpenter.sh/do-not-disrupt", "true")];
-/// How long after all deadlines of the launcher Kubernetes ends the Job, in seconds.
+/// Time between the last deadline of the launcher and the end of the Job by Kubernetes, in seconds.
 const BACKSTOP_SECONDS: i64 = 300;
 
-/// The time after which Kubernetes ends the Job whatever happens, in seconds.
+/// The Job's `activeDeadlineSeconds`: the time after which Kubernetes ends the Job in any case.
 pub fn deadline(effective: &EffectiveSpec) -> i64 {
     let deadlines = [effective.execution.deadlines.start_seconds, effective.launcher_seconds()];
     deadlines.into_iter().map(i64::from).sum::<i64>() + BACKSTOP_SECONDS
@@ -95,7 +95,7 @@ fn template(
     PodTemplateSpec {
         metadata: Some(ObjectMeta { labels: Some(labels), annotations: Some(annotations), ..ObjectMeta::default() }),
         spec: Some(PodSpec {
-            // The kubelet ends the pod even if its Job is gone, or if an injected container keeps it running.
+            // With this deadline of its own, the kubelet ends the pod even if its Job is gone, or if an injected container keeps it running.
             active_deadline_seconds: Some(deadline),
             automount_service_account_token: Some(false),
             containers: vec![container(&effective.launcher, mounts)],
@@ -107,7 +107,7 @@ fn template(
             runtime_class_name: scheduling.runtime_class_name.clone().filter(|it| !it.is_empty()),
             scheduler_name: scheduling.scheduler_name.clone().filter(|it| !it.is_empty()),
             security_context: Some(pod_security([user; 3])),
-            // For pull secrets and rights that a cluster grants through it. Its token is not mounted in the pod.
+            // The account is used for pull secrets and for rights that the cluster grants through it. Its token is not mounted in the pod.
             service_account_name: launcher.service_account_name.clone().filter(|it| !it.is_empty()),
             termination_grace_period_seconds: Some(i64::from(effective.execution.grace_period_seconds)),
             tolerations: Some(scheduling.tolerations.iter().map(Into::into).collect()),
@@ -117,7 +117,7 @@ fn template(
     }
 }
 
-/// Gives the launcher the bearer token for the log of its server.
+/// Passes the bearer token for the log of the server to the launcher.
 pub fn add_log_token(job: &mut Job, token: &str) {
     let pod = job.spec.as_mut().and_then(|it| it.template.spec.as_mut());
     for container in pod.into_iter().flat_map(|it| &mut it.containers) {
@@ -148,7 +148,7 @@ fn container(launcher: &effective::Launcher, volume_mounts: Vec<VolumeMount>) ->
                 port: IntOrString::Int(STATUS_PORT.into()),
                 ..HTTPGetAction::default()
             }),
-            // The launcher listens shortly after its start. An earlier probe would cause a Warning event in every run.
+            // The launcher needs a moment until it listens. An earlier probe would fail, and cause a Warning event in every run.
             initial_delay_seconds: Some(1),
             period_seconds: Some(1),
             failure_threshold: Some(3),
@@ -162,7 +162,7 @@ fn container(launcher: &effective::Launcher, volume_mounts: Vec<VolumeMount>) ->
         security_context: Some(container_security()),
         termination_message_policy: Some("FallbackToLogsOnError".into()),
         volume_mounts: Some(volume_mounts),
-        // Relative paths in a profile start at the profile's folder.
+        // Relative paths in a profile refer to the folder of the profile.
         working_dir: Some(mounts::INPUT.into()),
         ..Container::default()
     }
@@ -208,7 +208,8 @@ fn volumes(run: &BenchmarkRun, attempt: u32, effective: &EffectiveSpec) -> Vec<(
         let sources = sources.map(|(keys, optional)| secret_part(&s3.secret_ref.name, keys, optional));
         let credentials = ProjectedVolumeSource {
             sources: Some(sources.into()),
-            // The file belongs to root, and the launcher reads it through its group. The group is fsGroup, which OpenShift sets itself.
+            // The file belongs to root, so the launcher needs access through the file's group. That is the fsGroup, which on OpenShift the cluster
+            // sets.
             default_mode: Some(0o440),
         };
         all.push((
@@ -218,7 +219,7 @@ fn volumes(run: &BenchmarkRun, attempt: u32, effective: &EffectiveSpec) -> Vec<(
     }
     let claims = run.spec.profile.files.iter().filter_map(|it| it.claim.as_ref());
     for (index, ClaimRef { claim_name }) in claims.enumerate() {
-        // The volume is read-only as well: otherwise the kubelet would change the group of all its files.
+        // The volume is read-only as well as the mount. Otherwise the kubelet would change the group of all its files.
         let source = PersistentVolumeClaimVolumeSource { claim_name: claim_name.clone(), read_only: Some(true) };
         let name = format!("data-{index}");
         let mounted = mount(&name, &format!("{}/{claim_name}", mounts::DATA), true);
@@ -246,7 +247,7 @@ fn volumes(run: &BenchmarkRun, attempt: u32, effective: &EffectiveSpec) -> Vec<(
     all
 }
 
-/// The sources of the input folder: the ConfigMap of the attempt, and the files of the profile.
+/// The sources of the input folder: the attempt's ConfigMap, and the profile's files from ConfigMaps.
 fn input(run: &BenchmarkRun, attempt: u32) -> Vec<VolumeProjection> {
     let part = |name: String, items: Option<Vec<KeyToPath>>| VolumeProjection {
         config_map: Some(ConfigMapProjection { name, items, ..ConfigMapProjection::default() }),
@@ -259,7 +260,7 @@ fn input(run: &BenchmarkRun, attempt: u32) -> Vec<VolumeProjection> {
     parts
 }
 
-/// Selected keys of a Secret, under their own names. If `optional`, the Secret may lack them.
+/// Projects these keys of a Secret to files with the same names. `optional`: whether the keys may be missing.
 fn secret_part(name: &str, keys: &[&str], optional: bool) -> VolumeProjection {
     let items = keys.iter().map(|it| KeyToPath { key: (*it).into(), path: (*it).into(), mode: None });
     VolumeProjection {
@@ -276,7 +277,7 @@ fn secret_volume(key: &KeyRef, file: &str) -> SecretVolumeSource {
     SecretVolumeSource {
         secret_name: Some(key.name.clone()),
         items: Some(vec![item(key, file)]),
-        // The file belongs to root, and the launcher reads it through its group. The group is fsGroup, which OpenShift sets itself.
+        // The file belongs to root, so the launcher needs access through the file's group. That is the fsGroup, which on OpenShift the cluster sets.
         default_mode: Some(0o440),
         ..SecretVolumeSource::default()
     }

@@ -1,4 +1,4 @@
-//! Names, labels and owner references of all objects that belong to a run. No other module creates them.
+//! Names, labels and owner references of all objects that belong to a run. They are only created in this module.
 
 use std::collections::BTreeMap;
 
@@ -6,9 +6,9 @@ use crds::{BenchmarkRun, BenchmarkSchedule, RunIdentity, benchmark_schedule::sta
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::{Resource as _, ResourceExt as _};
 
-/// The operator's value of `app.kubernetes.io/managed-by`, and the prefix of its field managers.
+/// The value of `app.kubernetes.io/managed-by` on the operator's objects, and the prefix of its field managers.
 pub const MANAGER: &str = "benchwright-operator";
-/// The label with the UID of the run. Selectors use it, because a later run may have the same name.
+/// The label with the UID of the run. Selectors use the UID because a later run may have the same name.
 pub const RUN_UID: &str = "benchwright.dev/run-uid";
 /// The label with the name of the run, for users.
 pub const RUN: &str = "benchwright.dev/run";
@@ -16,17 +16,17 @@ pub const RUN: &str = "benchwright.dev/run";
 pub const ATTEMPT: &str = "benchwright.dev/attempt";
 /// The label with the key of the target that a Job and its pod load.
 pub const TARGET: &str = "benchwright.dev/target";
-/// The label of everything that belongs to a server, with its name.
+/// The label with the name of a server, on all objects that belong to it.
 pub const SERVER: &str = "benchwright.dev/server";
 /// The label of a run with the name of the schedule that started it.
 pub const SCHEDULE: &str = "benchwright.dev/schedule";
-/// The annotation with the scheduled time at which the schedule started the run.
+/// The annotation with the scheduled time that started the run.
 const SCHEDULE_TIME: &str = "benchwright.dev/schedule-time";
-/// The annotation with the schedule's trigger that started the run.
+/// The annotation with the text of the trigger that started the run.
 const TRIGGER: &str = "benchwright.dev/trigger";
-/// The annotation on a server's Deployment with the bearer token for its log. The operator does not read the environment of pods.
+/// The annotation on a server's Deployment with the bearer token for its log. It exists because the operator does not read the environment of pods.
 pub const LOG_TOKEN: &str = "benchwright.dev/log-token";
-/// The label that the Job controller sets to the UID of a pod's Job.
+/// The label with the UID of a pod's Job. The Job controller sets it.
 const JOB_UID: &str = "batch.kubernetes.io/controller-uid";
 /// The label selector of the watches on Jobs and pods.
 pub const MANAGED: &str = "app.kubernetes.io/managed-by=benchwright-operator";
@@ -60,7 +60,7 @@ pub fn labels(run: &BenchmarkRun, attempt: u32) -> BTreeMap<String, String> {
     .collect()
 }
 
-/// Metadata of an object that is deleted with its run.
+/// Metadata of an object that is deleted together with its run.
 pub fn owned(run: &BenchmarkRun, attempt: u32, name: String) -> ObjectMeta {
     ObjectMeta {
         name: Some(name),
@@ -71,8 +71,8 @@ pub fn owned(run: &BenchmarkRun, attempt: u32, name: String) -> ObjectMeta {
     }
 }
 
-/// The labels that select the pods of a server. A run's own server has the UID of the run as a label, because a later run may have the same
-/// name. A shared server belongs to no run.
+/// The labels that select the pods of a server. For a server that belongs to a run, the labels include the run's UID, because a later run may have
+/// the same name. A shared server belongs to no run.
 pub fn server_selector(run: &BenchmarkRun, names: &ServerNames) -> BTreeMap<String, String> {
     let mut labels = BTreeMap::from([(SERVER.to_owned(), names.server.clone())]);
     if names.key.is_none() {
@@ -81,7 +81,7 @@ pub fn server_selector(run: &BenchmarkRun, names: &ServerNames) -> BTreeMap<Stri
     labels
 }
 
-/// The labels of everything that belongs to a server.
+/// The labels of all objects that belong to a server.
 pub fn server_labels(run: &BenchmarkRun, names: &ServerNames) -> BTreeMap<String, String> {
     let fixed = [
         ("app.kubernetes.io/name", "benchwright"),
@@ -97,7 +97,7 @@ pub fn server_labels(run: &BenchmarkRun, names: &ServerNames) -> BTreeMap<String
     labels
 }
 
-/// The labels of the launchers that use a server: the launchers of its run, or of all runs in the namespace if runs share the server.
+/// The labels of the launchers that use a server: launchers of one run, or, if the server is shared, launchers of all runs in the namespace.
 pub fn launcher_selector(run: &BenchmarkRun, names: &ServerNames) -> BTreeMap<String, String> {
     let mut labels = BTreeMap::from([
         ("app.kubernetes.io/component".to_owned(), "launcher".to_owned()),
@@ -109,7 +109,7 @@ pub fn launcher_selector(run: &BenchmarkRun, names: &ServerNames) -> BTreeMap<St
     labels
 }
 
-/// Metadata of a server object: owned by its run, or shared and without an owner.
+/// Metadata of an object of a server. The run owns it, or, if the server is shared, it has no owner.
 pub fn of_server(run: &BenchmarkRun, names: &ServerNames, name: &str) -> ObjectMeta {
     ObjectMeta {
         name: Some(name.to_owned()),
@@ -120,7 +120,7 @@ pub fn of_server(run: &BenchmarkRun, names: &ServerNames, name: &str) -> ObjectM
     }
 }
 
-/// Metadata of an object that informs people and tools about the server of a run. The object is deleted with the run.
+/// Metadata of an object with information about a run's server for users and tools. It is deleted together with the run.
 pub fn about_server(run: &BenchmarkRun, name: String) -> ObjectMeta {
     let fixed = [
         ("app.kubernetes.io/name", "benchwright".to_owned()),
@@ -139,7 +139,7 @@ pub fn about_server(run: &BenchmarkRun, name: String) -> ObjectMeta {
     }
 }
 
-/// Whether an object is part of the run's server, or of the shared server with these names.
+/// Whether an object belongs to the server of the run, or to the shared server with these names.
 pub fn is_of_server(run: &BenchmarkRun, names: &ServerNames, metadata: &ObjectMeta) -> bool {
     let label = |key: &str| metadata.labels.as_ref().and_then(|it| it.get(key)).map(String::as_str);
     let named = label(SERVER) == Some(&names.server);
@@ -149,7 +149,8 @@ pub fn is_of_server(run: &BenchmarkRun, names: &ServerNames, metadata: &ObjectMe
     }
 }
 
-/// Whether the Deployment with this name created a pod, even if it left the pod behind. The UID of the ReplicaSet between them is unknown.
+/// Whether the Deployment with this name created the pod, even if the pod no longer has an owner. The check uses names, because the UID of the
+/// ReplicaSet in between is not known.
 pub fn is_pod_of_server(pod: &ObjectMeta, deployment: &str) -> bool {
     let mut owners = pod.owner_references.iter().flatten().filter(|it| it.controller == Some(true)).peekable();
     let of_deployment = |it: &OwnerReference| {
@@ -158,7 +159,7 @@ pub fn is_pod_of_server(pod: &ObjectMeta, deployment: &str) -> bool {
     owners.peek().is_none() || owners.any(of_deployment)
 }
 
-/// Metadata of a run that a schedule starts, which is deleted with the schedule.
+/// Metadata of a run that a schedule starts. The run is deleted together with the schedule.
 pub fn of_schedule(schedule: &BenchmarkSchedule, start: &Start) -> ObjectMeta {
     let template = &schedule.spec.run_template.metadata;
     let mut labels = template.labels.clone();
@@ -177,19 +178,20 @@ pub fn of_schedule(schedule: &BenchmarkSchedule, start: &Start) -> ObjectMeta {
     }
 }
 
-/// Whether a schedule controls an object. Labels can be copied.
+/// Whether a schedule controls an object. It checks the owner reference, because labels can be copied.
 pub fn is_of_schedule(schedule: &BenchmarkSchedule, metadata: &ObjectMeta) -> bool {
     let mut owners = metadata.owner_references.iter().flatten();
     owners.any(|it| it.controller == Some(true) && Some(&it.uid) == schedule.metadata.uid.as_ref())
 }
 
-/// Whether the Job with this UID controls a pod. Labels can be copied, and another Job can have the same name. The Job
-/// controller also sets `blockOwnerDeletion`, which the admission plugin OwnerReferencesPermissionEnforcement forbids to others.
+/// Whether the Job with this UID controls a pod. Labels are no proof, because they can be copied, and another Job may have the same name. The owner
+/// reference must also have `blockOwnerDeletion`, as set by the Job controller, because the admission plugin OwnerReferencesPermissionEnforcement
+/// forbids other users to set it.
 pub fn is_of_job(pod: &ObjectMeta, job_name: &str, job_uid: &str) -> bool {
     owning_jobs(pod).any(|it| it.name == job_name && it.uid == job_uid)
 }
 
-/// Whether any Job controls a pod, by the same criteria.
+/// Whether any Job controls a pod, by the same criteria as [`is_of_job`].
 pub fn is_of_any_job(pod: &ObjectMeta) -> bool {
     owning_jobs(pod).next().is_some()
 }
@@ -203,15 +205,15 @@ fn owning_jobs(pod: &ObjectMeta) -> impl Iterator<Item = &OwnerReference> {
     })
 }
 
-/// Whether a pod has no owner but carries the Job controller's label with the UID of this Job, as `--cascade=orphan` leaves it. Labels can
-/// be copied. So this is enough to delete a pod, but not to trust its result.
+/// Whether a pod has no owner, but the label with the UID of this Job, as after a deletion with `--cascade=orphan`. As labels can be copied, this
+/// suffices to delete a pod, but not to trust its result.
 pub fn is_left_by(pod: &ObjectMeta, job_uid: &str) -> bool {
     let alone = pod.owner_references.as_ref().is_none_or(Vec::is_empty);
     let label = pod.labels.as_ref().and_then(|it| it.get(JOB_UID));
     alone && !job_uid.is_empty() && label.is_some_and(|it| it == job_uid)
 }
 
-/// Whether the operator creates objects with these labels.
+/// Whether the labels say that the operator manages the object.
 pub fn is_managed(metadata: &ObjectMeta) -> bool {
     let label = metadata.labels.as_ref().and_then(|it| it.get("app.kubernetes.io/managed-by"));
     label.is_some_and(|it| it == MANAGER)

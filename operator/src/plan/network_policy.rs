@@ -1,8 +1,9 @@
-//! The NetworkPolicy of an attempt: what its pod may reach, and who may reach it. It is created before the Job, because a later policy does
-//! not end existing connections. The kubelet's probes come from the node, and policies do not apply to the node.
+//! The NetworkPolicy of an attempt: which addresses its pod may reach, and which pods may reach it. It is created before the Job, because a later
+//! policy would not end existing connections. It need not allow the kubelet's probes, because these come from the node, and policies do not apply to
+//! the node.
 //!
-//! Policies are additive: one policy cannot forbid what another policy allows. If a policy in the namespace selects the launcher, its
-//! owners have decided what pods may reach. This policy then opens only the pods of the target's Service and the cluster's DNS.
+//! NetworkPolicies are additive: no policy can forbid what another one allows. If another policy in the namespace selects the launcher, its owners
+//! have already decided what pods may reach. The operator's policy then only adds the pods of the target's Service and the cluster's DNS.
 
 use std::{collections::BTreeMap, net::IpAddr};
 
@@ -29,28 +30,28 @@ use policy::Server;
 
 use super::{LauncherInput, job, meta};
 
-/// The port of DNS.
+/// The port of DNS servers.
 const DNS_PORT: i32 = 53;
 
-/// What the pod of an attempt has to reach.
+/// The addresses that the pod of an attempt must reach.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Reach {
-    /// Any address that is not blocked, as far as the namespace allows. Applies to a URL, a Gateway, a Service without a pod selector, and
-    /// a run that calls more than its target.
+    /// All addresses that are not blocked, as far as the namespace allows them. Used for a URL, a Gateway, a Service without a pod selector, and a
+    /// run that connects to other hosts besides its target.
     #[default]
     Anywhere,
-    /// The pods of the target's Service.
+    /// Only the pods of the target's Service.
     Pods {
         /// The selector of the Service.
         labels: BTreeMap<String, String>,
-        /// The ports of the pods; empty: each pod may use another port.
+        /// The ports of the pods. Empty if the port may differ between the pods.
         ports: Vec<i32>,
     },
-    /// Nothing: the simulator runs inside the pod itself.
+    /// No address, because the simulator runs inside the pod itself.
     Nothing,
 }
 
-/// What an attempt has to reach. `service`: the Service that the run names as its target, if it exists.
+/// The addresses that an attempt must reach. `service` is the Service that the spec names as target, if it exists.
 pub fn reach(run: &BenchmarkRun, input: &LauncherInput, service: Option<&Service>, settings: &Settings) -> Reach {
     let endpoint = &input.run.endpoint;
     let target = Server::parse(endpoint.name());
@@ -70,10 +71,10 @@ pub fn reach(run: &BenchmarkRun, input: &LauncherInput, service: Option<&Service
     }
 }
 
-/// The pods of the run's own server, unless the launcher also has to call other hosts.
+/// The pods of the server that the run starts, unless the launcher must also connect to other hosts.
 fn reach_of_server(run: &BenchmarkRun, input: &LauncherInput, server: &ManagedServer, settings: &Settings) -> Reach {
     let names = ServerNames::new(&meta::identity(run, 1), server, settings);
-    // Unless the user names a metrics source, the metrics come from the server.
+    // By default the metrics come from the server, so no other host is needed for them.
     let only_server = !input.remote_files && input.run.upload.is_none() && run.spec.target.metrics.is_none();
     let port = Server::parse(input.run.endpoint.name()).map(|it| it.port.into());
     let log = input.run.server.as_ref().and_then(|it| Some(it.log.as_ref()?.port.into()));
@@ -81,7 +82,7 @@ fn reach_of_server(run: &BenchmarkRun, input: &LauncherInput, server: &ManagedSe
     if only_server { Reach::Pods { labels: meta::server_selector(run, &names), ports } } else { Reach::Anywhere }
 }
 
-/// The pods behind a port of a Service; `None` if the Service has no selector for its pods.
+/// The pods behind a port of a Service. `None` if the Service has no pod selector.
 fn pods_of(service: &Service, asked: i32) -> Option<Reach> {
     let spec = service.spec.as_ref()?;
     let labels = spec.selector.clone().filter(|it| !it.is_empty())?;
@@ -90,7 +91,7 @@ fn pods_of(service: &Service, asked: i32) -> Option<Reach> {
     }
     let ports = spec.ports.iter().flatten();
     let target = ports.into_iter().find(|it| it.port == asked)?.target_port.as_ref();
-    // The name of a headless Service resolves to its pods, which clients call on the port of the URL.
+    // The name of a headless Service resolves to its pods, so clients connect to a pod on the port of the URL, not on the target port.
     let headless = spec.cluster_ip.as_deref() == Some("None");
     let port = match target {
         None => Some(asked),
@@ -101,17 +102,17 @@ fn pods_of(service: &Service, asked: i32) -> Option<Reach> {
     Some(Reach::Pods { labels, ports: port.into_iter().collect() })
 }
 
-/// Traffic that the NetworkPolicies of a namespace restrict. The operator's own policies do not count.
+/// Which traffic the NetworkPolicies of a namespace restrict, apart from the operator's own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Governed {
-    /// The egress of the attempt's pod.
+    /// The egress of the attempt's pod is restricted.
     pub egress: bool,
-    /// The ingress of the pods of the run's own server.
+    /// The ingress of the pods of the server that the run starts is restricted.
     pub server_ingress: bool,
 }
 
 impl Governed {
-    /// Whether all traffic is restricted, so that further policies change nothing.
+    /// Whether all traffic is already restricted, so that further policies need not be read.
     pub fn is_whole(self) -> bool {
         self.egress && self.server_ingress
     }
@@ -132,20 +133,20 @@ pub fn note_governed(
     }
 }
 
-/// Whether one of these policies restricts traffic in this direction for a pod with these labels.
+/// Whether one of these policies restricts a pod with these labels in this direction. The operator's own policies are ignored.
 fn restricts(policies: &[NetworkPolicy], labels: &BTreeMap<String, String>, direction: &str) -> bool {
     policies.iter().filter(|it| !meta::is_managed(&it.metadata)).filter_map(|it| it.spec.as_ref()).any(|it| {
-        // The API server fills in the types.
+        // The types are always set, because the API server fills in their default.
         let is_of_direction = it.policy_types.iter().flatten().any(|it| it == direction);
-        // An unsupported selector may select the pod, so it counts.
+        // A selector that this code does not support is assumed to select the pod.
         let selects =
             it.pod_selector.clone().is_none_or(|it| Selector::try_from(it).map_or(true, |it| it.matches(labels)));
         is_of_direction && selects
     })
 }
 
-/// Builds the policy. `egress`: the networks that the run's input blocks. `is_governed`: a policy of the namespace restricts the
-/// egress of the pod.
+/// Builds the policy. `egress` contains the networks that the run's input blocks. `is_governed`: whether another policy of the namespace restricts
+/// the egress of the pod.
 pub fn build(
     run: &BenchmarkRun,
     attempt: u32,
@@ -182,10 +183,10 @@ fn ingress(scraper: &Scraper) -> NetworkPolicyIngressRule {
     }
 }
 
-/// `None`: the policies of the namespace alone decide.
+/// The egress rules. `None` if only the other policies of the namespace decide.
 fn egress_rules(reach: &Reach, is_governed: bool, egress: Option<&Egress>) -> Option<Vec<NetworkPolicyEgressRule>> {
-    // DNS may go to any address, because a DNS cache on the node has an address of the node. If the namespace restricts egress, only the
-    // cluster's DNS is open.
+    // DNS is allowed to all addresses, because a DNS cache on the node has an address of the node. If the namespace restricts egress, DNS is only
+    // allowed to the pods of the cluster's DNS.
     let to = is_governed.then(|| vec![cluster_dns()]);
     let dns = NetworkPolicyEgressRule { to, ports: Some(vec![port("UDP", DNS_PORT), port("TCP", DNS_PORT)]) };
     let target = match reach {
@@ -200,7 +201,7 @@ fn egress_rules(reach: &Reach, is_governed: bool, egress: Option<&Egress>) -> Op
     Some(vec![dns, target])
 }
 
-/// The pods of the cluster's DNS, by the labels that kubeadm and the clouds give them.
+/// The pods of the cluster's DNS. kubeadm and cloud providers give them these labels.
 fn cluster_dns() -> NetworkPolicyPeer {
     let labels = |key: &str, value: &str| selector(BTreeMap::from([(key.to_owned(), value.to_owned())]));
     NetworkPolicyPeer {
@@ -210,14 +211,14 @@ fn cluster_dns() -> NetworkPolicyPeer {
     }
 }
 
-/// All addresses of both families except the blocked addresses; allowed exceptions are added back. Exceptions that are host names cannot
-/// appear in a policy.
+/// All IPv4 and IPv6 addresses without the blocked networks, plus the allowed exceptions. Exceptions that are host names are left out, because a
+/// policy cannot contain them.
 fn everything_but(egress: Option<&Egress>) -> Vec<NetworkPolicyPeer> {
     let blocked: Vec<_> = egress.iter().flat_map(|it| &it.blocked).filter_map(|it| network(it)).collect();
     let allowed = egress.iter().flat_map(|it| &it.allowed_hosts).filter_map(|it| network(it));
     let everything = [("0.0.0.0/0", true), ("::/0", false)].into_iter().filter_map(|(all, four)| {
         let of_family = blocked.iter().filter(|it| it.four == four);
-        // An exception has to be smaller than its network.
+        // The API server requires that an exception is smaller than its network.
         if of_family.clone().any(|it| it.prefix == 0) {
             return None;
         }
@@ -227,14 +228,14 @@ fn everything_but(egress: Option<&Egress>) -> Vec<NetworkPolicyPeer> {
     everything.chain(allowed.map(|it| block(it.text, None))).collect()
 }
 
-/// A network in the form that the API server accepts.
+/// A network in the notation that the API server accepts.
 struct Network {
     text: String,
     four: bool,
     prefix: u8,
 }
 
-/// Reads a network in CIDR notation or an address; `None` for a name. An IPv6 network of mapped addresses becomes an IPv4 network.
+/// Parses a network in CIDR notation, or an address. `None` for a host name. A network of IPv4-mapped IPv6 addresses becomes an IPv4 network.
 fn network(text: &str) -> Option<Network> {
     let (address, prefix) = text.split_once('/').map_or((text, None), |(address, prefix)| (address, Some(prefix)));
     let read: IpAddr = address.parse().ok()?;
@@ -252,12 +253,12 @@ fn block(cidr: String, except: Option<Vec<String>>) -> NetworkPolicyPeer {
     NetworkPolicyPeer { ip_block: Some(IPBlock { cidr, except }), ..NetworkPolicyPeer::default() }
 }
 
-/// The pods of the policy's namespace that have these labels.
+/// Selects the pods in the policy's namespace that have these labels.
 pub(in crate::plan) fn pods(labels: BTreeMap<String, String>) -> NetworkPolicyPeer {
     NetworkPolicyPeer { pod_selector: Some(selector(labels)), ..NetworkPolicyPeer::default() }
 }
 
-/// Selects by these labels; without any it selects everything.
+/// A selector for these labels. Without labels it selects everything.
 pub(in crate::plan) fn selector(labels: BTreeMap<String, String>) -> LabelSelector {
     LabelSelector { match_labels: Some(labels).filter(|it| !it.is_empty()), match_expressions: None }
 }

@@ -1,4 +1,4 @@
-//! All inputs of a decision except the run itself.
+//! All inputs of a decision, except the run itself.
 
 use jiff::Timestamp;
 
@@ -11,19 +11,19 @@ use super::{
     server::{OtherUse, ServerState},
 };
 
-/// Another run's wait for the target or place that an attempt in a queue holds.
+/// The need of other runs for the target or slot that an attempt occupies while it waits in a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// Since when other runs wait.
+    /// Since when other runs have waited.
     pub since: Timestamp,
-    /// For how many seconds administrators then let the attempt wait.
+    /// Maximum time in seconds for which administrators let the attempt wait in this case.
     pub limit: u32,
 }
 
-/// All inputs of a decision except the run itself.
+/// All inputs of a decision, except the run itself.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
-    /// The launcher's input; `None` in phases that do not need it.
+    /// The launcher's input. `None` in phases that do not need it.
     pub input: Option<Result<LauncherInput, InputError>>,
     /// Whether the ConfigMap of the current attempt exists.
     pub config_map: Presence,
@@ -31,52 +31,50 @@ pub struct Observed {
     pub config_map_uid: Option<String>,
     /// The claim of the results.
     pub claim: ClaimState,
-    /// The server of the run; read if the status names one.
+    /// The server of the run. Only read if the status names a server.
     pub server: ServerState,
-    /// How other runs use the shared server of a finished run; read if the server is due to be removed.
+    /// How other runs use the shared server of a finished run. Only read if the server is due for removal.
     pub other_use: OtherUse,
-    /// Whether the ConfigMap with the values for llm-d's charts exists; read if the charts start the server and the run does not measure
-    /// yet.
+    /// Whether the ConfigMap with the values for llm-d's charts exists. Only read if the charts start the server and the run is not measuring yet.
     pub chart_values: Presence,
-    /// Why this turn could not write that ConfigMap.
+    /// The error if this turn could not write that ConfigMap.
     pub values_refused: Option<String>,
-    /// What the pod of the attempt has to reach; read if the attempt is about to be created.
+    /// The addresses that the attempt's pod must reach. Only read if the attempt is about to be created.
     pub reach: Reach,
     /// The Job of the current attempt.
     pub job: JobState,
-    /// What Kueue reports about that Job; read while the Job waits for a queue.
+    /// What Kueue reports about that Job. Only read while the Job waits in a queue.
     pub queue: Option<QueueState>,
     /// The pod of that Job.
     pub pod: PodState,
-    /// Names of other pods that the Job controls or left behind and that have not ended.
+    /// Names of other pods of the Job that have not ended. The Job controls them, or its deletion left them behind.
     pub other_pods: Vec<String>,
-    /// Two pods could be the launcher's pod, so `pod` is neither.
+    /// Whether two pods could be the launcher's pod. `pod` then describes neither of them.
     pub ambiguous: bool,
-    /// How the launcher's container ended, if that was seen. The pod itself may be gone.
+    /// How the launcher's container ended, if that is known. The pod may be gone by now.
     pub ended: Option<Ended>,
-    /// The run's number in line, from 1, if it waits because its namespace has reached its attempt limit.
+    /// The run's position in line, from 1, if it waits because its namespace has the maximum number of attempts.
     pub namespace_line: Option<usize>,
-    /// The name of a child that this turn could not create, because another owner's object has the name.
+    /// The name of a child object that this turn could not create, because an object of another owner has the name.
     pub conflict: Option<String>,
-    /// Why the run has to wait for its target; `None`: it may begin.
+    /// Why the run must wait for its target. `None` if it may begin.
     pub wait: Option<Wait>,
-    /// When the run was last made to wait for its target. The wait for its other objects restarts at this time.
+    /// When the run last had to wait for its target. The time limit for its other objects starts again at this time.
     pub last_in_line: Option<Timestamp>,
-    /// Which traffic the NetworkPolicies of the namespace restrict.
+    /// Which traffic is restricted by other NetworkPolicies of the namespace.
     pub governed: Governed,
-    /// Set if another run waits for the target or the namespace place of this run's attempt, which waits for its queue. Contains since when
-    /// and the limit.
+    /// Set if the run's attempt waits in its queue while another run waits for its target or for its slot in the namespace.
     pub wanted: Option<Wanted>,
-    /// The API server's refusal to create a child in this turn.
+    /// The refusal, if the API server refused to create a child in this turn.
     pub refused: Option<Refused>,
-    /// All Jobs of a finished run that are due for deletion; `None` if none are due, or they could not be read.
+    /// All Jobs of a finished run whose Jobs are due for deletion. `None` if they are not due, or could not be read.
     pub own_jobs: Option<Vec<OwnJob>>,
-    /// Objects that could not be read. The fields above do not show whether these exist.
+    /// Objects that could not be read. Fields about these objects do not show whether they exist.
     pub unread: Vec<Unread>,
 }
 
 impl Observed {
-    /// Whether a Job or a pod of the last attempt exists.
+    /// Whether a Job or a pod of the last attempt still exists.
     pub fn is_attempt_left(&self) -> bool {
         self.job.presence == Presence::Ours || self.pod.name.is_some() || self.ambiguous
     }
@@ -87,13 +85,13 @@ impl Observed {
 pub struct Unread {
     /// The kind of object.
     pub what: What,
-    /// Verb, resource, name, answer and remedy.
+    /// The failed request and the remedy: verb, resource, name and response.
     pub message: String,
-    /// Whether the cause may disappear by itself, such as a busy API server. A missing right does not.
+    /// Whether the cause may disappear without an intervention, as when the API server is busy. A missing right does not.
     pub passing: bool,
 }
 
-/// What the operator reads for a decision.
+/// The kinds of objects that a decision needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// The Job of the attempt.
@@ -102,20 +100,20 @@ pub enum What {
     Pods,
     /// The claim of the results.
     Claim,
-    /// ConfigMaps and runs that provide the launcher's input.
+    /// ConfigMaps and other objects from which the launcher's input is built.
     Input,
-    /// The queue of the run, and Kueue's object for its Job.
+    /// The queue of the run, and the Workload that Kueue created for its Job.
     Queue,
     /// The server of the run, its Services and its pods.
     Server,
 }
 
-/// The API server refused to create a child.
+/// The refusal of the API server to create a child.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// Names the child and repeats the API server's message.
+    /// The message, with the name of the child and the API server's own message.
     pub message: String,
-    /// Whether a later try would also be refused, because the object itself is wrong.
+    /// Whether a retry would be refused as well, because the object itself is invalid.
     pub for_good: bool,
 }
 
@@ -128,28 +126,28 @@ pub struct ClaimState {
     pub bound: bool,
     /// The StorageClass of the claim; empty if the claim names none.
     pub class: String,
-    /// Whether it exists and is not for results: see [`super::pvc::is_for_results`].
+    /// Whether the claim exists, but may not be used for results: see [`super::pvc::is_for_results`].
     pub of_others: bool,
 }
 
 /// The Job of the current attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JobState {
-    /// Whether it exists.
+    /// Whether the Job exists, and whether it belongs to the run.
     pub presence: Presence,
     /// UID of the Job, if it belongs to the run.
     pub uid: Option<String>,
-    /// Reason of its condition Failed, if that is true.
+    /// Reason of the Job's condition Failed, if that condition is true.
     pub failed: Option<String>,
-    /// Whether its condition Complete is true.
+    /// Whether the Job's condition Complete is true.
     pub complete: bool,
     /// Whether it is being deleted.
     pub deleting: bool,
-    /// Whether it is suspended: it creates no pod, and deletes its pod.
+    /// Whether the Job is suspended. A suspended Job creates no pod, and deletes its existing pod.
     pub suspended: bool,
     /// When it was created.
     pub created: Option<Timestamp>,
-    /// When it was last resumed; `None` until the Job controller has recorded a start.
+    /// When the Job was last started or resumed. `None` until the Job controller has recorded that.
     pub started: Option<Timestamp>,
     /// When it completed or failed.
     pub ended_at: Option<Timestamp>,
@@ -158,18 +156,18 @@ pub struct JobState {
 /// What Kueue reports about a waiting Job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueueState {
-    /// Whether the LocalQueue exists. Without Kueue there is none.
+    /// Whether the LocalQueue exists. It never exists in a cluster without Kueue.
     pub exists: bool,
-    /// Why the Job is not admitted, in Kueue's words; empty if Kueue has reported nothing yet.
+    /// Kueue's reason why the Job is not admitted. Empty if Kueue has not reported one.
     pub message: String,
 }
 
 /// A Job of a finished run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnJob {
-    /// Name of the Job, by which it is deleted.
+    /// Name of the Job. The deletion uses it.
     pub name: String,
-    /// UID of the Job. A Job with the same name and another UID is not deleted.
+    /// UID of the Job. It prevents the deletion of another Job with the same name.
     pub uid: Option<String>,
     /// Whether the Job is being deleted and still has a pod.
     pub deleting: bool,

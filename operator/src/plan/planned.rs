@@ -1,4 +1,4 @@
-//! The actions that a decision requires.
+//! The result of a decision: the actions of a turn.
 
 use std::time::Duration;
 
@@ -12,34 +12,34 @@ use k8s_openapi::api::{
 
 use super::{observed::OwnJob, server::StopServer};
 
-/// What a turn has to do.
+/// The actions of a turn.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// Objects to create, in this order. An existing object of this run is accepted.
+    /// Objects to create, in this order. It is no error if such an object exists and belongs to this run.
     pub create: Vec<Child>,
     /// How to stop the attempt.
     pub stop: Option<Stop>,
-    /// Other pods to delete.
+    /// Names of other pods to delete.
     pub stop_pods: Vec<String>,
-    /// What to delete of the server.
+    /// The objects of the server to delete.
     pub stop_server: Option<StopServer>,
     /// The wanted status.
     pub status: BenchmarkRunStatus,
     /// The event to write after the status.
     pub event: Option<PlannedEvent>,
-    /// Jobs of a finished run to delete, with their pods: their retention time has passed.
+    /// Jobs of a finished run to delete together with their pods, because their retention time has passed.
     pub delete_jobs: Vec<OwnJob>,
-    /// NetworkPolicies of attempts that have ended.
+    /// Names of the NetworkPolicies to delete, because their attempts have ended.
     pub delete_policies: Vec<String>,
-    /// ConfigMaps of attempts that no later attempt reads: name and UID.
+    /// Name and UID of the ConfigMaps to delete, because no later attempt reads them.
     pub delete_config_maps: Vec<(String, String)>,
-    /// Delete the run: its retention time has passed.
+    /// Whether to delete the run, because its retention time has passed.
     pub delete_run: bool,
-    /// The annotation of a finished run, to write after the status.
+    /// The mark of a finished run, an annotation to write after the status.
     pub mark: Option<String>,
-    /// Plan again right after the status is written.
+    /// Whether to start the next turn immediately after the status is written.
     pub again: bool,
-    /// When to run the next turn if no watch reports a change earlier.
+    /// Time to the next turn, if no watch starts one before.
     pub next_look: Option<Duration>,
 }
 
@@ -50,9 +50,9 @@ pub enum Child {
     ConfigMap(Box<ConfigMap>),
     /// The values for llm-d's charts.
     ChartValues(Box<ConfigMap>),
-    /// What the pod of the attempt may reach.
+    /// The NetworkPolicy of the attempt's pod.
     NetworkPolicy(Box<NetworkPolicy>),
-    /// The claim of the results. Runs share it, so an existing claim is accepted if it is for results.
+    /// The claim for the results. Runs share a claim, so an existing one is accepted if it may be used for results.
     Claim(Box<PersistentVolumeClaim>),
     /// The Job of the attempt.
     Job(Box<Job>),
@@ -65,23 +65,23 @@ pub enum Child {
 /// How to stop an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// Delete the pod with its grace period: the launcher gets SIGTERM, drains and reports.
+    /// Delete the pod with its grace period, so that the launcher gets SIGTERM, drains and reports.
     Pod(String),
     /// Delete Job and pod without a grace period.
     PodAndJobNow {
-        /// Name of the pod, if there is one.
+        /// Name of the pod, if it exists.
         pod: Option<String>,
         /// Name of the Job.
         job: String,
     },
-    /// Delete the Job in the foreground: it is gone once its pods are gone.
+    /// Delete the Job in the foreground: it disappears after its pods.
     Job(String),
 }
 
 /// An event to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedEvent {
-    /// Whether its type is Warning; otherwise it is Normal.
+    /// Whether the type of the event is Warning. Otherwise it is Normal.
     pub warning: bool,
     /// The reason of the event.
     pub reason: Reason,

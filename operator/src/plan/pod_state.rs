@@ -5,45 +5,46 @@ use jiff::Timestamp;
 /// The pod of the current attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodState {
-    /// The name of the pod; `None` if there is no pod.
+    /// The name of the pod. `None` if it does not exist.
     pub name: Option<String>,
     /// The UID of the pod.
     pub uid: Option<String>,
-    /// The node of the pod; empty while it has none.
+    /// The node of the pod. Empty if it has not been assigned to one.
     pub node: String,
-    /// The image of the container as the node reports it; empty before the container has run.
+    /// The image of the container, as reported by the node. Empty before the container has run.
     pub image_id: String,
-    /// Whether its container is ready, which means that the launcher measures.
+    /// Whether the launcher's container is ready, which means that the launcher is measuring.
     pub ready: bool,
-    /// Whether its container runs.
+    /// Whether the launcher's container is running.
     pub running: bool,
-    /// Whether the container has ended but the pod has not: another container keeps it, or the kubelet has not reported its end yet.
+    /// Whether the launcher's container has ended, but the pod has not, because of another container or because the kubelet has not reported its end
+    /// yet.
     pub held: bool,
-    /// Whether another container still runs after the launcher's container has ended.
+    /// Whether another container is still running after the launcher's container has ended.
     pub kept: bool,
-    /// When its container ended, by the clock of its node.
+    /// When the launcher's container ended, by the clock of its node.
     pub ended_at: Option<Timestamp>,
-    /// When the kubelet accepted it.
+    /// When the kubelet accepted the pod.
     pub accepted: Option<Timestamp>,
-    /// Whether its node has not mounted its volumes or set up its network yet.
+    /// Whether the node has not yet mounted the pod's volumes or set up its network.
     pub without_sandbox: bool,
-    /// If it is being deleted, the end of its grace period.
+    /// The end of the grace period. `None` if the pod is not being deleted.
     pub deleting: Option<Timestamp>,
-    /// If it has no node, the scheduler's message.
+    /// The scheduler's message. `None` if the pod has a node.
     pub unschedulable: Option<String>,
-    /// If its container waits, the kubelet's reason and message.
+    /// The kubelet's reason and message. `None` unless the launcher's container is waiting.
     pub waiting: Option<(String, String)>,
 }
 
 /// How the launcher's container ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ended {
-    /// The exit code of the container; -1 if the container left none.
+    /// The exit code of the container, or -1 if none was reported.
     pub exit_code: i32,
     /// The kubelet's reason, such as `OOMKilled`.
     pub reason: String,
-    /// The termination message: the envelope, or the end of the log if the launcher wrote no envelope.
+    /// The termination message: the launcher's envelope, or the end of the log if the launcher wrote none.
     pub message: String,
-    /// If the pod was evicted, preempted or lost with its node: reason and message.
+    /// Reason and message, if the pod was evicted, preempted or lost with its node.
     pub disrupted: Option<String>,
 }

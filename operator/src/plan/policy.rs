@@ -1,4 +1,4 @@
-//! The administrators' limits, which the crate `policy` checks, and the additional checks on Services in the cluster.
+//! Checks a run against the administrators' limits. The crate `policy` does most of it; this module adds checks on Services of the cluster.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use kube::ResourceExt as _;
 
 pub use ::policy::{Limits, Pattern, Policy, UNKNOWN_TARGET, Violation, called_services, check, remote_files};
 
-/// Rejects a Service that only gives another host a name that `targetHosts` allows.
+/// Rejects a Service of type ExternalName, which would make another host reachable under a name that `targetHosts` allows.
 pub fn alias(name: &str, service: &Service) -> Option<Violation> {
     let spec = service.spec.as_ref().filter(|it| it.type_.as_deref() == Some("ExternalName"))?;
     let rule = "a Service of type ExternalName is no target where limits.targetHosts is set; name a Service with a selector, \
@@ -20,7 +20,7 @@ pub fn alias(name: &str, service: &Service) -> Option<Violation> {
     })
 }
 
-/// The Services that a launcher's pod would join because of labels that the user chose. Clients of such a Service would reach the launcher.
+/// The Services that would select a launcher's pod because of labels that the user chose. Clients of such a Service would reach the launcher.
 pub fn joined_services(
     chosen: &BTreeMap<String, String>,
     all_labels: &BTreeMap<String, String>,

@@ -1,6 +1,6 @@
-//! Whether an object exists, and who owns it.
+//! Whether an object exists, and whom it belongs to.
 
-/// Whether an object with a name that this run needs exists.
+/// Whether an object exists under a name that this run needs, and whom it belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Presence {
     /// It does not exist.

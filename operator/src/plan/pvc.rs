@@ -1,4 +1,4 @@
-//! The claim of the results folders. Runs share it and it outlives them, so it has no owner.
+//! The claim for the results folders. It has no owner, because runs share it and it must outlive them.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,13 @@ use kube::ResourceExt as _;
 
 use super::meta;
 
-/// The label with which the owner of a claim permits results on it.
+/// The label with which the owner of a claim allows results on it.
 pub const RESULTS: &str = "benchwright.dev/results";
-/// The label with the creator of an object.
+/// The label with the name of the program that created an object.
 const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 
-/// Whether a claim may be mounted for writing: the operator created it, or its owner labelled it. On mounting, the kubelet changes the
-/// group of all files in a volume to the pod's group (fsGroup). A database may then refuse to open its own files.
+/// Whether results may be written to a claim: the operator created it, or its owner labelled it. Other claims must not be mounted, because the
+/// kubelet changes the group of all files in the volume to the pod's fsGroup, and for example a database may then refuse to open its files.
 pub fn is_for_results(claim: &ObjectMeta) -> bool {
     let label = |key: &str| claim.labels.as_ref().and_then(|it| it.get(key)).map(String::as_str);
     label(MANAGED_BY) == Some(meta::MANAGER) || label(RESULTS) == Some("true")

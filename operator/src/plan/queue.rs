@@ -1,5 +1,5 @@
-//! A Job that waits for its queue, or that its queue has stopped. Kueue suspends and resumes Jobs. The operator creates them suspended, so
-//! no Job starts without Kueue.
+//! Handles a Job that waits for its queue, or that its queue has stopped. Kueue suspends and resumes such Jobs. The operator creates them suspended,
+//! so that without Kueue no such Job starts.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -16,11 +16,11 @@ use super::{
     times::{OFTEN, seconds_since},
 };
 
-/// The label from which Kueue reads the queue of a Job.
+/// The label on a Job with the name of its queue. Kueue reads it.
 const QUEUE_NAME: &str = "kueue.x-k8s.io/queue-name";
-/// How long a queue may be missing before the run counts as stalled: it may be applied after the run.
+/// Time in seconds for which the queue may be missing before the run counts as stalled. The queue may be created shortly after the run.
 const MISSING_SECONDS: u32 = 60;
-/// The next look at a run that has waited for a long time. An admission starts a turn by itself.
+/// Time to the next turn of a run that has waited for long. An admission starts a turn immediately.
 const SELDOM: Duration = Duration::from_secs(60);
 
 /// Puts a Job into a queue.
@@ -33,7 +33,7 @@ pub(super) fn enqueue(job: &mut Job, queue: &str) {
 }
 
 impl Decision<'_> {
-    /// Follows an attempt with a suspended Job that has not ended.
+    /// Plans for an attempt whose Job is suspended and has not ended.
     pub(super) fn watch_suspended(&self, attempt: &Attempt) -> Plan {
         let (observed, queue) = (self.observed, self.run.spec.queue_name.as_deref());
         let has_begun = attempt.pod_uid.is_some() || attempt.running_time.is_some();
@@ -60,9 +60,9 @@ impl Decision<'_> {
         plan
     }
 
-    /// Ends an attempt that its queue has not admitted while other runs wait for the target or the place. If the queue does not exist, the
-    /// run fails, because no retry could succeed. Otherwise the run retries, and each attempt waits twice as long, because a new Job is the
-    /// last in its queue.
+    /// Ends an attempt that its queue has not admitted in time, while other runs wait for its target or slot. If the queue does not exist, the run
+    /// fails, because no retry could succeed. Otherwise the run retries. Each further attempt may wait twice as long, because a new Job starts at the
+    /// end of the queue.
     fn let_others_in(&self, attempt: &Attempt) -> Option<Plan> {
         let Wanted { since, limit } = self.observed.wanted?;
         let since = since.max(self.observed.job.created.unwrap_or(attempt.start_time));
@@ -82,7 +82,7 @@ impl Decision<'_> {
         (waited >= limit).then(|| self.give_up(Reason::Suspended, &message))
     }
 
-    /// The status of a run that waits for its queue; `age`: seconds since the creation of its Job.
+    /// The status of a run that waits for its queue. `age` is the time since the creation of its Job, in seconds.
     pub(super) fn queued(&self, queue: &str, age: u32) -> Plan {
         let state = self.observed.queue.as_ref();
         if age >= MISSING_SECONDS && state.is_some_and(|it| !it.exists) {

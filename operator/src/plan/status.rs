@@ -1,4 +1,4 @@
-//! The status as users see it: conditions, reasons and figures.
+//! Writes the status as users see it: conditions, reasons and figures.
 
 use std::collections::BTreeSet;
 
@@ -16,22 +16,23 @@ use kube::ResourceExt;
 
 use super::{Plan, PlannedEvent, PodState};
 
-/// The longest message of Ready, Reconciling and Stalled, in bytes. Users and tools read these conditions first.
+/// Maximum length of the messages of Ready, Reconciling and Stalled, in bytes. It is larger than for other conditions, because users and tools read
+/// these first.
 const MAX_MESSAGE: usize = 1_500;
-/// The longest message of the other conditions, in bytes.
+/// Maximum length of the message of any other condition, in bytes.
 const MAX_SHORT_MESSAGE: usize = 250;
-/// The largest status, in bytes of JSON.
+/// Maximum size of a status, in bytes of JSON.
 pub const MAX_STATUS_BYTES: usize = 16 * 1024;
-/// The condition `SLOMet`.
+/// Type of the condition about the objectives.
 const SLO_MET: &str = "SLOMet";
-/// The condition `ResultsStored`.
+/// Type of the condition about the results folder.
 const RESULTS_STORED: &str = "ResultsStored";
-/// The condition that reports who measured.
+/// Type of the condition about the origin of the figures.
 const VERIFIED: &str = "Verified";
-/// The longest message of an event, in bytes.
+/// Maximum length of the message of an event, in bytes.
 const MAX_NOTE: usize = 1_000;
 
-/// The earlier attempts with results folders that the next attempt may report again: their Jobs completed, and their results were lost.
+/// The earlier attempts whose results folders the next attempt may report again: their Jobs completed, but their results were lost.
 pub fn finished_attempts(run: &BenchmarkRun) -> Vec<u32> {
     let attempts = run.status.iter().flat_map(|it| &it.attempts);
     attempts.filter(|it| it.reason == Reason::ResultLost).map(|it| it.number).collect()
@@ -42,21 +43,21 @@ pub fn finished_attempts(run: &BenchmarkRun) -> Vec<u32> {
 pub struct NextStatus {
     /// The phase of the status.
     pub phase: Phase,
-    /// The outcome of the run; only in a terminal phase.
+    /// The outcome of the run. Only set in a terminal phase.
     pub outcome: Option<Outcome>,
     /// Why the run is in this phase.
     pub reason: Reason,
-    /// The reason in a sentence, with what to do.
+    /// The reason as a sentence, with the remedy.
     pub message: String,
 }
 
 impl NextStatus {
-    /// A status without an outcome.
+    /// A next status without outcome.
     pub fn new(phase: Phase, reason: Reason, message: impl Into<String>) -> Self {
         NextStatus { phase, outcome: None, reason, message: message.into() }
     }
 
-    /// Whether the preparation deadline counts this time.
+    /// Whether the time in this status counts toward the preparation deadline.
     fn is_preparing(&self) -> bool {
         let in_line = [Reason::TargetBusy, Reason::NamespaceBusy, Reason::ServerStarting].contains(&self.reason);
         matches!(self.phase, Phase::Pending | Phase::Preparing) && !in_line
@@ -78,11 +79,11 @@ impl NextStatus {
     }
 }
 
-/// A plan that only writes a status, with an event if the phase changed or the run is stuck.
+/// A plan that only writes a status. It includes an event if the phase changes, or if the run becomes stuck.
 pub fn plan(run: &BenchmarkRun, before: &BenchmarkRunStatus, next: NextStatus, now: Timestamp) -> Plan {
     let changed = before.phase != Some(next.phase);
     let stuck = next.is_warning() && before.reason != next.reason;
-    // The phase Preparing is short and needs no event.
+    // A change to Preparing gets no event, because this phase is short.
     let news = (changed && next.phase != Phase::Preparing) || stuck;
     let note = || truncate(&next.message, MAX_NOTE);
     let event = news.then(|| PlannedEvent { warning: next.is_warning(), reason: next.reason, note: note() });
@@ -98,17 +99,17 @@ pub fn plan(run: &BenchmarkRun, before: &BenchmarkRunStatus, next: NextStatus, n
     Plan { status, event, ..Plan::default() }
 }
 
-/// A Warning event without a change of phase.
+/// A Warning event that is independent of a change of phase.
 pub fn warning(reason: Reason, message: &str) -> PlannedEvent {
     PlannedEvent { warning: true, reason, note: truncate(message, MAX_NOTE) }
 }
 
-/// A Normal event without a change of phase.
+/// A Normal event that is independent of a change of phase.
 pub fn news(reason: Reason, message: &str) -> PlannedEvent {
     PlannedEvent { warning: false, reason, note: truncate(message, MAX_NOTE) }
 }
 
-/// Copies the launcher's figures into a status. The storage is the attempt's storage, in the namespace of the run.
+/// Copies the launcher's figures into a status. `storage` is the storage of the attempt, and `namespace` that of the run.
 pub fn apply_envelope(status: &mut BenchmarkRunStatus, storage: &Storage, namespace: &str, envelope: &Envelope) {
     let core = &envelope.core;
     status.load_start_time = core.load_start_time;
@@ -156,7 +157,7 @@ pub fn apply_envelope(status: &mut BenchmarkRunStatus, storage: &Storage, namesp
     set_condition(&mut status.conditions, status.observed_generation, time, RESULTS_STORED, stored);
 }
 
-/// How many folders retention deleted on the claim.
+/// Text about the number of results folders that retention deleted on the claim.
 fn deleted(folders: u32) -> String {
     match folders {
         0 => String::new(),
@@ -165,7 +166,7 @@ fn deleted(folders: u32) -> String {
     }
 }
 
-/// The condition of the objectives. The counts are always complete; rows may be missing.
+/// Status, reason and message of the condition about the objectives. They use the counts, which are always complete, because rows may be missing.
 fn slo_met(status: &BenchmarkRunStatus, counts: ObjectiveCounts) -> (ConditionStatus, Reason, String) {
     let all = counts.all();
     let (condition, reason) = match all {
@@ -187,14 +188,14 @@ fn slo_met(status: &BenchmarkRunStatus, counts: ObjectiveCounts) -> (ConditionSt
     (condition, reason, truncate(&message, MAX_SHORT_MESSAGE))
 }
 
-/// Sets the condition that reports whether this operator can vouch for the figures, and who measured them.
+/// Sets the condition Verified: whether the operator's own image measured the figures, or else where they come from.
 pub fn verify(status: &mut BenchmarkRunStatus, reason: Reason, message: &str, now: Timestamp) {
     let verified = if reason == Reason::OwnLauncher { ConditionStatus::True } else { ConditionStatus::False };
     let condition = (verified, reason, truncate(message, MAX_SHORT_MESSAGE));
     set_condition(&mut status.conditions, status.observed_generation, now, VERIFIED, condition);
 }
 
-/// Keeps the result conditions of an ended run, because only a result decides them.
+/// Copies the conditions about the result from the status of an ended run, because only a result may change them.
 pub fn keep_results(status: &mut BenchmarkRunStatus, ended: &BenchmarkRunStatus) {
     for kind in [SLO_MET, RESULTS_STORED, VERIFIED] {
         let Some(kept) = ended.conditions.iter().find(|it| it.kind == kind) else { continue };
@@ -203,8 +204,8 @@ pub fn keep_results(status: &mut BenchmarkRunStatus, ended: &BenchmarkRunStatus)
     }
 }
 
-/// Records the pod, node and image of the last attempt. They are written with the next status change, because a write per step of the pod
-/// would be too many.
+/// Records the pod, node and image of the last attempt in a status. They are only written together with another status change, because a write for
+/// each step of the pod would be too many.
 pub fn locate(status: &mut BenchmarkRunStatus, pod: &PodState) {
     let Some(attempt) = status.attempts.last_mut().filter(|it| it.pod_uid.is_some() && it.pod_uid == pod.uid) else {
         return;
@@ -241,7 +242,7 @@ fn conditions(run: &BenchmarkRun, before: &BenchmarkRunStatus, next: &NextStatus
         },
     );
     if !run.spec.slo.objectives.is_empty() {
-        // The value until a result decides.
+        // The condition is unknown until there is a result.
         put(SLO_MET, Unknown);
     }
     if next.reason == Reason::TargetUnavailable {
@@ -253,7 +254,7 @@ fn conditions(run: &BenchmarkRun, before: &BenchmarkRunStatus, next: &NextStatus
         }
         "Reconciling"
     } else if reason == Reason::QueueNotFound {
-        // Tools that wait for the run would otherwise wait forever. The run continues when somebody creates the queue.
+        // The run is marked as stalled, because tools that wait for it would otherwise wait forever. It continues when somebody creates the queue.
         put("Stalled", True);
         "Reconciling"
     } else {
@@ -270,14 +271,14 @@ fn conditions(run: &BenchmarkRun, before: &BenchmarkRunStatus, next: &NextStatus
         let met = (True, Reason::Measuring, "the launcher measures or has measured the target".to_owned());
         set_condition(&mut all, generation, now, "TargetReady", met);
     }
-    // The next attempt has to check again whether the target is ready.
+    // The next attempt must check anew whether the target is ready.
     let unknown = matches!(next.phase, Phase::Preparing | Phase::Suspended).then_some("TargetReady");
     all.retain(|it| it.kind != gone && Some(it.kind.as_str()) != unknown);
     all.iter_mut().for_each(|it| it.observed_generation = generation);
     all
 }
 
-/// Sets one condition. Its transition time changes only if its status changes.
+/// Sets one condition. Its transition time only changes together with its status.
 pub fn set_condition(
     all: &mut Vec<Condition>,
     observed_generation: i64,
@@ -302,7 +303,7 @@ pub fn set_condition(
     }
 }
 
-/// Truncates the launcher's report to the limits of the CRD. The user chooses the launcher's image, so any content is possible. The API
+/// Cuts the launcher's report to the limits of the CRD. The report may have any content, because the user chooses the launcher's image, and the API
 /// server refuses a status that exceeds the limits.
 fn limit_fields(status: &mut BenchmarkRunStatus) {
     const LARGEST: u64 = i64::MAX as u64;
@@ -355,13 +356,13 @@ fn limit_fields(status: &mut BenchmarkRunStatus) {
     status.artifacts.truncate(MAX_ARTIFACTS);
 }
 
-/// Keeps the first item with each name. In the CRD the name is the key of the list, and the API server refuses duplicate keys.
+/// Removes items whose name has occurred before. In the CRD the name is the key of the list, and the API server refuses duplicate keys.
 fn retain_unique<T>(items: &mut Vec<T>, name: impl Fn(&T) -> &String) {
     let mut taken = BTreeSet::new();
     items.retain(|it| taken.insert(name(it).clone()));
 }
 
-/// Shortens a status to [`MAX_STATUS_BYTES`]: it removes files first, then the last stages, then the last objectives.
+/// Reduces a status to at most [`MAX_STATUS_BYTES`] by removing first files, then the last stages, and then the last objectives.
 pub fn limit_size(status: &mut BenchmarkRunStatus) {
     let size = |status: &BenchmarkRunStatus| serde_json::to_vec(status).map_or(0, |it| it.len());
     while size(status) > MAX_STATUS_BYTES {
@@ -372,7 +373,7 @@ pub fn limit_size(status: &mut BenchmarkRunStatus) {
             status.stages_truncated = true;
             continue;
         }
-        // The other fields have separate limits.
+        // All three lists are empty, and the other fields have limits of their own.
         if status.objectives.pop().is_none() {
             return;
         }
@@ -380,12 +381,12 @@ pub fn limit_size(status: &mut BenchmarkRunStatus) {
     }
 }
 
-/// Truncates a message to the limit of Ready, Reconciling and Stalled.
+/// Cuts a message to the maximum length for Ready, Reconciling and Stalled.
 pub fn truncate_message(text: &str) -> String {
     truncate(text, MAX_MESSAGE)
 }
 
-/// Truncates a text to at most `max` bytes, at a character boundary.
+/// Cuts a text to at most `max` bytes, at a character boundary.
 pub fn truncate(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_owned();

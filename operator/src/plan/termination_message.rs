@@ -1,4 +1,4 @@
-//! The launcher's termination message -> figures, or the reason why there are none.
+//! Reads the launcher's termination message, and returns the figures or the reason why there are none.
 
 use crds::{BenchmarkRun, Envelope, ExitCode, Reason, envelope::EnvelopeError};
 
@@ -7,22 +7,22 @@ use super::{
     server::failure::{SIGNALS, signal},
 };
 
-/// Maximum bytes of a log that a message repeats.
+/// Maximum length of a log excerpt in a message, in bytes.
 const MAX_DIAGNOSIS: usize = 600;
 
-/// The attempt left no figures.
+/// The error that an attempt left no figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoResult {
     /// The reason of the attempt's end.
     pub reason: Reason,
-    /// The known facts and the remedy.
+    /// What is known about the cause, and the remedy.
     pub message: String,
 }
 
-/// Reads the envelope of an attempt. It has to name this run and this attempt.
+/// Reads the envelope of an attempt. It must contain the UID of this run and the number of this attempt.
 ///
 /// # Errors
-/// The launcher left no envelope, or an envelope of another run or attempt.
+/// The launcher left no envelope, or the envelope belongs to another run or attempt.
 pub fn read(run: &BenchmarkRun, attempt: u32, ended: &Ended) -> Result<Envelope, NoResult> {
     match Envelope::parse(&ended.message) {
         Ok(envelope)
@@ -42,7 +42,7 @@ pub fn read(run: &BenchmarkRun, attempt: u32, ended: &Ended) -> Result<Envelope,
     }
 }
 
-/// The launcher of a debugging run sends no load and has no figures. Figures that a person measured in its pod do not count.
+/// The error for figures of a debugging run. Its launcher sends no load, and figures that a user measured in its pod are not accepted.
 fn measured_by_hand() -> NoResult {
     let message = "the launcher reports figures, and with spec.launcher.debug it sends no load: its image is of another release, or somebody \
                    wrote the report by hand; create a run without debug for figures that count";
@@ -68,7 +68,7 @@ fn without_envelope(ended: &Ended, error: &EnvelopeError) -> NoResult {
         _ => Reason::LauncherFailed,
     };
     let how = match (code, error) {
-        // The kubelet fills an empty message with the end of the log.
+        // Without an envelope, `message` is the end of the log, which the kubelet inserts for an empty message.
         (129.., EnvelopeError::Missing) => format!("was ended by {}, and left no result", signal(code - SIGNALS)),
         (1.., EnvelopeError::Missing) => format!("ended with exit code {code} ({}), and left no result", ended.reason),
         _ => format!("ended with exit code {code} ({}) and {error}", ended.reason),

@@ -1,17 +1,17 @@
-//! How long a decision waits or has waited.
+//! Helpers for the times in a plan: when the next turn is due, and how much time has passed.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 
-/// The next look while the run waits for something that no watch reports.
+/// Time to the next turn while the run waits for a change that no watch reports.
 pub(super) const SOON: Duration = Duration::from_secs(2);
-/// The next look while an attempt starts or runs, because a deadline may pass.
+/// Time to the next turn while an attempt starts or runs. It bounds how late a passed deadline is noticed.
 pub(super) const OFTEN: Duration = Duration::from_secs(10);
-/// How long the operator waits after the launcher's deadline and grace period before it ends an attempt.
+/// Additional time before the operator ends an attempt, after the launcher's deadline and grace period, in seconds.
 pub(super) const LEEWAY_SECONDS: u32 = 60;
 
-/// Whole seconds since a time; 0 if the clock was set back.
+/// Whole seconds between two times. 0 if the clock was set back.
 pub(super) fn seconds_since(then: Timestamp, now: Timestamp) -> u32 {
     u32::try_from(now.duration_since(then).as_secs()).unwrap_or(0)
 }

@@ -1,11 +1,11 @@
-//! The time and the settings of a decision.
+//! The time and the settings for a decision.
 
 use jiff::Timestamp;
 
-/// Inputs of a decision besides the run and the observations.
+/// The inputs of a decision besides the run and the observations.
 #[derive(Clone, Copy, Debug)]
 pub struct Turn<'a> {
-    /// Defaults that this installation sets.
+    /// Defaults that this installation sets for runs.
     pub settings: &'a crds::Settings,
     /// The current time.
     pub now: Timestamp,

@@ -1,4 +1,4 @@
-//! Decides on a run with objects that cannot be read. Its deadlines still count, and the status reports what is missing.
+//! Plans for a run some of whose objects cannot be read. Its deadlines still apply, and the status reports what cannot be read.
 
 use crds::{
     Reason,
@@ -13,22 +13,22 @@ use super::{
     times::{LEEWAY_SECONDS, OFTEN, seconds_since},
 };
 
-/// When an attempt has to end if its Job or pods cannot be read.
+/// The deadline that applies to an attempt whose Job or pods cannot be read.
 struct Deadline {
     since: Timestamp,
     seconds: u32,
     reason: Reason,
-    /// What did not happen in time, with the field that sets the limit.
+    /// What did not happen in time, and the field with the limit, for the message.
     what: &'static str,
 }
 
 impl Decision<'_> {
-    /// The first of these objects that could not be read.
+    /// The first unread object of these kinds. `None` if all could be read.
     pub(super) fn unread(&self, whats: &[What]) -> Option<&Unread> {
         self.observed.unread.iter().find(|it| whats.contains(&it.what))
     }
 
-    /// Waits for an object that has to be read before the children can be created, up to `prepareSeconds`.
+    /// Waits until an object can be read that is needed to create the children, at most for `prepareSeconds`.
     pub(super) fn wait_to_prepare(&self, unread: &Unread, since: Timestamp) -> Plan {
         let limit = self.effective.execution.deadlines.prepare_seconds.max(self.llm_d_seconds());
         let phase = if self.before.attempts.is_empty() { Phase::Pending } else { Phase::Preparing };
@@ -42,7 +42,7 @@ impl Decision<'_> {
         self.wait_to_read(phase, unread)
     }
 
-    /// Follows an attempt with a Job or pods that cannot be read, unless it is known to have ended.
+    /// Plans for an attempt whose Job or pods cannot be read, unless it is known that it has ended.
     pub(super) fn watch_unread(&self, attempt: &Attempt, unread: &Unread) -> Plan {
         let Deadline { since, seconds, reason, what } = self.deadline(attempt);
         if seconds_since(since, self.turn.now) > seconds {
@@ -77,13 +77,13 @@ impl Decision<'_> {
         plan
     }
 
-    /// Stops an attempt with a Job or pods that cannot be read, by the Job's UID in the status. The pod is deleted with its Job.
+    /// Stops an attempt whose Job or pods cannot be read. It deletes the Job with the UID in the status, and thereby its pod.
     pub(super) fn stop_unseen(&self, attempt: &Attempt) -> Option<Stop> {
         let deleting = self.observed.job.presence == Presence::Ours && self.observed.job.deleting;
         (attempt.job_uid.is_some() && !deleting).then(|| Stop::Job(attempt.job_name.clone()))
     }
 
-    /// Since when the run waits to be prepared. Time without an operator, in suspension or in line does not count.
+    /// Since when the run has waited to be prepared. Time without an operator, in suspension or in line is excluded.
     pub(super) fn preparing_since(&self) -> Timestamp {
         let since = self.before.preparing_since.unwrap_or(self.turn.now);
         let attempt = self.before.attempts.last().map(|it| it.end_time.unwrap_or(it.start_time));

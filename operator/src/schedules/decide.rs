@@ -1,4 +1,4 @@
-//! The next step of a schedule: a pure function of the schedule, its runs and the time.
+//! Decides the next step of a schedule: a pure function of the schedule, its runs and the current time.
 
 use std::time::Duration;
 
@@ -21,14 +21,14 @@ use crate::plan::{
     status::{set_condition, truncate, truncate_message},
 };
 
-/// The annotation of a schedule with the last trigger that started a run. A backup without the status contains it, so that a restored
-/// schedule does not start the run again.
+/// The annotation on a schedule with the last trigger that started a run. Unlike the status it is part of a backup, so a restored schedule does not
+/// start the run again.
 pub const TRIGGERED: &str = "benchwright.dev/triggered";
-/// Maximum time to the next look, because the clock may be set meanwhile.
+/// Maximum time between two turns of a schedule, in seconds. It is bounded because the clock may be set in between.
 const LONGEST_LOOK_SECONDS: u64 = 86_400;
-/// Number of hash bytes in the name of a triggered run.
+/// Number of hash bytes in the name of a run that a trigger started.
 const HASH_BYTES: usize = 4;
-/// Maximum bytes of a refusal's message.
+/// Maximum length of the message about a refused run, in bytes.
 const MAX_REFUSAL: usize = 1_000;
 
 /// A run that the schedule controls.
@@ -36,9 +36,9 @@ const MAX_REFUSAL: usize = 1_000;
 pub struct OwnRun {
     /// `metadata.name` of the run.
     pub name: String,
-    /// `metadata.uid` of the run. A deletion names it, because a later run may have the same name.
+    /// `metadata.uid` of the run. A deletion uses it, because a later run may have the same name.
     pub uid: String,
-    /// When the run was created. The newest run is the last one of the schedule.
+    /// When the run was created. The newest run becomes the last run in the status.
     pub created: Option<Timestamp>,
     /// Whether the run is being deleted.
     pub is_going: bool,
@@ -46,40 +46,40 @@ pub struct OwnRun {
     pub state: RunState,
 }
 
-/// Whether a run has finished.
+/// Whether a run has finished, and how.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RunState {
     /// The run has not finished.
     Active,
     /// The run has finished.
     Finished {
-        /// The outcome of the run. A run that succeeded has the outcome Passed, and no other run has it.
+        /// The outcome of the run. It is Passed if and only if the run succeeded.
         outcome: Option<Outcome>,
         /// When the run finished.
         time: Option<Timestamp>,
     },
-    /// This release cannot read the run. The schedule never deletes it, and does not wait for its end.
+    /// This release cannot parse the run. The schedule never deletes such a run, and does not wait for its end.
     Unreadable,
 }
 
-/// What to do.
+/// The result of a decision: what the turn must do.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Decision {
-    /// The status to write, before anything else.
+    /// The status. It must be written before anything else is done.
     pub status: BenchmarkScheduleStatus,
-    /// The run to create. The previous status already notes it.
+    /// The run to create. The status that was written before already contains it.
     pub create: Option<Start>,
     /// Names and UIDs of runs to delete.
     pub delete: Vec<(String, String)>,
     /// The value of the annotation [`TRIGGERED`] to write.
     pub mark: Option<String>,
-    /// Events for people.
+    /// Events for users.
     pub events: Vec<PlannedEvent>,
-    /// When to look again if nothing changes.
+    /// Time to the next turn, if nothing changes before.
     pub next_look: Option<Duration>,
 }
 
-/// Decides the next step. `refused`: the API server's answer if it refused to create the run that the status notes.
+/// Decides the next step. `refused` is the message of the API server, if it refused to create the run in `status.starting`.
 pub fn decide(schedule: &BenchmarkSchedule, runs: &[OwnRun], refused: Option<&str>, now: Timestamp) -> Decision {
     let mut turn = Turn::new(schedule, runs, now);
     turn.track_runs();
@@ -96,7 +96,7 @@ struct Turn<'a> {
     runs: &'a [OwnRun],
     now: Timestamp,
     times: Option<Times>,
-    /// Why the spec has no times, although it should have some.
+    /// Why the spec has no valid times, although it should have some.
     problem: Option<String>,
     status: BenchmarkScheduleStatus,
     create: Option<Start>,
@@ -127,7 +127,7 @@ impl<'a> Turn<'a> {
         Turn { schedule, spec, runs, now, times, problem, status, create: None, events: Vec::new() }
     }
 
-    /// Records the active run, the state of the newest run, and the result of the triggered run.
+    /// Updates the active run, the state of the newest run, and the result of the triggered run in the status.
     fn track_runs(&mut self) {
         let newest = |runs: &mut dyn Iterator<Item = &'a OwnRun>| runs.max_by_key(|it| (it.created, it.name.clone()));
         let active = newest(&mut self.runs.iter().filter(|it| it.state == RunState::Active));
@@ -143,12 +143,12 @@ impl<'a> Turn<'a> {
         match self.runs.iter().find(|it| it.name == triggered.name).map(|it| it.state) {
             Some(RunState::Active) => {}
             Some(RunState::Finished { outcome, .. }) => (triggered.finished, triggered.outcome) = (true, outcome),
-            // The run was deleted before its end, or another release wrote it.
+            // The run was deleted before its end, or this release cannot parse it.
             Some(RunState::Unreadable) | None => triggered.finished = true,
         }
     }
 
-    /// Creates the run that the status notes, or records that it was created or refused.
+    /// Creates the run in `status.starting`, or records that it was created or refused.
     fn settle_start(&mut self, refused: Option<&str>) {
         let Some(start) = self.status.starting.clone() else { return };
         let exists = self.runs.iter().any(|it| it.name == start.name);
@@ -170,7 +170,7 @@ impl<'a> Turn<'a> {
         if exists {
             self.status.refusal = None;
             self.event(false, Reason::RunStarted, format!("started run {} {cause}", start.name));
-            // The list of runs already contains the new run, which may have finished.
+            // The new run is already in the list of runs, and may have finished.
             self.track_runs();
             return;
         }
@@ -185,7 +185,7 @@ impl<'a> Turn<'a> {
         self.status.refusal = Some(Refusal { generation: self.status.observed_generation, message });
     }
 
-    /// Notes the next run to create, if one is due.
+    /// Sets `status.starting` to the next run, if one is due.
     fn start_next(&mut self) {
         if self.spec.suspend {
             return;
@@ -212,13 +212,13 @@ impl<'a> Turn<'a> {
             let message = format!("the run of {due} was left out, because run {other} is under way");
             self.event(false, Reason::RunSkipped, message);
         } else {
-            // The minute, as Kubernetes names the Jobs of a CronJob.
+            // The suffix is the minute since the epoch, as in the names of a CronJob's Jobs.
             let name = format!("{}-{:08}", self.schedule.name_any(), due.as_second() / 60);
             self.status.starting = Some(Start { name, schedule_time: Some(due), trigger: None });
         }
     }
 
-    /// The trigger, if it has not started a run.
+    /// The trigger in the spec, if it has not started a run yet.
     fn new_trigger(&self) -> Option<String> {
         let trigger = self.spec.trigger.as_ref()?;
         let handled = match &self.status.triggered {
@@ -228,7 +228,7 @@ impl<'a> Turn<'a> {
         (!handled).then(|| trigger.clone())
     }
 
-    /// The same trigger text may start another run later, with another generation.
+    /// The name of the run for a trigger. It depends on the generation, because the same text may be set again later and must then start another run.
     fn name_of_trigger(&self, trigger: &str) -> String {
         let generation = self.status.observed_generation.to_string();
         let uid = self.schedule.uid().unwrap_or_default();
@@ -249,7 +249,7 @@ impl<'a> Turn<'a> {
         let mark = triggered.filter(|it| self.schedule.annotations().get(TRIGGERED) != Some(it)).cloned();
         let seconds = |next: Timestamp| u64::try_from(next.duration_since(self.now).as_secs()).unwrap_or(0);
         let next_look = self.status.next_schedule_time.map(|it| {
-            // A timer is exact, but the time of this turn was truncated to a second.
+            // The timer cannot fire too early: `now` is truncated to seconds, so it fires up to one second after the due time.
             Duration::from_secs(seconds(it).min(LONGEST_LOOK_SECONDS))
         });
         let Turn { status, create, events, .. } = self;
@@ -280,7 +280,7 @@ impl<'a> Turn<'a> {
         conditions.retain(|it| !gone.contains(&it.kind.as_str()));
     }
 
-    /// Whether the schedule is ready, whether it becomes ready by itself, and why.
+    /// Whether the schedule is ready, whether it will become ready without an intervention, and the reason and message for it.
     fn verdict(&self) -> (bool, bool, Reason, String) {
         if let Some(problem) = &self.problem {
             return (false, false, Reason::InvalidSpec, problem.clone());
@@ -305,8 +305,7 @@ impl<'a> Turn<'a> {
             Some(it) if !it.finished => {
                 (false, true, Reason::RunActive, format!("run {} of the trigger is under way", it.name))
             }
-            // No name means that the run was refused. The user has edited the spec since, but not the trigger, and so has not requested a
-            // run.
+            // An empty name means that the run was refused. Since then the user has edited the spec but not the trigger, so no run is requested.
             Some(it) if it.outcome != Some(Outcome::Passed) && !it.name.is_empty() => {
                 let outcome = it.outcome.map_or("no outcome", Outcome::name);
                 let message = format!(
@@ -324,7 +323,7 @@ impl<'a> Turn<'a> {
         next.unwrap_or_else(|| "a change of spec.trigger starts the next run".to_owned())
     }
 
-    /// The finished runs beyond the history limits, the oldest first.
+    /// The finished runs that exceed the history limits, the oldest first.
     fn outdated(&self) -> Vec<(String, String)> {
         let limits = [(true, self.spec.successful_runs_history_limit), (false, self.spec.failed_runs_history_limit)];
         let mut all = Vec::new();

@@ -1,5 +1,5 @@
-//! [I/O] The loop over BenchmarkSchedules. Each turn reads the schedule and its runs live, decides ([`decide`]) and writes. A schedule
-//! gets a turn when it changes, when one of its runs ends or is deleted, and at its next time.
+//! [I/O] The loop over BenchmarkSchedules. Each turn reads the schedule and its runs live, decides ([`decide`]) and writes. A schedule gets a turn
+//! when it changes, when one of its runs ends or is deleted, and when its next time is due.
 
 pub mod decide;
 #[cfg(test)]
@@ -39,21 +39,21 @@ use crate::{
     reconcile::{TURN_LIMIT, wait_after},
 };
 
-/// Changes of one schedule within this time start one turn.
+/// Several changes of a schedule within this time start only one turn.
 const DEBOUNCE: Duration = Duration::from_millis(200);
-/// Maximum number of decisions per turn: a start needs three. The limit breaks a cycle.
+/// Maximum number of decisions per turn. A start needs three. The maximum stops an endless cycle.
 const MAX_STEPS: usize = 6;
-/// Maximum number of runs that one turn reads in parallel.
+/// Maximum number of runs that a turn reads concurrently.
 const READS: usize = 8;
-/// How soon a turn restarts that reached its limits, or found the schedule changed.
+/// Delay before the next turn if a turn reached one of its limits, or found that the schedule had changed.
 const AGAIN: Duration = Duration::from_secs(1);
-/// Maximum number of runs that one turn deletes, because a turn has a time limit.
+/// Maximum number of runs that one turn deletes. It is limited because a turn has a time limit.
 const MAX_DELETED: usize = 50;
 
-/// The metadata that the operator keeps of a schedule. Each turn reads the schedule live.
+/// The part of a schedule that is kept in memory: its metadata. Each turn reads the whole schedule live.
 type Known = PartialObjectMeta<BenchmarkSchedule>;
 
-/// The loop over the schedules of one namespace or of all. It ends after `end`, when the turns in progress are done.
+/// The loop over the schedules of one namespace or of all. After `end` is ready, it finishes the turns in progress and ends.
 pub fn controller(
     namespace: Option<&str>,
     context: &Arc<Context>,
@@ -83,7 +83,7 @@ pub fn controller(
         .run(turn, after_error, Arc::clone(context))
         .for_each(async |turn| match turn {
             Ok(_) => {}
-            // The next watch event or the backoff starts another turn.
+            // The next watch event, or the timer of the backoff, starts another turn.
             Err(error @ (TurnError::ObjectNotFound(_) | TurnError::ReconcilerFailed(..))) => {
                 debug!(%error, "a turn of a schedule ended with an error")
             }
@@ -115,7 +115,7 @@ fn after_error(known: Arc<Known>, error: &Error, context: Arc<Context>) -> Actio
     Action::requeue(wait)
 }
 
-/// Decides and writes until no immediate work is left.
+/// Decides and writes until no work is left that can be done immediately.
 async fn run_turn(context: &Context, namespace: &str, known: &Known) -> Result<Action, Error> {
     let api: Api<DeserializeGuard<BenchmarkSchedule>> = Api::namespaced(context.client.clone(), namespace);
     let Some(found) = api.get_opt(&known.name_any()).await? else {
@@ -151,7 +151,7 @@ async fn run_turn(context: &Context, namespace: &str, known: &Known) -> Result<A
     Ok(Action::requeue(AGAIN))
 }
 
-/// The runs that the schedule controls. Any user can copy the labels, so the owner reference decides. Only runs with this owner reference
+/// The runs that the schedule controls. The owner reference is decisive, because every user can copy the labels. Only runs with this owner reference
 /// are read in full.
 async fn own_runs(context: &Context, schedule: &BenchmarkSchedule) -> Result<Vec<OwnRun>, Error> {
     let api: Api<Guarded> = Api::namespaced(context.client.clone(), &schedule.namespace().unwrap_or_default());
@@ -217,7 +217,7 @@ async fn write(
     Ok(after)
 }
 
-/// Creates the run. Returns the reason if it was refused.
+/// Creates the run. Returns the message if the API server refused it.
 async fn create(context: &Context, schedule: &BenchmarkSchedule, start: &Start) -> Result<Option<String>, Error> {
     let api: Api<BenchmarkRun> = Api::namespaced(context.client.clone(), &schedule.namespace().unwrap_or_default());
     context.metrics.write("create", "benchmarkruns");
@@ -235,7 +235,7 @@ async fn create(context: &Context, schedule: &BenchmarkSchedule, start: &Start) 
     }
 }
 
-/// The run of a start.
+/// Builds the run for a start.
 pub fn run(schedule: &BenchmarkSchedule, start: &Start) -> BenchmarkRun {
     let template = &schedule.spec.run_template;
     let mut run = BenchmarkRun::new(&start.name, template.spec.clone());
@@ -250,7 +250,7 @@ async fn delete(context: &Context, namespace: &str, decision: &Decision) -> Resu
         context.metrics.write("delete", "benchmarkruns");
         let deleted = api.delete(name, &DeleteParams::background().preconditions(exactly)).await.map(drop);
         match deleted {
-            // Another run has this name now.
+            // The run with this UID is gone; another run has its name now.
             Err(kube::Error::Api(status)) if status.is_conflict() => {}
             deleted => {
                 ignore_absent(deleted)?;

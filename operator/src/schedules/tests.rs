@@ -1,4 +1,4 @@
-//! The decisions of a schedule as a series of turns, with a fake API server that stores the runs.
+//! Tests of a schedule's decisions over several turns, with a fake API server that stores the runs.
 
 use std::time::Duration;
 
@@ -16,20 +16,20 @@ use super::{
     run,
 };
 
-/// A schedule with its runs, and the clock.
+/// A schedule, its runs, and the current time.
 struct World {
     schedule: BenchmarkSchedule,
     runs: Vec<OwnRun>,
     now: Timestamp,
-    /// What the API server answers to the next creation.
+    /// The message with which the next creation is refused. `None` if it succeeds.
     refuses: Option<String>,
-    /// Reason of each event.
+    /// The reasons of all events.
     events: Vec<Reason>,
     created: usize,
 }
 
 impl World {
-    /// At 2026-11-23 08:00:00 UTC, a Monday.
+    /// Creates a world at 2026-11-23 08:00:00 UTC, a Monday.
     fn new(edit: impl FnOnce(&mut BenchmarkScheduleSpec)) -> Self {
         let now: Timestamp = "2026-11-23T08:00:00Z".parse().unwrap();
         let mut spec = BenchmarkScheduleSpec::default();
@@ -47,7 +47,7 @@ impl World {
         *self.schedule.metadata.generation.as_mut().unwrap() += 1;
     }
 
-    /// Decides and writes until no immediate work is left, as the loop does.
+    /// Runs one turn as the loop does: decides and writes until no work is left that can be done immediately.
     fn turn(&mut self) -> Decision {
         let mut refused = None;
         for _ in 0..6 {
@@ -85,7 +85,7 @@ impl World {
         });
     }
 
-    /// Ends the active run.
+    /// Ends the active run with this outcome.
     fn end(&mut self, outcome: Outcome) {
         let time = Some(self.now);
         let run = self.runs.iter_mut().find(|it| it.state == RunState::Active).unwrap();
@@ -188,7 +188,7 @@ fn times_before_an_edit_and_of_a_suspension_are_not_made_up_for() {
     world.edit(|it| it.suspend = false);
     world.turn();
     assert!(world.runs.is_empty());
-    // Half past ten has passed, but this schedule does not include it.
+    // 10:30 would have been a time of the old schedule, but is none of the new one.
     world.pass(1_500);
     world.edit(|it| it.schedule = Some("15 * * * *".into()));
     world.turn();
@@ -250,7 +250,7 @@ fn a_suspended_schedule_starts_its_trigger_afterwards() {
     assert_eq!(world.runs.len(), 1);
 }
 
-/// A backup without the status contains the annotation.
+/// A backup without the status still contains the annotation, so a restored schedule starts no run.
 #[test]
 fn a_restored_schedule_starts_no_run() {
     let mut world = World::new(|it| {
@@ -274,7 +274,7 @@ fn a_restored_schedule_starts_no_run() {
     assert_eq!(restored.runs.len(), 1);
 }
 
-/// The start is noted first, so that an operator that stops between the two writes starts no second run.
+/// The start is recorded first, so that an operator which stops between the two writes does not start a second run.
 #[test]
 fn a_start_that_was_noted_is_carried_out_once() {
     let mut world = World::new(on_trigger);
@@ -284,7 +284,7 @@ fn a_start_that_was_noted_is_carried_out_once() {
     let second = decide(&world.schedule, &[], None, world.now);
     let name = second.create.unwrap().name;
     assert_eq!(first.status.starting.unwrap().name, name);
-    // The run was created, and the operator stopped before it could record that.
+    // The operator created the run, but stopped before it could record that.
     world.add(&name);
     world.edit(|it| it.starting_deadline_seconds = Some(60));
     world.turn();
@@ -342,7 +342,7 @@ fn finished_runs_beyond_the_history_are_deleted_the_oldest_first() {
         world.turn();
         world.pass(3_600);
     }
-    // The first success and the first failure are deleted; the last run is active.
+    // The oldest successful run and the oldest failed run were deleted. The last run is still active.
     let uids: Vec<&str> = world.runs.iter().map(|it| it.uid.as_str()).collect();
     assert_eq!(uids, ["run-3", "run-4", "run-5", "run-6"]);
 }

@@ -1,4 +1,4 @@
-//! The leader's record of one run, and how a newer state of the run changes it. Pure.
+//! The leader's in-memory record of one run, and how a newer state of the run changes it. Pure.
 
 use crds::{
     BenchmarkRun, Reason,
@@ -18,21 +18,21 @@ use crate::plan::{
     job,
 };
 
-/// How long to check the Job of a deleted run that nobody deletes, in seconds. A run may be deleted without its Job. The operator then
-/// deletes the Job, and keeps trying for this long.
+/// How long the Job of a deleted run is checked, in seconds, if the Job was not deleted together with the run. The operator deletes such a Job, and
+/// retries for this long.
 const ORPHAN_SECONDS: u32 = 3_600;
-/// The grace period of a run without an attempt and without a configured grace period, in seconds.
+/// The grace period in seconds of a run without an attempt, if its spec sets none.
 const GRACE_SECONDS: u32 = 60;
-/// How long other runs wait for the turn of a new or woken run.
+/// How long other runs wait for a new or woken run to request the target in a turn.
 const PATIENCE: SignedDuration = SignedDuration::from_secs(15);
-/// How long a run keeps its place after a failed write of its intent. The answer may have been lost although the write succeeded.
+/// How long a run keeps its place after a failed write of its intent, because the write may have succeeded although the response was lost.
 const UNSURE: SignedDuration = SignedDuration::from_secs(20);
 
-/// The version of a run. Both fields only grow, so they distinguish an outdated watch event from a newer state.
+/// The version of a run. Both fields only increase, so they reveal whether a watch event is older than the known state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Version {
     generation: i64,
-    /// The number of the last attempt, whether it has ended, and whether the run has ended.
+    /// Number of the last attempt, whether that attempt has ended, and whether the run has ended.
     progress: (u32, bool, bool),
 }
 
@@ -49,34 +49,34 @@ impl Version {
     }
 }
 
-/// The record of a run.
+/// The record of one run.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) member: Member,
-    /// When the run was last made to wait.
+    /// When the run was last told to wait for the target.
     pub(super) asked: Option<Timestamp>,
-    /// When its message was last rewritten.
+    /// When the message of the waiting run was last updated.
     told: Option<Timestamp>,
-    /// The run was allowed to begin, and the status may not show it yet.
+    /// Whether the run was allowed to begin, although its status may not show it yet.
     taken: bool,
-    /// Since when its turn is expected to request the target.
+    /// Since when the run has been expected to request the target in a turn.
     called: Option<Timestamp>,
-    /// Set when the last status write failed. Until this time, that write may still have succeeded.
+    /// Set if the last status write failed: the time until which that write may still have been applied.
     unwritten: Option<Timestamp>,
     version: Version,
-    /// The run is between two attempts.
+    /// Whether the run is between two attempts.
     is_between: bool,
-    /// When its attempt has ended according to the deadlines of its Job, regardless of the status.
+    /// When the attempt must have ended because of the deadlines of its Job, whatever its status contains.
     ends: Timestamp,
-    /// The queue that its Jobs need.
+    /// The queue that the run's Jobs wait for.
     pub(super) queue: Option<String>,
-    /// The Job of its last attempt; empty before the first one.
+    /// The name of its last attempt's Job. Empty before the first attempt.
     job: String,
     grace_seconds: u32,
 }
 
 impl Entry {
-    /// `None` for a run that has ended, after its pod has had time to end.
+    /// Creates the record of a run. `None` if the run has ended and its pod has had enough time to end.
     pub(super) fn new(run: &BenchmarkRun, now: Timestamp) -> Option<Self> {
         let member = Member {
             uid: run.uid().unwrap_or_default(),
@@ -104,7 +104,7 @@ impl Entry {
         })
     }
 
-    /// The entry after a newer state of its run; `None` if it is no longer needed.
+    /// The record after a newer state of its run. `None` if it is no longer needed.
     pub(super) fn updated(self, run: &BenchmarkRun, now: Timestamp) -> Option<Self> {
         if Version::from_run(run).is_older_than(&self.version) {
             return Some(self);
@@ -121,7 +121,7 @@ impl Entry {
         Some(next)
     }
 
-    /// The entry of a run that was deleted; `None` if it had no pod.
+    /// The record after its run was deleted. `None` if the run had no pod.
     pub(super) fn deleted(mut self, now: Timestamp) -> Option<Self> {
         match self.member.place {
             Place::Holding => {
@@ -135,7 +135,7 @@ impl Entry {
         Some(self)
     }
 
-    /// The run as other runs see it. A run that is silent, or has a status that cannot be written, does not block other runs.
+    /// The run as other runs see it. A run whose turn does not come, or whose status cannot be written, does not block other runs.
     pub(super) fn seen(&self, now: Timestamp) -> Member {
         let is_late = self.called.is_some_and(|it| now.duration_since(it) > PATIENCE);
         let place = match (self.member.place, self.unwritten) {
@@ -148,15 +148,15 @@ impl Entry {
         Member { place, ..self.member.clone() }
     }
 
-    /// Time until other runs stop waiting for this one, if it stays silent.
+    /// Time until other runs no longer wait for this run, if its turn does not come before.
     pub(super) fn is_waited_for(&self, now: Timestamp) -> Option<SignedDuration> {
         let called = self.called.and_then(|it| it.checked_add(PATIENCE).ok());
         let until = [called.filter(|_| self.member.place == Place::Waiting), self.unwritten];
         until.into_iter().flatten().map(|it| it.duration_since(now)).filter(|it| it.is_positive()).min()
     }
 
-    /// The run as it requests the target: behind all other runs if its last status could not be written. Between two attempts it keeps its
-    /// target, unless a run in another namespace waits.
+    /// The run as it requests the target. If its last status write failed, it is placed behind all other runs. Between two attempts it keeps its target,
+    /// unless a run in another namespace waits for it.
     pub(super) fn asks(&mut self, is_wanted: bool) -> Member {
         self.called = None;
         let mut member = self.member.clone();
@@ -169,12 +169,12 @@ impl Entry {
         member
     }
 
-    /// Expects its turn from now on.
+    /// From now on, other runs wait for the turn of this run.
     pub(super) fn call(&mut self, now: Timestamp) {
         self.called.get_or_insert(now);
     }
 
-    /// Records whether a status write succeeded. A failed write may still have been applied.
+    /// Records whether a status write succeeded. A write that failed may still have been applied.
     pub(super) fn written(&mut self, is_written: bool, now: Timestamp) {
         if is_written {
             self.unwritten = None;
@@ -191,7 +191,7 @@ impl Entry {
         self.member.place = Place::Holding;
     }
 
-    /// Takes the permission to begin back. Returns whether the run had it.
+    /// Withdraws the permission to begin. Returns whether the run had it.
     pub(super) fn give_back(&mut self) -> bool {
         let was_taken = std::mem::take(&mut self.taken);
         if was_taken {
@@ -200,7 +200,7 @@ impl Entry {
         was_taken
     }
 
-    /// The wait to report for a run that has to wait.
+    /// The observation for a run that must wait.
     pub(super) fn wait(&mut self, busy: Busy, now: Timestamp) -> Wait {
         self.asked = Some(now);
         let keep_message = self.told.is_some_and(|it| now.duration_since(it) < MESSAGE_INTERVAL);
@@ -210,13 +210,13 @@ impl Entry {
         Wait { next_look: busy.next_look(), keep_message, busy }
     }
 
-    /// Whether its pod has to be gone before another run begins.
+    /// Whether the pod of this run must be gone before another run begins.
     pub(super) fn drains_before(&self, other: &Member, now: Timestamp) -> bool {
         let works = matches!(self.member.place, Place::Draining { until } if until > now);
         works && self.member.excludes(other)
     }
 
-    /// Whether the run has ended and its time has passed.
+    /// Whether the run has ended and the time for its pod to end has passed.
     pub(super) fn is_over(&self, now: Timestamp) -> bool {
         matches!(self.member.place, Place::Draining { until } if until <= now)
     }
@@ -231,7 +231,7 @@ impl Entry {
     }
 }
 
-/// An ended or deleted run with a pod that may still work.
+/// An ended or deleted run whose pod may still work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drain {
     /// UID of the run.
@@ -240,18 +240,18 @@ pub struct Drain {
     pub namespace: String,
     /// Name of the run.
     pub name: String,
-    /// The Job of its last attempt; empty if that is not known.
+    /// The name of its last attempt's Job. Empty if it is not known.
     pub job: String,
 }
 
 impl Drain {
-    /// Why the first in line waits.
+    /// The reason to wait for the first run in line.
     pub(super) fn busy(&self) -> Busy {
         Busy { position: 1, ahead: Ahead::Drains, name: format!("{}/{}", self.namespace, self.name) }
     }
 }
 
-/// The rank of a place: how close to the target it is. A run that loses rank lets other runs in.
+/// How close a place is to the target: higher is closer. If the rank of a run decreases, other runs may begin.
 pub(super) fn rank(place: Place) -> u8 {
     match place {
         Place::Holding => 2,
@@ -260,7 +260,7 @@ pub(super) fn rank(place: Place) -> u8 {
     }
 }
 
-/// The place of a run; `None`: it has ended, and its pod has had time to end.
+/// The place of a run. `None` if it has ended and its pod has had enough time to end.
 fn place_of(run: &BenchmarkRun, now: Timestamp) -> Option<Place> {
     let status = run.status.as_ref();
     let last = last_attempt(run);
@@ -273,7 +273,7 @@ fn place_of(run: &BenchmarkRun, now: Timestamp) -> Option<Place> {
         return last.and_then(|_| drains(ended));
     }
     if let Some(deleted) = &run.metadata.deletion_timestamp {
-        // A finalizer may keep the run for any length of time. Its Job and pod are checked before another run begins.
+        // A finalizer may keep the run for any length of time. Before another run begins, the Job and pod of this run are checked.
         let Some(_) = last else { return Some(Place::Aside) };
         let until = drained_at(deleted.0, grace_seconds(run).saturating_add(ORPHAN_SECONDS));
         return (until > now).then_some(Place::Draining { until });
@@ -287,7 +287,7 @@ fn place_of(run: &BenchmarkRun, now: Timestamp) -> Option<Place> {
         let drains = last.and_then(|it| it.end_time).and_then(drains);
         return Some(drains.unwrap_or(if stopped { Place::Aside } else { Place::Waiting }));
     }
-    // Another attempt follows. The run keeps its target, unless its queue did not admit the last attempt.
+    // The run keeps its target because another attempt follows, unless its queue did not admit the last attempt.
     if let Some(last) = last.filter(|_| phase == Some(Phase::Preparing)) {
         let drains = last.end_time.and_then(drains).unwrap_or(Place::Waiting);
         return Some(if last.reason == Reason::Suspended { drains } else { Place::Holding });
@@ -296,18 +296,18 @@ fn place_of(run: &BenchmarkRun, now: Timestamp) -> Option<Place> {
     Some(if waits_for_else { Place::Aside } else { Place::Waiting })
 }
 
-/// When a pod has had time to end.
+/// The time at which a pod has had enough time to end.
 fn drained_at(stopped: Timestamp, grace_seconds: u32) -> Timestamp {
     let time = SignedDuration::from_secs(grace_seconds.into()) + LEEWAY;
     stopped.checked_add(time).unwrap_or(Timestamp::MAX)
 }
 
-/// When the Job of the last attempt has ended according to its deadlines.
+/// The time at which the Job of the last attempt must have ended because of its deadlines.
 fn ends(run: &BenchmarkRun) -> Timestamp {
     let status = run.status.as_ref();
     let deadline = status.and_then(|it| it.effective_spec.as_ref()).map(job::deadline);
     let end = last_attempt(run).zip(deadline).and_then(|(attempt, seconds)| {
-        // The time in a queue counts toward no deadline.
+        // Time in a queue counts toward no deadline, so for a queued run the count starts with the measurement.
         let began = attempt.running_time.or(Some(attempt.start_time).filter(|_| run.spec.queue_name.is_none()))?;
         began.checked_add(SignedDuration::from_secs(seconds) + LEEWAY).ok()
     });

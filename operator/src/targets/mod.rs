@@ -1,8 +1,8 @@
-//! Which run has which target. This is the leader's memory: it prevents two runs that are decided simultaneously from both beginning.
+//! Records which run occupies which target. It is the leader's in-memory state, and prevents two runs that are decided simultaneously from both
+//! beginning.
 //!
-//! The watch on runs fills it, and each turn corrects it with the state that it read and wrote. A run that may begin takes its place here
-//! before its intent is written. One lock covers both the check of all other runs and the taking of the place. See
-//! docs/decisions/0009-one-load-a-target.md.
+//! The watch on runs fills it, and each turn updates it with the state that it read and wrote. A run that may begin takes its place here before its
+//! intent is written. One lock covers both the check of all other runs and the taking of the place. See docs/decisions/0009-one-load-a-target.md.
 
 mod entry;
 pub mod turn;
@@ -28,20 +28,20 @@ use crate::{
     wakes::{Wakes, Woken},
 };
 
-/// How long after its grace period a pod still counts as working. After that its node counts as lost.
+/// Time after its grace period until which a pod counts as working. After that its node counts as lost.
 pub(crate) const LEEWAY: SignedDuration = SignedDuration::from_secs(60);
-/// A waiting run gets its new position at most this often, because each update is a status write.
+/// Minimum time between two updates of a waiting run's position, because each update is a status write.
 const MESSAGE_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
-/// How long after the start runs wait for watches that have not filled their caches. A namespace that cannot be watched must not block
-/// other namespaces.
+/// Maximum time after the start for which runs wait for watches whose caches are not filled yet. It is limited so that a namespace that cannot be
+/// watched does not block the others.
 const LONGEST_FILLING: Duration = Duration::from_secs(30);
-/// Number of runs at the front of a line that look again as soon as a silent run lets them in.
+/// Number of runs at the front of a line that get a turn as soon as they need no longer wait for a run whose turn does not come.
 const SOONER: usize = 2;
-/// How often expired entries are searched for.
+/// Time between two searches for expired records.
 const SWEEP_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 
-/// The unfinished runs by target, and the runs that ended or were deleted a moment ago. The number of these runs bounds its size. An entry
-/// is removed after its run has ended and its pod is gone, or has had time to end.
+/// The unfinished runs of each target, and runs that ended or were deleted recently. Its size is bounded by the number of these runs. A record is
+/// removed when its run has ended and its pod is gone or has had enough time to end.
 #[derive(Debug, Default)]
 pub struct Targets {
     state: Mutex<State>,
@@ -52,41 +52,41 @@ pub struct Targets {
 struct State {
     /// The runs of each target.
     by_key: HashMap<TargetKey, Line>,
-    /// The key of each run, by UID.
+    /// The target of each run, by the run's UID.
     keys: HashMap<String, TargetKey>,
-    /// Start times of the watches that have not filled their caches.
+    /// The start times of the watches whose caches are not filled yet.
     filling: Vec<Instant>,
     swept: Option<Timestamp>,
 }
 
-/// The runs on one target.
+/// The runs of one target.
 #[derive(Debug, Default)]
 struct Line {
-    /// By UID.
+    /// The records of the runs, by UID.
     runs: HashMap<String, Entry>,
-    /// When a run of each namespace last began.
+    /// For each namespace, the time at which one of its runs last began.
     turns: HashMap<String, Timestamp>,
 }
 
-/// Whether a run may begin.
+/// The answer to a run that requests its target.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It may begin, unless one of these pods still works. The run keeps the place until [`Targets::give_back`].
+    /// The run may begin, unless one of these pods still works. It keeps its place until [`Targets::give_back`].
     Begin(Vec<Drain>),
-    /// Another run is in front.
+    /// The run must wait, because another run is in front of it.
     Wait(Wait),
-    /// Some runs are not known yet.
+    /// It cannot be decided yet, because some runs are not known yet.
     NotYet,
 }
 
 impl Targets {
-    /// Updates a run from the watch. A state older than the known state changes nothing.
+    /// Updates the record of a run from the watch. A state that is older than the known state is ignored.
     pub fn note(&self, run: &BenchmarkRun, settings: &Settings, now: Timestamp) {
         let target = Target::of_run(run, settings);
         self.put(&mut self.lock(), run, target, now);
     }
 
-    /// Updates a run as its own turn read or wrote it, with the target that this turn found.
+    /// Updates the record of a run with the state that its own turn has read or written. `target` is the target that this turn found.
     pub fn note_live(&self, run: &BenchmarkRun, target: Option<Target>, now: Timestamp) {
         self.put(&mut self.lock(), run, target, now);
     }
@@ -110,7 +110,7 @@ impl Targets {
         }
     }
 
-    /// Requests the target for a run that was just noted. The run takes its place if it may begin.
+    /// Requests the target for a run whose record was just updated. If the run may begin, it takes its place.
     pub fn ask(&self, uid: &str, now: Timestamp) -> Answer {
         let mut state = self.lock();
         state.filling.retain(|it| it.elapsed() < LONGEST_FILLING);
@@ -119,7 +119,7 @@ impl Targets {
         }
         let Some(key) = state.keys.get(uid).copied() else { return Answer::Begin(Vec::new()) };
         let Some(line) = state.by_key.get_mut(&key) else { return Answer::Begin(Vec::new()) };
-        // The caller checks whether the pods of ended runs work.
+        // Ended runs are left out here, because the caller checks whether their pods still work.
         let works: Vec<_> = line.seen(now).filter(|it| !matches!(it.place, Place::Draining { .. })).collect();
         let Some(entry) = line.runs.get_mut(uid) else { return Answer::Begin(Vec::new()) };
         let namespace = entry.member.namespace.clone();
@@ -129,7 +129,7 @@ impl Targets {
         let mut drains: Vec<_> =
             line.runs.values().filter(|it| it.drains_before(&own, now)).map(Entry::drain).collect();
         drains.sort_by(|a, b| a.uid.cmp(&b.uid));
-        // The first runs in line do not wait longer than necessary for a silent run.
+        // The first runs in line get a turn as soon as they need no longer wait for a run whose turn does not come.
         let silent = line.runs.values().filter(|it| it.member.uid != uid).filter_map(|it| it.is_waited_for(now)).min();
         let silent = silent.filter(|_| busy.as_ref().is_some_and(|it| it.position <= SOONER));
         let Some(entry) = line.runs.get_mut(uid) else { return Answer::Begin(Vec::new()) };
@@ -149,12 +149,12 @@ impl Targets {
         }
     }
 
-    /// Whether another run waits for this run's target, and may begin after this run leaves it.
+    /// Whether another run waits for this run's target, and could begin if this run left it.
     pub fn is_wanted(&self, uid: &str, now: Timestamp) -> bool {
         let state = self.lock();
         let Some(line) = state.keys.get(uid).and_then(|it| state.by_key.get(it)) else { return false };
         let Some(own) = line.runs.get(uid) else { return false };
-        // A run that needs the same queue would wait too.
+        // A run that needs the same queue could not start either if it had the target.
         let has_same_queue = |it: &Member| {
             it.namespace == own.member.namespace
                 && own.queue.is_some()
@@ -163,14 +163,14 @@ impl Targets {
         line.seen(now).any(|it| it.place == Place::Waiting && it.excludes(&own.member) && !has_same_queue(&it))
     }
 
-    /// Records whether the status of a run was written. Without a written status the run has no place.
+    /// Records whether a turn could write the status of a run. Without a written status the run has no place.
     pub fn written(&self, uid: &str, is_written: bool, now: Timestamp) {
         if let Some(entry) = self.lock().entry(uid) {
             entry.written(is_written, now);
         }
     }
 
-    /// Returns a place that [`Targets::ask`] took, because a pod still works. Returns the wait to report for the run.
+    /// Gives back a place that [`Targets::ask`] granted, because a pod still works. Returns the observation for the run, which must wait.
     pub fn wait_for(&self, uid: &str, drain: &Drain, now: Timestamp) -> Option<Wait> {
         let mut state = self.lock();
         let entry = state.entry(uid)?;
@@ -178,8 +178,8 @@ impl Targets {
         Some(entry.wait(drain.busy(), now))
     }
 
-    /// Returns a place that [`Targets::ask`] took, because the run does not begin: its intent was certainly not written, or the run has to
-    /// do something else first.
+    /// Gives back a place that [`Targets::ask`] granted, because the run does not begin: its intent was certainly not written, or the run must do
+    /// something else first.
     pub fn give_back(&self, uid: &str, now: Timestamp) {
         let mut state = self.lock();
         let was_taken = state.entry(uid).is_some_and(Entry::give_back);
@@ -188,8 +188,8 @@ impl Targets {
         }
     }
 
-    /// Returns a place that [`Targets::ask`] took, because the run has changed meanwhile. Its namespace counts as having had its turn: a
-    /// run that changes all the time must not block other runs.
+    /// Gives back a place that [`Targets::ask`] granted, because the run has changed in the meantime. Its namespace counts as having had its turn,
+    /// because a run that changes all the time must not block other runs.
     pub fn changed(&self, uid: &str, now: Timestamp) {
         let mut state = self.lock();
         if let Some(key) = state.keys.get(uid).copied()
@@ -202,20 +202,20 @@ impl Targets {
         self.give_back(uid, now);
     }
 
-    /// Returns a place that [`Targets::ask`] took, because a read failed. Wakes no run: the first in line is usually this run, and it
-    /// retries by itself.
+    /// Gives back a place that [`Targets::ask`] granted, because a read failed. Wakes no run: usually this run is the first in line, and it retries
+    /// on its own.
     pub fn step_back(&self, uid: &str) {
         if let Some(entry) = self.lock().entry(uid) {
             entry.give_back();
         }
     }
 
-    /// Removes an ended run after its pod is gone.
+    /// Removes the record of an ended run whose pod is gone.
     pub fn drained(&self, uid: &str) {
         self.lock().remove(uid);
     }
 
-    /// Handles a deleted run. Its pod may still work.
+    /// Updates the record of a deleted run, whose pod may still work.
     pub fn forget(&self, uid: &str, now: Timestamp) {
         let mut state = self.lock();
         if let Some(key) = state.forget(uid, now) {
@@ -223,7 +223,7 @@ impl Targets {
         }
     }
 
-    /// Removes the runs, in one namespace or in all, that a watch no longer knows.
+    /// Removes the records of runs that the watch no longer lists, in one namespace or in all.
     pub fn retain(&self, namespace: Option<&str>, known: &HashSet<String>, now: Timestamp) {
         let mut state = self.lock();
         let works = state.entries().filter(|it| !matches!(it.member.place, Place::Draining { .. }));
@@ -233,12 +233,12 @@ impl Targets {
         freed.into_iter().for_each(|it| self.wake_next(&mut state, it, now));
     }
 
-    /// When a run was last made to wait. The wait for its other objects restarts at this time.
+    /// When a run was last told to wait for its target. The time limit for its other objects starts again at this time.
     pub fn last_in_line(&self, uid: &str) -> Option<Timestamp> {
         self.lock().entry(uid)?.asked
     }
 
-    /// Records that a watch starts. Its cache has to be filled before runs begin.
+    /// Records that a watch has started. Runs only begin when its cache is filled.
     pub fn filling(&self) {
         self.lock().filling.push(Instant::now());
     }
@@ -248,27 +248,27 @@ impl Targets {
         self.lock().filling.pop();
     }
 
-    /// The runs that may begin because another run ended, in one namespace or in all.
+    /// The stream of runs that get a turn because another run ended, in one namespace or in all.
     pub fn woken(&self, namespace: Option<&str>) -> Woken {
         self.wakes.subscribe(namespace)
     }
 
-    /// Whether the run with this UID is known and still counts.
+    /// Whether the run with this UID has a record that has not expired.
     pub fn knows(&self, uid: &str, now: Timestamp) -> bool {
         self.lock().entry(uid).is_some_and(|it| !it.is_over(now))
     }
 
-    /// Whether a run holds no place that keeps other runs from its target.
+    /// Whether a run does not occupy its target.
     pub fn is_free_of(&self, uid: &str) -> bool {
         self.lock().entry(uid).is_none_or(|it| it.member.place != Place::Holding)
     }
 
-    /// Number of entries.
+    /// Number of records.
     pub fn count(&self) -> usize {
         self.lock().keys.len()
     }
 
-    /// Wakes the runs that wait for nothing except the end of a pod.
+    /// Wakes the waiting runs that may begin now, unless the pod of an ended run still works.
     fn wake_next(&self, state: &mut State, key: TargetKey, now: Timestamp) {
         let Some(line) = state.by_key.get_mut(&key) else { return };
         let seen: Vec<_> = line.seen(now).collect();
@@ -281,13 +281,13 @@ impl Targets {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Each operation leaves the maps valid, so a panic elsewhere does not invalidate them.
+        // Every operation leaves the maps in a valid state, so a panic in another thread does no harm.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Line {
-    /// Each run as other runs see it.
+    /// All runs of the line as other runs see them.
     fn seen(&self, now: Timestamp) -> impl Iterator<Item = Member> {
         self.runs.values().map(move |it| {
             let seen = it.seen(now);
@@ -295,7 +295,7 @@ impl Line {
         })
     }
 
-    /// [`Member::turns`] of a run. Only this line knows the namespace's turn.
+    /// Computes [`Member::turns`] of a run. Only the line knows when the namespace last had its turn.
     fn turns_of(&self, member: &Member) -> [Timestamp; 2] {
         let [least, own] = member.turns;
         [self.turns.get(&member.namespace).copied().unwrap_or(Timestamp::MIN).max(least), own]
@@ -328,7 +328,7 @@ impl State {
         self.by_key.get_mut(&key)?.runs.remove(uid)
     }
 
-    /// Removes a deleted run but keeps a record of its pod. Returns the key of its target if other runs may now begin.
+    /// Removes a deleted run, but keeps a record while its pod may work. Returns the key of its target if other runs may begin now.
     fn forget(&mut self, uid: &str, now: Timestamp) -> Option<TargetKey> {
         let key = self.keys.get(uid).copied()?;
         let entry = self.remove(uid)?;
@@ -339,7 +339,7 @@ impl State {
         counted.then_some(key)
     }
 
-    /// Removes ended runs after their time has passed.
+    /// Removes the records of ended runs whose time has passed.
     fn sweep(&mut self, now: Timestamp) {
         if self.swept.is_some_and(|it| now.duration_since(it) < SWEEP_INTERVAL) {
             return;

@@ -13,7 +13,7 @@ fn seconds(second: i64) -> Value {
     json!(at(second).to_string())
 }
 
-/// A run `namespace/name` created at this second, with [`URL`] as its target.
+/// A run with the name `namespace/name` that was created at this second. [`URL`] is its target.
 fn run(name: &str, second: i64, status: Value) -> BenchmarkRun {
     let (namespace, name) = name.split_once('/').unwrap();
     serde_json::from_value(json!({
@@ -50,7 +50,7 @@ fn key() -> Target {
     Target::of_run(&fresh("bench/a", 0), &Settings::default()).unwrap()
 }
 
-/// The answer to a live turn of a run.
+/// Requests the target in a live turn of a run, and returns the answer.
 fn ask(targets: &Targets, run: &BenchmarkRun, second: i64) -> Answer {
     targets.note_live(run, Some(key()), at(second));
     targets.ask(&run.uid().unwrap(), at(second))
@@ -66,7 +66,7 @@ fn assert_waits(answer: Answer, expected: &str) {
     assert_eq!(wait.busy.message(URL), expected);
 }
 
-/// Names of the runs that were woken so far.
+/// The names of the runs that were woken so far.
 fn woken(woken: &mut Woken) -> Vec<String> {
     let mut names = Vec::new();
     while let Some((namespace, name)) = woken.try_next() {
@@ -80,9 +80,9 @@ fn two_runs_that_are_decided_at_once_do_not_both_begin() {
     let targets = Targets::default();
     let (a, b) = (fresh("bench/a", 1), fresh("other/b", 2));
     assert_eq!(ask(&targets, &a, 10), Answer::Begin(Vec::new()));
-    // The intent of `a` is not written yet.
+    // `a` may begin, but its intent is not written yet.
     assert_waits(ask(&targets, &b, 10), "1st in line for http://gateway.llm-d:80; bench/a has it");
-    // A late watch event does not take the place away.
+    // An outdated watch event does not take the place of `a` away.
     seen(&targets, &a, 10);
     assert_waits(ask(&targets, &b, 11), "1st in line for http://gateway.llm-d:80; bench/a has it");
     seen(&targets, &measuring("bench/a", 1), 11);
@@ -115,13 +115,13 @@ fn a_run_that_waits_for_something_else_holds_nobody_up() {
     let targets = Targets::default();
     seen(&targets, &suspended, 9);
     assert_eq!(ask(&targets, &b, 10), Answer::Begin(Vec::new()));
-    // It is older, but still waits when it resumes.
+    // The resumed run is older, but must still wait.
     suspended.spec.suspend = false;
     suspended.metadata.generation = Some(2);
     assert_waits(ask(&targets, &suspended, 11), "1st in line for http://gateway.llm-d:80; bench/b has it");
 }
 
-/// How a run ends.
+/// A way in which a run ends.
 type End = Box<dyn Fn(&Targets)>;
 
 #[test]
@@ -146,7 +146,7 @@ fn the_first_in_line_is_woken_by_every_end_of_the_holder() {
         assert_eq!(woken(&mut all), Vec::<String>::new(), "{how}: nothing has changed");
         end(&targets);
         assert_eq!((woken(&mut all), woken(&mut of_other)), (vec!["bench/b".to_owned()], vec![]), "{how}");
-        // The pod may still work, so the run checks it.
+        // The pod of the ended run may still work, so the next run must check it.
         let Answer::Begin(drains) = ask(&targets, &fresh("bench/b", 2), 21) else { panic!("{how}") };
         assert_eq!(
             drains.iter().map(|it| (it.uid.as_str(), it.job.as_str())).collect::<Vec<_>>(),
@@ -171,7 +171,7 @@ fn an_ended_run_counts_for_its_grace_period_and_a_minute() {
     };
     assert_eq!([drains(101), drains(219), drains(220), drains(300)], [1, 1, 0, 0]);
     assert_eq!(targets.count(), 1, "nothing of the ended run is left");
-    // The same after a restart.
+    // The same applies after a restart.
     let restarted = Targets::default();
     seen(&restarted, &finished("bench/a", 1, 100), 219);
     assert_eq!(restarted.count(), 1);
@@ -187,7 +187,7 @@ fn a_run_that_a_finalizer_keeps_after_its_deletion_does_not_hold_its_target() {
     deleted.metadata.deletion_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(at(20)));
     deleted.metadata.generation = Some(2);
     let b = fresh("bench/b", 2);
-    // A later event about its metadata changes nothing.
+    // A later event, which only changes the metadata, changes nothing.
     for second in [20, 21] {
         seen(&targets, &deleted, second);
         targets.forget("uid-a", at(second));
@@ -305,7 +305,7 @@ fn a_run_of_a_gateway_is_known_by_its_status() {
     assert_waits(ask(&targets, &fresh("bench/b", 2), 2), "1st in line for http://gateway.llm-d:80; bench/a has it");
 }
 
-/// A turn of a run that fails to write its status. `is_lost`: the answer was lost, and the write may have succeeded.
+/// A turn of a run that cannot write its status. `is_lost`: whether the response was lost, so that the write may have succeeded.
 fn fails(targets: &Targets, run: &BenchmarkRun, second: i64, is_lost: bool) {
     let uid = run.uid().unwrap();
     ask(targets, run, second);
@@ -318,13 +318,13 @@ fn fails(targets: &Targets, run: &BenchmarkRun, second: i64, is_lost: bool) {
 #[test]
 fn a_run_whose_status_cannot_be_written_has_no_place() {
     let (hostile, other) = (fresh("hostile/h", 1), fresh("other/b", 2));
-    // Policy denies the run, so it never requests the target. Other runs wait for a new run only briefly.
+    // A policy denies this run, so it never requests the target. Other runs wait only briefly for a new run.
     let targets = Targets::default();
     seen(&targets, &hostile, 10);
     assert_waits(ask(&targets, &other, 11), &format!("2nd in line for {URL}; hostile/h begins first"));
     assert_eq!(ask(&targets, &other, 26), Answer::Begin(Vec::new()));
 
-    // The run is allowed to begin. Other runs wait for a write that may have succeeded, but not longer if the run tries again.
+    // The run is allowed to begin, but its write fails and may have succeeded. Other runs wait for that, but not longer if the run tries again.
     let targets = Targets::default();
     for second in [10, 11, 13, 17, 25] {
         fails(&targets, &hostile, second, true);
@@ -334,7 +334,7 @@ fn a_run_whose_status_cannot_be_written_has_no_place() {
     }
     assert_eq!(ask(&targets, &other, 30), Answer::Begin(Vec::new()));
 
-    // The operator failed to record that the run waits. The run is the oldest one when the target becomes free.
+    // The operator could not record that the run waits. When the target becomes free, this run is the oldest.
     let targets = Targets::default();
     seen(&targets, &measuring("bench/a", 0), 9);
     fails(&targets, &hostile, 10, false);
@@ -342,7 +342,7 @@ fn a_run_whose_status_cannot_be_written_has_no_place() {
     targets.drained("uid-a");
     assert_eq!(ask(&targets, &other, 21), Answer::Begin(Vec::new()));
 
-    // According to the last written status the run waits. It does not respond when it is called.
+    // According to its last written status the run waits, but it has no turn when it is woken.
     let targets = Targets::default();
     seen(&targets, &measuring("bench/a", 0), 9);
     let waiting = run("hostile/h", 1, json!({"phase": "Pending", "reason": "TargetBusy"}));
@@ -420,7 +420,7 @@ fn a_run_that_its_queue_does_not_admit_goes_behind_the_others() {
 }
 
 proptest::proptest! {
-    /// The second of two runs on one target begins within a minute, whatever happens to the turns and writes of the first run.
+    /// The second of two runs on one target begins within a minute, whatever happens to the turns and writes of the first.
     #[test]
     fn a_run_that_is_never_written_delays_another_one_by_less_than_a_minute(
         turns in proptest::collection::vec((0..60_i64, proptest::prelude::any::<bool>()), 0..30),

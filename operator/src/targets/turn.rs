@@ -1,4 +1,4 @@
-//! [I/O] The part of a turn that requests the target.
+//! [I/O] The part of a turn in which a run requests its target.
 
 use crds::{BenchmarkRun, status::Phase};
 use jiff::Timestamp;
@@ -16,19 +16,20 @@ use crate::{
     },
 };
 
-/// What the turn does next.
+/// How the turn continues after the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// The turn plans.
+    /// The turn continues with the plan.
     Plan,
     /// The turn ends, because some runs are not known yet. The next turn follows soon.
     Later,
 }
 
-/// Records the state of a run, and requests its target if an attempt would begin now. Puts the answer into `observed`.
+/// Updates the record of a run, and requests its target if an attempt would begin now. Stores the answer in `observed`.
 ///
 /// # Errors
-/// The API server's error. The place is returned. [`Observed::unread`] lists permanently unreadable objects.
+/// The error of the API server; the place is then given back. Objects that permanently cannot be read are no error, but listed in
+/// [`Observed::unread`].
 pub async fn ask(
     context: &Context,
     run: &BenchmarkRun,
@@ -36,7 +37,7 @@ pub async fn ask(
     now: Timestamp,
 ) -> Result<Next, Error> {
     if run.is_finished() {
-        // The turn may know only the fields that the cache keeps.
+        // A finished run may come from the cache, without most of its fields, so it must not update the record.
         return Ok(Next::Plan);
     }
     let (targets, settings) = (&context.targets, &context.settings);
@@ -78,7 +79,7 @@ pub async fn ask(
     Ok(Next::Plan)
 }
 
-/// A place that is returned if this turn does not reach its plan: a read failed, or the turn timed out.
+/// A guard for a place. It gives the place back on drop, if the turn does not reach its plan because a read fails or the turn times out.
 struct TakenPlace<'a> {
     targets: &'a Targets,
     uid: &'a str,
@@ -93,7 +94,7 @@ impl Drop for TakenPlace<'_> {
     }
 }
 
-/// An ended or deleted run with a pod that loads the target.
+/// Finds an ended or deleted run whose pod still loads the target.
 async fn pod_in_front(
     context: &Context,
     reader: &mut Reader,
@@ -119,7 +120,7 @@ async fn pod_in_front(
     pods::of_unknown_run(&context.client, reader, run, key, is_known, now).await
 }
 
-/// Replaces the message, because it names another namespace, which this run must not reveal.
+/// Replaces the message of an unread object in another namespace, because this run's status must not reveal its name.
 fn hide(unread: &mut Unread) {
     unread.message =
         "the operator cannot read Job and pods of a run of another namespace that had this target; see its log, and \
@@ -127,8 +128,8 @@ fn hide(unread: &mut Unread) {
             .to_owned();
 }
 
-/// Records the result of a turn's write. If the API server refused the write, the run returns its place immediately. If the answer was
-/// lost, the run returns its place a moment later, because the write may have succeeded.
+/// Updates the record after a turn has written. If the API server refused the write, the run gives back its place immediately. If the response was
+/// lost, it does so a little later, because the write may have succeeded.
 pub fn settle(context: &Context, run: &BenchmarkRun, applied: &Result<Option<BenchmarkRun>, Error>, now: Timestamp) {
     let (targets, uid) = (&context.targets, run.uid().unwrap_or_default());
     match applied {
@@ -136,7 +137,7 @@ pub fn settle(context: &Context, run: &BenchmarkRun, applied: &Result<Option<Ben
             let target = Target::of_run(after, &context.settings);
             targets.written(&uid, true, now);
             if after.status.as_ref().and_then(current_attempt).is_none() {
-                // The run waits for something else, such as its namespace.
+                // The run may have the target, but waits for something else, such as a slot in its namespace.
                 targets.give_back(&uid, now);
             }
             targets.note_live(after, target, now);
@@ -151,7 +152,7 @@ pub fn settle(context: &Context, run: &BenchmarkRun, applied: &Result<Option<Ben
     }
 }
 
-/// Whether the attempt of a run is known to wait for its queue.
+/// Whether it is known that the attempt of a run waits for its queue.
 fn waits_for_queue(run: &BenchmarkRun) -> bool {
     let status = run.status.as_ref();
     status.is_some_and(|it| it.phase == Some(Phase::Suspended) && current_attempt(it).is_some()) && !run.spec.suspend

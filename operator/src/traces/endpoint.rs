@@ -1,4 +1,4 @@
-//! The destination of traces: from a flag, or from the environment variables of OpenTelemetry.
+//! The URL to which traces are sent, from a flag or from OpenTelemetry's environment variables.
 
 use http::Uri;
 
@@ -6,14 +6,14 @@ use http::Uri;
 const FLAG: &str = "--otlp-endpoint";
 const OF_TRACES: &str = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
 const OF_ALL: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
-/// The variables with the protocol, for traces only and for all signals.
+/// The environment variables for the protocol: one for traces, and one for all signals.
 const PROTOCOLS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
-/// The protocol that the operator uses.
+/// The only protocol that the operator supports.
 const PROTOCOL: &str = "http/protobuf";
-/// The path that a collector adds to its endpoint for traces.
+/// The path for traces below the endpoint of a collector.
 const PATH: &str = "/v1/traces";
 
-/// The URL that receives traces.
+/// The URL to which traces are sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint(String);
 
@@ -24,7 +24,7 @@ impl Endpoint {
     }
 }
 
-/// Why traces cannot be sent anywhere.
+/// An invalid endpoint.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
     /// The value is not a URL of a collector.
@@ -32,40 +32,40 @@ pub enum EndpointError {
         "{field} is {value:?}, {problem}; write the URL of a collector that takes OTLP over HTTP, such as http://collector.observability:4318"
     )]
     Url {
-        /// The flag or the variable.
+        /// The flag or the environment variable.
         field: &'static str,
-        /// The text that was given as the URL.
+        /// The value that is not a valid URL.
         value: String,
-        /// Why the value is not a URL of a collector.
+        /// What is wrong with the value.
         problem: &'static str,
     },
-    /// The value contains a user or a password, and is not shown.
+    /// The value contains a user name or a password. It is therefore not shown.
     #[error(
         "{0} holds a user or a password, which nothing reads; write the URL without them, and credentials into OTEL_EXPORTER_OTLP_HEADERS"
     )]
     Credentials(&'static str),
-    /// The protocol differs from the operator's.
+    /// The protocol is not the one that the operator supports.
     #[error(
         "{field} is {value:?}, and the operator sends {PROTOCOL}; write {PROTOCOL}, and an endpoint that takes it, usually port 4318"
     )]
     Protocol {
-        /// The variable.
+        /// The environment variable.
         field: &'static str,
-        /// The requested protocol.
+        /// The protocol in it.
         value: String,
     },
 }
 
-/// The requested endpoint; `None` if none was requested. The flag takes precedence over the variables, and the protocol variables then do
-/// not count.
+/// Returns the requested endpoint. `None` if none was requested. The flag takes precedence over the environment variables. If the flag is set, the
+/// variables for the protocol are ignored.
 ///
 /// # Errors
-/// The first value that cannot be used.
+/// The first invalid value.
 pub fn endpoint(
     flag: Option<&str>,
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<Option<Endpoint>, EndpointError> {
-    // OpenTelemetry specifies that an empty variable counts as unset.
+    // OpenTelemetry specifies that an empty variable is treated like an unset one.
     let variable = |name: &str| variable(name).filter(|it| !it.is_empty());
     if let Some(base) = flag {
         return below(FLAG, base).map(Some);
@@ -82,7 +82,7 @@ pub fn endpoint(
     }
 }
 
-/// The traces URL below the URL of all signals.
+/// The URL for traces below an endpoint for all signals.
 fn below(field: &'static str, base: &str) -> Result<Endpoint, EndpointError> {
     checked(field, base)?;
     if base.contains('?') {
@@ -116,7 +116,7 @@ fn problem(value: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    /// The endpoint requested by a flag and by variables.
+    /// Resolves the endpoint from a flag and from environment variables.
     fn check(flag: Option<&str>, variables: &[(&str, &str)]) -> Result<Option<String>, String> {
         let value = |name: &str| variables.iter().find(|it| it.0 == name).map(|it| it.1.to_owned());
         endpoint(flag, value).map(|it| it.map(|it| it.0)).map_err(|it| it.to_string())

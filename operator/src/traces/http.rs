@@ -1,4 +1,4 @@
-//! [I/O] Requests to the collector, with rustls and ring as for the API server.
+//! [I/O] HTTP requests to the collector. They use rustls with ring, like the requests to the API server.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,17 +16,17 @@ use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use tracing::debug;
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
-/// Maximum bytes of an answer. It reports at most how many spans were refused, and why.
+/// Maximum size of a response, in bytes. A response contains at most the number of refused spans, and the reason.
 const MAX_ANSWER: usize = 64 << 10;
 
-/// Sends requests. It trusts the public certificate authorities and the system's authorities, which SSL_CERT_FILE names.
+/// Sends requests. It trusts the public certificate authorities and those of the system, whose location SSL_CERT_FILE may set.
 #[derive(Debug)]
 pub(super) struct Post(Client<HttpsConnector<HttpConnector>, Full<Bytes>>);
 
 impl Post {
     pub(super) fn new() -> Self {
         let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-        // A machine without certificates is not an error, because the public authorities are built in.
+        // It is no error if the system has no certificates, because the public authorities are built in.
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
@@ -46,7 +46,7 @@ impl Post {
 impl HttpClient for Post {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         let answer = self.0.request(request.map(Full::new)).await.map_err(anyhow::Error::new);
-        // The exporter's own error reports only that the network failed.
+        // Logged here because the exporter's error would only mention a network failure.
         let answer =
             answer.inspect_err(|error| debug!(error = %format!("{error:#}"), "the collector cannot be reached"))?;
         let (parts, body) = answer.into_parts();

@@ -1,8 +1,8 @@
-//! [I/O] Traces, if they are requested: each turn of a run is one trace, sent to a collector by OTLP over HTTP.
+//! [I/O] Traces, if they are requested. Each turn of a run is one trace, which is sent to a collector by OTLP over HTTP.
 //!
-//! Without an endpoint no span is created. A slow or failed collector delays nothing: a turn only puts its spans into a bounded queue, and
-//! one task sends them. Spans that do not fit into the queue are lost and counted. Spans contain names, codes and phases, and never a body,
-//! a header or a message of the API server.
+//! Without an endpoint no span is created. A slow or failed collector causes no delay, because a turn only appends its spans to a bounded queue, and
+//! one task sends them. Spans that do not fit into the queue are lost and counted. Spans contain names, codes and phases, but never a body, a header
+//! or a message of the API server.
 
 mod endpoint;
 mod http;
@@ -30,7 +30,7 @@ pub(crate) use spans::{after, answered, before, deleted, request, step, wrote};
 
 const SERVICE_NAME: &str = "OTEL_SERVICE_NAME";
 
-/// Creates spans, and keeps them until [`Traces::start`].
+/// The tracer provider, and the queue that holds its spans until [`Traces::start`].
 pub struct Traces {
     provider: SdkTracerProvider,
     tracer: SdkTracer,
@@ -39,10 +39,10 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// Reads headers, sampling and further attributes of the operator from OpenTelemetry's environment variables.
+    /// Creates the provider. The exporter reads headers, sampling and resource attributes from OpenTelemetry's environment variables.
     ///
     /// # Errors
-    /// When the exporter cannot be built.
+    /// The exporter cannot be built.
     pub fn new(endpoint: &Endpoint) -> Result<Self, ExporterBuildError> {
         let mut exporter = SpanExporter::builder()
             .with_http()
@@ -66,7 +66,8 @@ impl Traces {
         Ok(Traces { provider, tracer, exporter, outlet })
     }
 
-    /// The layer that creates spans for turns, and for the steps of a turn. Requests of watches, the lease and events belong to no turn.
+    /// The layer that records the spans of turns and of their steps. Requests of watches, the lease and events are not part of a turn and have no
+    /// spans.
     pub fn layer<S>(&self) -> impl Layer<S> + use<S>
     where
         S: Subscriber + for<'a> LookupSpan<'a> + Send + Sync,
@@ -77,7 +78,7 @@ impl Traces {
         });
         tracing_opentelemetry::layer()
             .with_tracer(self.tracer.clone())
-            // Nothing else reads OpenTelemetry's own context.
+            // The context would only be needed by other users of OpenTelemetry, and there are none.
             .with_context_activation(false)
             .with_location(false)
             .with_target(false)
@@ -104,9 +105,9 @@ pub struct Sending {
 }
 
 impl Sending {
-    /// Accepts no more spans, and sends the queued spans, for at most `limit`. Spans left then are lost.
+    /// Stops accepting spans, and sends the queued ones for at most `limit`. Spans that are still queued afterwards are lost.
     pub async fn end(mut self, limit: Duration) {
-        // Closes the queue. An error means that it is already closed.
+        // Closes the queue. An error would mean that it is already closed.
         let _ = self.provider.shutdown();
         if timeout(limit, &mut self.task).await.is_err() {
             self.task.abort();

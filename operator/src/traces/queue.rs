@@ -1,5 +1,5 @@
-//! [I/O] The queue between turns and the collector. OpenTelemetry's own queue uses a thread that sleeps and waits for the collector without
-//! a limit, and does not report how many spans it lost.
+//! [I/O] The queue between the turns and the collector. OpenTelemetry's own queue is not used: it needs a thread, waits for the collector without a
+//! time limit, and does not report how many spans it lost.
 
 use std::{
     mem,
@@ -23,28 +23,28 @@ use tracing::warn;
 
 use crate::metrics::Metrics;
 
-/// Maximum number of queued spans: the spans of some 100 turns, or about 2 MB. Further spans are lost.
+/// Maximum number of queued spans, which is about 100 turns or 2 MB. Further spans are lost.
 const MAX_WAITING: usize = 2_048;
 /// Maximum number of spans per request.
 const MAX_BATCH: usize = 512;
-/// How long spans wait for further spans of the same request.
+/// How long to wait for more spans before a request is sent.
 const GATHER: Duration = Duration::from_secs(2);
-/// Time limit per request, with its retries.
+/// Time limit of one request, including its retries.
 const EXPORT_LIMIT: Duration = Duration::from_secs(10);
-/// Minimum interval between log lines about lost spans.
+/// Minimum time between two log lines about lost spans.
 const REPORT_INTERVAL: Duration = Duration::from_secs(300);
 
-/// An empty queue.
+/// Creates an empty queue, and returns its two ends.
 pub(super) fn queue() -> (Inlet, Outlet) {
     let (sender, spans) = mpsc::channel(MAX_WAITING);
     let refused = Arc::<AtomicU64>::default();
     (Inlet { sender: Mutex::new(Some(sender)), refused: Arc::clone(&refused) }, Outlet { spans, refused })
 }
 
-/// Queues ended spans. Never waits.
+/// The sending end: queues finished spans without blocking.
 #[derive(Debug)]
 pub(super) struct Inlet {
-    /// `None` after the end.
+    /// `None` after the queue was closed.
     sender: Mutex<Option<mpsc::Sender<SpanData>>>,
     /// Number of spans that did not fit into the queue.
     refused: Arc<AtomicU64>,
@@ -60,7 +60,7 @@ impl SpanProcessor for Inlet {
     fn on_start(&self, _: &mut Span, _: &Context) {}
 
     fn on_end(&self, span: SpanData) {
-        // The lock is held only briefly, because the sender does not wait.
+        // The lock is only held briefly, because `try_send` does not block.
         let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
         if span.span_context.is_sampled() && sender.as_ref().is_some_and(|it| it.try_send(span).is_err()) {
             self.refused.fetch_add(1, Ordering::Relaxed);
@@ -77,7 +77,7 @@ impl SpanProcessor for Inlet {
     }
 }
 
-/// Sends spans to the collector.
+/// The receiving end: sends the queued spans to the collector.
 pub(super) struct Outlet {
     spans: mpsc::Receiver<SpanData>,
     refused: Arc<AtomicU64>,
@@ -98,14 +98,14 @@ impl Outlet {
             match sent {
                 Ok(Ok(())) if refused == 0 => {}
                 Ok(Ok(())) => losses.add(refused, "the collector is too slow"),
-                // The error text contains no text from the collector.
+                // The error text is safe to log, because it contains nothing that the collector has sent.
                 Ok(Err(error)) => losses.add(refused + count, &error.to_string()),
                 Err(_) => losses.add(refused + count, "the collector does not answer"),
             }
         }
     }
 
-    /// The next spans, at most [`MAX_BATCH`]; none at the end.
+    /// The next spans, at most [`MAX_BATCH`]. Empty if the queue is closed and empty.
     async fn next_batch(&mut self) -> Vec<SpanData> {
         let mut batch = Vec::new();
         self.spans.recv_many(&mut batch, MAX_BATCH).await;
@@ -117,13 +117,13 @@ impl Outlet {
                 }
             }
         };
-        // On a timeout no further span has arrived; `recv_many` then loses none.
+        // After a timeout, `recv_many` has received either some spans, which are in `batch`, or none. None are lost.
         let _ = timeout(GATHER, others).await;
         batch
     }
 }
 
-/// Spans that were lost.
+/// Counts lost spans, and logs them from time to time.
 struct Losses {
     metrics: Arc<Metrics>,
     unreported: u64,

@@ -1,4 +1,4 @@
-//! The spans of a turn and their attributes. A span is created only in a turn, and only if traces are requested.
+//! The spans of a turn and their attributes. Spans are only created within a turn, and only if traces are requested.
 
 use std::cell::RefCell;
 
@@ -11,14 +11,14 @@ use tracing::{Instrument as _, Span, field::Empty, info_span};
 
 use crate::error::Error;
 
-/// The target of all spans. No log line uses it.
+/// The tracing target of all spans. No log line uses it, so the two can be filtered separately.
 pub const TARGET: &str = "benchwright_turns";
 /// The name of the span of a turn.
 pub(super) const TURN: &str = "turn";
 const ERROR: &str = "ERROR";
 
 task_local! {
-    /// What a turn has done so far.
+    /// What the current turn has done so far, for the attributes of its span.
     static FACTS: RefCell<Facts>;
 }
 
@@ -27,14 +27,14 @@ struct Facts {
     before: Option<&'static str>,
     after: Option<&'static str>,
     is_deleted: bool,
-    /// Each verb and resource appears once, so the operator's rights bound the length.
+    /// Each pair of verb and resource appears only once, so the length is bounded by the operator's rights.
     writes: Vec<String>,
 }
 
-/// Runs a turn in its own span, which is the root of a trace.
+/// Runs a turn within a span of its own, which is the root of a trace.
 ///
 /// # Errors
-/// The turn's errors.
+/// The error of the turn.
 pub async fn turn(run: &ObjectMeta, work: impl Future<Output = Result<Action, Error>>) -> Result<Action, Error> {
     let span = info_span!(
         target: TARGET,
@@ -68,23 +68,23 @@ impl Facts {
         span.record("benchwright.writes", self.writes.join(", "));
         match done {
             Ok(_) => span.record("benchwright.outcome", if self.is_deleted { "deleted" } else { "done" }),
-            // The text of an error may quote the API server.
+            // Only the category is recorded, because the text of an error may contain text from the API server.
             Err(error) => span.record("benchwright.outcome", error.category()).record("otel.status_code", ERROR),
         };
     }
 }
 
 fn note(note: impl FnOnce(&mut Facts)) {
-    // An error means that this turn is not traced.
+    // An error means that no traced turn is running here.
     let _ = FACTS.try_with(|facts| note(&mut facts.borrow_mut()));
 }
 
-/// Records the run before the turn.
+/// Records the state of the run before the turn.
 pub(crate) fn before(run: &BenchmarkRun) {
     note(|it| it.before = it.before.or(phase(run)));
 }
 
-/// Records the run after the turn's write.
+/// Records the state of the run after a write of the turn.
 pub(crate) fn after(run: &BenchmarkRun) {
     note(|it| it.after = phase(run));
 }
@@ -94,7 +94,7 @@ pub(crate) fn deleted() {
     note(|it| it.is_deleted = true);
 }
 
-/// Records a write to the API server, whatever its answer.
+/// Records a write to the API server, even if it failed.
 pub(crate) fn wrote(verb: &str, resource: &str) {
     note(|it| {
         let write = format!("{verb} {resource}");
@@ -108,12 +108,12 @@ fn phase(run: &BenchmarkRun) -> Option<&'static str> {
     Some(run.status.as_ref().and_then(|it| it.phase).map_or("None", Phase::name))
 }
 
-/// A step of a turn.
+/// Creates the span of a step of the turn.
 pub(crate) fn step(name: &'static str) -> Span {
     info_span!(target: TARGET, "step", otel.name = name)
 }
 
-/// A request to the API server, up to the start of its answer. It contains no object names.
+/// Creates the span of a request to the API server, which ends when the response begins. It contains no names of objects.
 pub(crate) fn request(method: &Method, path: &str) -> Span {
     let span = info_span!(
         target: TARGET,
@@ -134,21 +134,21 @@ pub(crate) fn request(method: &Method, path: &str) -> Span {
     span
 }
 
-/// Records the code of the answer to a request; `None` if there was none.
+/// Records the status code of a response. `None` if there was no response.
 pub(crate) fn answered(span: &Span, code: Option<u16>) {
     if let Some(code) = code {
         span.record("http.response.status_code", code);
     }
-    // A missing object is an observation, not an error.
+    // A missing object is a normal result and not an error.
     if code.is_none_or(|it| it >= 400 && it != 404) {
         span.record("otel.status_code", ERROR);
     }
 }
 
-/// Kubernetes' verb, and the plural of the resource with its subresource.
+/// The Kubernetes verb of a request, and the plural of its resource with the subresource if there is one.
 fn verb_and_resource(method: &Method, path: &str) -> (&'static str, String) {
     let mut parts = path.trim_matches('/').split('/');
-    // /api/v1 or /apis/GROUP/VERSION.
+    // The path begins with /api/v1 or with /apis/GROUP/VERSION.
     let version = if parts.next() == Some("api") { 1 } else { 2 };
     let mut parts: Vec<_> = parts.skip(version).collect();
     if parts.first() == Some(&"namespaces") && parts.len() > 2 {

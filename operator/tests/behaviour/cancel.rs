@@ -1,4 +1,4 @@
-//! Decisions on a run that is cancelled or suspended.
+//! Plans for a run that is cancelled or suspended.
 
 use crds::{Outcome, Reason, status::Phase};
 use operator::plan::{Ended, Observed, PodState, Presence, Stop};
@@ -38,7 +38,7 @@ fn a_graceful_cancel_waits_for_the_last_word() {
     let mut going = measuring();
     going.pod.deleting = Some(at(160));
     check(&run, &going, 101, &Want { stops: None, ..asked });
-    // The pod's node is lost, so the pod never reports its end.
+    // The node of the pod is lost, so the pod will never report its end.
     check(&run, &going, 221, &Want { stops: now_gone(), ..cancelled(Some(Reason::Cancelled)) });
 
     let mut gone = started();
@@ -111,7 +111,7 @@ fn a_suspended_run_loses_its_attempt_and_begins_another_one() {
     assert_eq!(plan.status.attempts.last().map(|it| it.number), Some(2));
 }
 
-/// The user resumes the run before the operator has deleted anything, or before the status shows the suspension.
+/// The user resumes the run before anything was deleted, or before the status shows the suspension.
 #[test]
 fn an_attempt_whose_suspension_is_taken_back_ends_and_another_one_follows() {
     let mut run = in_phase("{target: {simulator: {}}, suspend: true}", Phase::Running);

@@ -1,4 +1,4 @@
-//! The conditions that GitOps tools read: kstatus interprets Reconciling as "in progress", Stalled as "failed", and Ready as "current".
+//! Tests of the conditions that GitOps tools read. kstatus interprets Reconciling as "in progress", Stalled as "failed", and Ready as "current".
 
 use crds::{
     AccuracyFigureStatus, AccuracyStatus, AccuracyVerdict, BenchmarkRun, BenchmarkRunStatus, Envelope, Met,
@@ -13,7 +13,7 @@ use crate::behaviour::fixture::*;
 
 const ALL: [&str; 5] = ["Ready", "Reconciling", "Stalled", "Finished", "Succeeded"];
 
-/// kstatus's interpretation of a status, by its rules for kinds that it does not know.
+/// How kstatus interprets a status, with its rules for unknown kinds.
 fn kstatus(run: &BenchmarkRun, status: &BenchmarkRunStatus) -> &'static str {
     let is_true = |kind: &str| standing(status, kind) == Some(ConditionStatus::True);
     if run.metadata.generation != Some(status.observed_generation) || is_true("Reconciling") {
@@ -69,7 +69,7 @@ fn every_phase_is_read_right() {
 
 const SLO: &str = "{target: {simulator: {}}, slo: {objectives: [{name: a, metric: ttft, stat: p99, max: 500ms}]}}";
 
-/// Objectives a, b and so on.
+/// A spec with `count` objectives, named a, b and c.
 fn slo_of(count: usize, enforcement: &str) -> String {
     let names = ["a", "b", "c"].iter().take(count);
     let objectives: Vec<String> =
@@ -163,7 +163,7 @@ fn a_run_that_misses_an_objective_fails_with_its_figures() {
     use ConditionStatus::{False, True};
     assert_eq!(found, [Some(False), None, Some(True), Some(True), Some(False)]);
     assert!(plan.event.is_some_and(|it| it.warning && it.reason == Reason::SLOViolated));
-    // Cutting the second line loses the rows, but not the result.
+    // If the second line is cut, the rows are lost, but the result is not.
     let mut cut = said(&missed);
     cut.message.truncate(cut.message.find('\n').unwrap() + 10);
     let plan = operator::plan::plan(&run, &ended(cut), &turn(&settings(), 600));
@@ -191,7 +191,7 @@ fn the_accuracy_of_the_answers_stands_in_the_status_within_its_bounds() {
     assert_eq!((status.phase, status.reason.as_str()), (Some(Phase::Failed), "MeasurementInvalid"));
     let accuracy = status.accuracy.unwrap();
     let names: Vec<&str> = accuracy.figures.iter().map(|it| it.name.as_str()).collect();
-    // The name is the key of the list, and the API server refuses a duplicate.
+    // The API server would refuse a duplicate name, because the name is the key of the list.
     assert_eq!(names, ["figure 0", "figure 2", "figure 3", "figure 4", "figure 5", "figure 6", "figure 7", "figure 8"]);
     assert_eq!((accuracy.figures[0].value.len(), accuracy.verdict), (32, AccuracyVerdict::Failed));
     assert!(accuracy.scored <= i64::MAX as u64, "{}", accuracy.scored);
@@ -294,7 +294,7 @@ fn results_in_a_bucket_have_its_uri_in_the_status_and_in_the_mark() {
     assert!(marked.mark.as_ref().is_some_and(|it| it.contains(&uri)), "{:?}", marked.mark);
 }
 
-/// A launcher that tries to break the status. The user chooses its image.
+/// The envelope of a malicious launcher, which tries to make the status invalid. It is possible because the user chooses the launcher's image.
 fn hostile() -> Envelope {
     let mut envelope = envelope(Outcome::Invalid, "r");
     envelope.core.message = "\u{1}\"\\é".repeat(70);
@@ -361,7 +361,7 @@ fn matches(schema: &serde_json::Value, text: &str) -> bool {
     pattern.is_none_or(|it| it.is_match(text))
 }
 
-/// Where a value violates a schema: lengths, patterns, choices, counts, list keys and number ranges.
+/// All paths at which a value violates a schema: lengths, patterns, enums, numbers of items, keys of lists and ranges of numbers.
 fn misfits(path: &str, schema: &serde_json::Value, value: &serde_json::Value) -> Vec<String> {
     use serde_json::Value;
     let above = |key: &str, found: usize| schema[key].as_u64().is_some_and(|max| found as u64 > max);
@@ -447,7 +447,7 @@ fn an_attempt_tells_its_pod_node_and_image() {
     let attempt = &seen.status.attempts[0];
     assert_eq!((attempt.pod_name.as_str(), attempt.node_name.as_str()), ("chat-2db482-a1-0-x", ""));
 
-    // The pod progresses without a change of the phase, which alone causes no write.
+    // The pod makes progress while the phase stays the same. That alone causes no status write.
     let run = after(&run, &seen);
     observed.pod.node = "node-1".into();
     observed.pod.image_id = format!("registry/launcher@sha256:{}", "ab".repeat(32));
@@ -459,7 +459,7 @@ fn an_attempt_tells_its_pod_node_and_image() {
     let attempt = &running.status.attempts[0];
     assert_eq!((attempt.node_name.as_str(), &attempt.image_id), ("node-1", &observed.pod.image_id));
 
-    // Another pod does not belong to the attempt.
+    // A pod with another UID does not belong to the attempt.
     observed.pod.uid = Some("another".into());
     observed.pod.node = "node-2".into();
     let other = operator::plan::plan(&run, &observed, &turn(&settings, 60));

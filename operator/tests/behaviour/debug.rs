@@ -1,4 +1,4 @@
-//! Decisions on a run with `spec.launcher.debug`: its launcher waits for a person, and it produces no figures.
+//! Plans for a run with `spec.launcher.debug`. Its launcher waits for a person, and there are no figures.
 
 use crds::{LauncherReason, Outcome, Reason, status::ConditionStatus, status::Phase};
 use operator::plan::config_map;
@@ -7,7 +7,7 @@ use crate::behaviour::fixture::*;
 
 const DEBUG: &str = "{target: {simulator: {}}, launcher: {debug: true}}";
 
-/// The launcher's report when it is stopped.
+/// How the launcher ends when it is stopped, with its report.
 fn last_word(outcome: Outcome, reason: LauncherReason) -> operator::plan::Ended {
     let mut envelope = envelope(outcome, "");
     envelope.core.reason = reason.into();
@@ -39,10 +39,10 @@ fn a_launcher_that_waits_shows_how_the_load_is_sent_by_hand() {
     assert_eq!(condition(&made.status, "TargetReady").map(|it| it.reason.clone()), Some(Reason::Debugging.into()));
     assert_eq!(condition(&made.status, "TargetReady").map(|it| it.status), Some(ConditionStatus::True));
     assert_eq!(condition(&made.status, "Succeeded").map(|it| it.status), Some(ConditionStatus::Unknown));
-    // The status stays unchanged.
+    // The status does not change.
     let waits = after(&run, &made);
     assert_eq!(check(&waits, &measuring(), 120, &want).status, made.status);
-    // The operator ends it after the launcher's deadline, its grace period and some extra time.
+    // The operator ends the attempt after the launcher's deadline, the grace period and some extra time.
     check(&waits, &measuring(), 60 + 3600 + 60 + 61, &given_up(Phase::Running, Reason::DeadlineExceeded));
 }
 

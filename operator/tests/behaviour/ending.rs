@@ -1,4 +1,4 @@
-//! Decisions on the end of an attempt and of a run.
+//! Plans for the end of an attempt and of a run.
 
 use crds::{
     Outcome, Reason,
@@ -121,7 +121,7 @@ fn a_launcher_that_does_not_end_is_ended() {
     check(&run, &measuring(), limit + 1, &Want { stops: now_gone(), ..failed(Reason::DeadlineExceeded) });
 }
 
-/// The operator has decided to end an attempt. The launcher ends before anything is deleted.
+/// The operator has decided to end an attempt, but the launcher ends before anything is deleted.
 #[test]
 fn a_result_counts_although_the_attempt_was_given_up() {
     let timeouts = [
@@ -161,11 +161,11 @@ fn a_job_that_ended_is_read_and_not_waited_for_without_end() {
     let run = in_phase(NO_RETRY, Phase::Starting);
     let mut observed = started();
     observed.job.failed = Some("PodFailurePolicy".into());
-    // Long after the start: an operator that was down must not count this time as waiting.
+    // This is long after the start. Time in which the operator was down must not count as time to wait for the result.
     observed.job.ended_at = Some(at(5_000));
     let want = Want { phase: Some(Phase::Collecting), reason: Some(Reason::ReadingResult), ..Want::default() };
     check(&run, &observed, 5_300, &want);
-    // The run ends without a report from its pod, and the pod must not continue.
+    // The run ends although its pod has not reported its end. The pod must be stopped.
     for (job, reason) in [("PodFailurePolicy", Reason::Disrupted), ("DeadlineExceeded", Reason::DeadlineExceeded)] {
         observed.job.failed = Some(job.into());
         let decided = after(&run, &check(&run, &observed, 5_301, &given_up(Phase::Starting, reason)));
@@ -183,7 +183,7 @@ fn a_job_that_ended_is_read_and_not_waited_for_without_end() {
     check(&run, &drained, 5_001, &failed(Reason::DeadlineExceeded));
 }
 
-/// A results folder on a shared claim proves nothing, because another run may have written it.
+/// A results folder on a shared claim is no proof that its run completed, because another run may have written it.
 #[test]
 fn only_a_job_that_completed_vouches_for_a_results_folder() {
     let run = in_phase(SIMULATOR, Phase::Starting);
@@ -252,7 +252,7 @@ fn a_disrupted_attempt_is_made_again_as_often_as_the_policy_allows() {
     assert!(plan.status.summary.is_some(), "the figures of what was sent are kept");
 }
 
-/// A run that ends between two attempts. The last attempt keeps its own reason.
+/// The result of a run that ends between two attempts. The last attempt keeps its own reason.
 fn failed_after(reason: Reason, attempt: Reason) -> Want<'static> {
     Want { attempt_ended: Some(attempt), ..failed(reason) }
 }
@@ -312,7 +312,7 @@ fn a_finished_run_is_left_alone_until_its_time_is_over() {
         assert_eq!(Some(&plan.status), run.status.as_ref());
         assert!(!plan.delete_run && plan.next_look.is_some_and(|it| it.as_secs() == 1));
         assert!(check(&run, &measuring(), seconds, &want).delete_run);
-        // The clock was set back.
+        // The clock was set back by several days.
         assert!(check(&run, &measuring(), -500_000, &want).next_look.is_some_and(|it| it.as_secs() <= 86_400));
         run.spec.cleanup.run = None;
         let plan = check(&run, &measuring(), 1_000_000, &want);
@@ -348,7 +348,7 @@ fn the_jobs_of_a_finished_run_are_deleted_when_their_time_is_over() {
     let plan = check(&run, &observed(&[]), 110, &want);
     assert_eq!(plan.status.jobs_deleted_time, Some(at(110)));
     assert!(plan.delete_jobs.is_empty() && !plan.delete_run);
-    // After the deletion, nothing is deleted again.
+    // After the deletion is recorded, nothing is deleted again.
     let run = after(&run, &plan);
     let plan = check(&run, &observed(&[]), 120, &want);
     assert_eq!((plan.status.jobs_deleted_time, plan.next_look.unwrap().as_secs()), (Some(at(110)), 180));
@@ -400,7 +400,7 @@ fn a_series_has_the_deadline_of_all_its_runs() {
     let spec = |repeat: u32| {
         format!("{{target: {{simulator: {{}}, readiness: {{timeoutSeconds: 20}}}}, {times}, repeat: {repeat}}}")
     };
-    // Each run has 110 seconds. Each run except the first may wait 20 seconds for the target, and the operator waits another 60 seconds.
+    // Each repeat has 110 seconds. Each repeat but the first may wait 20 seconds for the target, and the operator waits another 60 seconds.
     for (repeat, limit) in [(1, 170), (3, 430)] {
         let run = in_phase(&spec(repeat), Phase::Running);
         check(&run, &measuring(), 60 + limit, &Want { phase: Some(Phase::Running), ..Want::default() });
@@ -418,7 +418,7 @@ fn a_series_has_the_deadline_of_all_its_runs() {
             operator::plan::Child::Job(job) => job.spec.as_ref()?.active_deadline_seconds,
             _ => None,
         });
-        // The start, the runs, and the 300 seconds of the Job's backstop.
+        // The deadline is the sum of the start, the repeats, and the Job's margin of 300 seconds.
         assert_eq!(deadlines.collect::<Vec<_>>(), [50 + (limit - 60) + 300], "{repeat}");
     }
 }
@@ -439,7 +439,7 @@ fn the_figures_of_a_series_say_of_how_many_runs_they_are_the_mean() {
     assert_eq!(slo.message, "0 of 1 objectives met, 1 missed: a (812ms in run r2, limit 500ms)");
 }
 
-/// If two pods were created in the same second, neither is trusted, and both may work.
+/// If two pods were created in the same second, neither is trusted, but both may still work.
 #[test]
 fn the_next_attempt_waits_until_two_pods_of_one_second_are_gone() {
     let run = in_phase(SIMULATOR, Phase::Running);
@@ -461,7 +461,7 @@ fn the_next_attempt_waits_until_two_pods_of_one_second_are_gone() {
     check(&again, &twins, 603, &waits);
 }
 
-/// Status and reason of the condition Verified, and the status's message, for a run that passed.
+/// The condition Verified (status and reason) and the message of a run that passed.
 fn verified(spec: &str, of_attempts: impl Fn(&mut Vec<Attempt>), folder: Option<&str>) -> (String, String, String) {
     let mut run = in_phase(spec, Phase::Running);
     of_attempts(&mut run.status.as_mut().unwrap().attempts);
@@ -504,7 +504,7 @@ fn the_status_says_who_measured() {
     let (condition, _, ready) = verified(SIMULATOR, again, Some("chat-2db482-a1"));
     assert_eq!(condition, "False Reread");
     assert_eq!(ready, "the figures are valid; what the launcher says");
-    // The attempt measured again.
+    // The second attempt measured again itself.
     assert_eq!(verified(SIMULATOR, again, Some("chat-2db482-a2")).0, "True OwnLauncher");
 }
 

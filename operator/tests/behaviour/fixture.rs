@@ -1,4 +1,4 @@
-//! Short constructors for runs and observations.
+//! Short constructors for runs and observations in tests.
 
 use crds::{
     BenchmarkRun, BenchmarkRunSpec, BenchmarkRunStatus, Envelope, Met, ObjectiveCounts, ObjectiveStatus, Outcome,
@@ -18,7 +18,7 @@ pub const UID: &str = "2f9c4e0a-9d1b-4e57-8d8c-0a2f6f3f9b11";
 pub const SIMULATOR: &str = "{target: {simulator: {}}}";
 pub const NO_RETRY: &str = "{target: {simulator: {}}, execution: {retry: {limit: 0}}}";
 
-/// When the first attempt in the fixtures was decided on.
+/// The start time of the first attempt in the fixtures.
 pub fn zero() -> Timestamp {
     "2026-01-02T03:04:05Z".parse().unwrap()
 }
@@ -47,7 +47,7 @@ pub fn run(spec: &str) -> BenchmarkRun {
     run
 }
 
-/// A run with a first attempt that was decided on at [`zero`].
+/// A run in this phase. Its first attempt started at [`zero`].
 pub fn in_phase(spec: &str, phase: Phase) -> BenchmarkRun {
     let mut run = run(spec);
     let running_time = matches!(phase, Phase::Running | Phase::Collecting).then(|| at(60));
@@ -78,13 +78,13 @@ pub fn input(run: &BenchmarkRun, attempt: u32) -> LauncherInput {
     LauncherInput::new(resolve(identity, &run.spec, &settings()).unwrap(), "load: {}\n".into())
 }
 
-/// No object exists yet.
+/// Observations in which no object of the run exists yet.
 pub fn nothing(run: &BenchmarkRun) -> Observed {
     let number = run.status.as_ref().and_then(|it| it.attempts.last()).map_or(1, |it| it.number);
     Observed { input: Some(Ok(input(run, number))), ..Observed::default() }
 }
 
-/// The Job exists, with a pod that has done nothing yet.
+/// Observations in which the Job exists, with a pod that has not started.
 pub fn started() -> Observed {
     Observed {
         config_map: Presence::Ours,
@@ -141,7 +141,7 @@ pub fn envelope(outcome: Outcome, reason: &str) -> Envelope {
     }
 }
 
-/// A launcher's result with objectives. Each has a name and a measured value, with a limit of 500ms.
+/// An envelope with these objectives: name, result and measured value. The limit of each is 500ms.
 pub fn with_objectives(outcome: Outcome, reason: &str, objectives: &[(&str, Met, &str)]) -> Envelope {
     let mut envelope = envelope(outcome, reason);
     let row = |(name, met, observed): &(&str, Met, &str)| ObjectiveStatus {
@@ -156,7 +156,7 @@ pub fn with_objectives(outcome: Outcome, reason: &str, objectives: &[(&str, Met,
     envelope
 }
 
-/// The launcher's final report.
+/// How a launcher ends that writes this envelope.
 pub fn said(envelope: &Envelope) -> Ended {
     let exit_code = match envelope.core.outcome {
         Outcome::Passed | Outcome::SLOViolated | Outcome::Inconclusive | Outcome::Invalid => 0,
@@ -166,7 +166,7 @@ pub fn said(envelope: &Envelope) -> Ended {
     Ended { exit_code, reason: "Completed".into(), message: envelope.to_text(), disrupted: None }
 }
 
-/// The pod has ended in this way, and its Job too.
+/// Observations in which the launcher, its pod and its Job have ended.
 pub fn ended(ended: Ended) -> Observed {
     let mut observed = started();
     observed.job.complete = ended.exit_code == 0;
@@ -176,7 +176,7 @@ pub fn ended(ended: Ended) -> Observed {
     observed
 }
 
-/// The end of the launcher is reported, but not yet the end of its pod or of its Job.
+/// Observations in which the launcher has ended, but neither the end of its pod nor that of its Job has been reported.
 pub fn stopped(ended: Ended) -> Observed {
     let mut observed = started();
     observed.pod = PodState { held: true, ended_at: Some(at(600)), ..observed.pod };
@@ -184,28 +184,28 @@ pub fn stopped(ended: Ended) -> Observed {
     observed
 }
 
-/// Expectations on a plan. Fields that a case does not set are not checked.
+/// Expected values of a plan. Fields that are not set are not checked.
 #[derive(Default)]
 pub struct Want<'a> {
     pub phase: Option<Phase>,
     pub outcome: Option<Outcome>,
     pub reason: Option<Reason>,
-    /// Part of the message of Ready.
+    /// A part of the message of the condition Ready.
     pub says: &'a str,
-    /// Kinds of the created objects, in order.
+    /// The kinds of the objects to create, in order.
     pub creates: &'a [&'a str],
     pub stops: Option<Stop>,
     pub again: bool,
-    /// The reason of the last attempt after it has ended.
+    /// The reason of the last attempt, if the attempt has ended.
     pub attempt_ended: Option<Reason>,
 }
 
-/// The plan at this number of seconds after the start.
+/// The plan at `seconds` after [`zero`].
 pub fn plan_of(run: &BenchmarkRun, observed: &Observed, seconds: i64) -> Plan {
     plan(run, observed, &Turn { settings: &settings(), now: at(seconds) })
 }
 
-/// Plans at this number of seconds after [`zero`], and compares.
+/// Plans at `seconds` after [`zero`], and compares the plan with the expected values.
 #[track_caller]
 pub fn check(run: &BenchmarkRun, observed: &Observed, seconds: i64, want: &Want<'_>) -> Plan {
     let made = plan_of(run, observed, seconds);
@@ -222,7 +222,7 @@ pub fn check(run: &BenchmarkRun, observed: &Observed, seconds: i64, want: &Want<
     let creates: Vec<_> = made.create.iter().map(kind).collect();
     assert_eq!(creates, want.creates);
     assert_eq!(made.stop, want.stops);
-    // A finishing run is planned once more, for its mark.
+    // A run that finishes gets another plan, which writes its mark.
     let finishes = status.outcome.is_some() && !run.is_finished();
     assert_eq!(made.again, want.again || finishes);
     let attempt_ended = status.attempts.last().filter(|it| it.end_time.is_some()).map(|it| it.reason.clone());
@@ -230,7 +230,7 @@ pub fn check(run: &BenchmarkRun, observed: &Observed, seconds: i64, want: &Want<
     made
 }
 
-/// The kind of a child.
+/// The kind of a child object.
 pub fn kind(child: &operator::plan::Child) -> &'static str {
     match child {
         operator::plan::Child::ConfigMap(_) => "ConfigMap",
@@ -255,24 +255,24 @@ pub fn standing(status: &BenchmarkRunStatus, kind: &str) -> Option<ConditionStat
     condition(status, kind).map(|it| it.status)
 }
 
-/// The run with the status that a plan requires.
+/// The run with the status of the plan.
 pub fn after(run: &BenchmarkRun, made: &Plan) -> BenchmarkRun {
     let mut run = run.clone();
     run.status = Some(made.status.clone());
     run
 }
 
-/// Pod and Job of the first attempt are deleted immediately.
+/// The expected stop: the pod and the Job of the first attempt are deleted immediately.
 pub fn now_gone() -> Option<Stop> {
     Some(Stop::PodAndJobNow { pod: Some("chat-2db482-a1-0-x".into()), job: "chat-2db482-a1".into() })
 }
 
-/// The run has failed with this reason, and so has its last attempt.
+/// The expected values for a run that fails with this reason, together with its last attempt.
 pub fn failed(reason: Reason) -> Want<'static> {
     ended_as(Phase::Failed, Outcome::Error, reason)
 }
 
-/// The run has ended as its launcher reported, and so has its last attempt.
+/// The expected values for a run that ends in this way, together with its last attempt.
 pub fn ended_as(phase: Phase, outcome: Outcome, reason: Reason) -> Want<'static> {
     Want {
         phase: Some(phase),
@@ -283,12 +283,12 @@ pub fn ended_as(phase: Phase, outcome: Outcome, reason: Reason) -> Want<'static>
     }
 }
 
-/// The status contains the decision to end the attempt. Nothing is deleted yet.
+/// The expected values for a plan that only records why the attempt will be ended, and deletes nothing yet.
 pub fn given_up(phase: Phase, reason: Reason) -> Want<'static> {
     Want { phase: Some(phase), reason: Some(reason), again: true, ..Want::default() }
 }
 
-/// The last attempt ended with this reason, and another attempt follows.
+/// The expected values for an attempt that ends with this reason and is followed by another attempt.
 pub fn retrying(reason: Reason) -> Want<'static> {
     Want {
         phase: Some(Phase::Preparing),

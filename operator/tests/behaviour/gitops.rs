@@ -1,6 +1,6 @@
-//! The objects that GitOps tools judge: a run in each phase and each special case, and schedules, with the status that the operator writes.
-//! They are stored in e2e/tests/gitops/runs.jsonl, and `cargo test -p e2e --test tests gitops::` passes them to the tools. With
-//! UPDATE_GOLDEN=1 the file is rewritten.
+//! Test objects for GitOps tools: a run in each phase and in each special case, and schedules, with the status that the operator writes. They are
+//! stored in e2e/tests/gitops/runs.jsonl, and `cargo test -p e2e --test tests gitops::` passes them to the tools. `UPDATE_GOLDEN=1` rewrites the
+//! file.
 
 use std::{env, fmt::Write as _, fs, path::Path};
 
@@ -21,7 +21,7 @@ use crate::behaviour::fixture::*;
 const RUNS: &str = "../e2e/tests/gitops/runs.jsonl";
 const OBJECTIVES: &str = "objectives: [{name: a, metric: ttft, stat: p99, max: 500ms}]";
 
-/// The run after one decision by the operator.
+/// The run after the operator has made one decision.
 fn decided(run: &BenchmarkRun, observed: &Observed) -> BenchmarkRun {
     let settings = settings();
     after(run, &plan(run, observed, &Turn { settings: &settings, now: at(61) }))
@@ -32,12 +32,12 @@ fn refused(reason: Reason, message: &str) -> BenchmarkRun {
     decided(&run(SIMULATOR), &Observed { input: Some(Err(error)), ..Observed::default() })
 }
 
-/// A run with this launcher report.
+/// A run whose launcher has reported this result.
 fn reported(spec: &str, outcome: Outcome, reason: &str) -> BenchmarkRun {
     decided(&in_phase(spec, Phase::Running), &ended(said(&envelope(outcome, reason))))
 }
 
-/// A run with one objective, which its launcher found missed or undecided.
+/// A run with one objective. Its launcher reported that the objective is missed or undecided.
 fn judged(enforcement: &str, outcome: Outcome, reason: &str, met: Met) -> BenchmarkRun {
     let spec = format!("{{target: {{simulator: {{}}}}, slo: {{enforcement: {enforcement}, {OBJECTIVES}}}}}");
     let envelope = with_objectives(outcome, reason, &[("a", met, "812ms")]);
@@ -51,13 +51,13 @@ fn restored(outcome: &str, reason: &str) -> BenchmarkRun {
     decided(&run, &Observed::default())
 }
 
-/// A run of another release without a phase, after the operator has left it alone.
+/// A run that this release cannot parse and that has no phase, after the operator has reported that.
 fn unreadable() -> Value {
     let mut object = serde_json::to_value(run(SIMULATOR)).unwrap();
     object["spec"]["harness"] = json!("harness-of-tomorrow");
     let read: DynamicObject = serde_json::from_value(object.clone()).unwrap();
     let problem = unreadable::problem(&read).expect("no release knows this harness");
-    // Without the version, the file does not change with each release.
+    // The version is replaced, so that the file does not change with each release.
     let message = unreadable::message(&problem).replace(env!("CARGO_PKG_VERSION"), "VERSION");
     object["status"] = unreadable::status(&read, &message, zero());
     object
@@ -104,7 +104,7 @@ fn in_each_phase() -> Vec<(&'static str, BenchmarkRun)> {
     ]
 }
 
-/// Schedules in the states that the operator writes.
+/// Schedules in all states that the operator writes.
 fn schedules() -> Vec<(String, Value)> {
     let schedule = |edit: fn(&mut BenchmarkScheduleSpec), runs: &[OwnRun], refused: Option<&str>| {
         let mut spec = BenchmarkScheduleSpec::default();
@@ -114,7 +114,7 @@ fn schedules() -> Vec<(String, Value)> {
         schedule.metadata.uid = Some("uid-2".into());
         schedule.metadata.generation = Some(1);
         schedule.metadata.creation_timestamp = Some(Time(zero()));
-        // The first decision notes a start, and the second decision carries it out.
+        // The first decision records a start, and the second one carries it out.
         for refused in [None, refused] {
             let runs: Vec<OwnRun> = match &schedule.status.as_ref().and_then(|it| it.starting.as_ref()) {
                 Some(start) => runs.iter().map(|it| OwnRun { name: start.name.clone(), ..it.clone() }).collect(),
@@ -147,7 +147,7 @@ fn schedules() -> Vec<(String, Value)> {
     .into()
 }
 
-/// Every object by its name, as the API server would return it.
+/// All objects with their names, as the API server would return them.
 fn objects() -> Vec<(String, Value)> {
     let text = |run: &BenchmarkRun| serde_json::to_value(run).unwrap();
     let mut created = text(&run(SIMULATOR));
@@ -158,7 +158,7 @@ fn objects() -> Vec<(String, Value)> {
         object
     };
     let mut all = vec![
-        // The default in the definition.
+        // The default status in the CRD.
         ("created, not seen by the operator".to_owned(), stored(Some(json!({"observedGeneration": -1})))),
         ("created, without a status".to_owned(), stored(None)),
     ];

@@ -1,4 +1,4 @@
-//! A launcher that is stopped before its end: the pod reports the cause, but not always immediately.
+//! Tests with a launcher that is stopped before its regular end. Its pod reports the cause, but not always immediately.
 
 use crds::{Outcome, Reason, status::Phase};
 use operator::{ended_pods, plan::Ended};
@@ -48,7 +48,7 @@ fn a_cause_that_no_pod_names_is_not_waited_for_without_end() {
         901,
         &Want { says: "signal 9 (SIGKILL)", ..failed(Reason::LauncherFailed) },
     );
-    // A node with a clock that is ahead.
+    // The clock of the node is ahead.
     let mut late = stopped(cancelled());
     (late.pod.ended_at, late.job.failed) = (Some(at(1_000_000)), Some("DeadlineExceeded".into()));
     check(&run, &late, 601, &failed(Reason::DeadlineExceeded));
@@ -68,7 +68,7 @@ fn an_end_whose_cause_is_known_is_not_waited_for() {
     check(&run, &deleted, 600, &Want { says: "somebody else deleted its pod", ..failed(Reason::Disrupted) });
 }
 
-/// Kubernetes 1.34 gave the first of these statuses to a launcher that exceeded its ephemeral storage limit.
+/// Kubernetes 1.34 wrote the first of these statuses for a launcher that exceeded its ephemeral storage limit.
 #[test]
 fn a_pod_that_is_evicted_for_a_limit_of_its_own_names_it_without_a_condition() {
     for (reason, message, disrupted) in [

@@ -1,4 +1,4 @@
-//! A BenchmarkRun in, all its manifests out.
+//! Snapshots: a BenchmarkRun as input, and all its manifests as output.
 
 use crds::{Settings, resolve::PodSecurity, status::Phase};
 use operator::plan::{Child, Turn, plan};
@@ -103,15 +103,15 @@ fn results_that_go_to_a_bucket_are_written_to_the_node_and_the_pod_has_the_keys_
     let mounts = pod["containers"][0]["volumeMounts"].as_array().unwrap();
     let mount = mounts.iter().find(|it| it["name"] == "s3").unwrap();
     assert_eq!((&mount["mountPath"], &mount["readOnly"]), (&"/etc/benchwright/s3".into(), &true.into()));
-    // 100 to start, 230 to measure, 90 to upload, and the operator's 300.
+    // The sum of 100 s to start, 230 s to measure, 90 s to upload and the operator's margin of 300 s.
     assert_eq!(job["spec"]["activeDeadlineSeconds"], 720);
     for line in ["prefix: runs/bench", "storeResults: true", "pathStyle: true", "timeout: 90s"] {
         assert!(text.lines().any(|it| it.trim() == line), "{line} is missing in {text}");
     }
 }
 
-// Trap 13 of the formats: `-j N` of llm-d-benchmark starts N pods that each send the whole load of the profile, and merges nothing. Here a
-// run is one pod.
+// Trap 13 of the formats: with `-j N`, llm-d-benchmark starts N pods that each send the whole load of the profile, and merges nothing. Here a run is
+// always one pod.
 #[test]
 fn a_run_is_one_pod_with_the_load_of_its_profile() {
     for spec in [EVERYTHING, SIMULATOR] {
@@ -121,7 +121,7 @@ fn a_run_is_one_pod_with_the_load_of_its_profile() {
     }
 }
 
-/// OpenShift's security context constraints refuse a user or a group that they did not assign.
+/// OpenShift's security context constraints refuse users and groups that they have not assigned.
 #[test]
 fn on_openshift_the_namespace_assigns_user_and_groups() {
     let openshift = manifests_with(EVERYTHING, Settings { pod_security: PodSecurity::OpenShift, ..settings() });
@@ -133,7 +133,7 @@ fn on_openshift_the_namespace_assigns_user_and_groups() {
     }
 }
 
-/// If an autoscaler interrupts a measurement, it is lost. A user must not be able to allow that.
+/// An autoscaler that interrupts a measurement destroys it, so users must not be able to allow that.
 #[test]
 fn autoscalers_leave_the_node_of_a_pod_alone_whatever_the_run_says() {
     let spec = "{target: {simulator: {}}, launcher: {annotations: {karpenter.sh/do-not-disrupt: 'false', note: x}}}";
@@ -148,7 +148,7 @@ fn autoscalers_leave_the_node_of_a_pod_alone_whatever_the_run_says() {
     }
 }
 
-/// The Job's own deadline cannot end a pod without a Job.
+/// The deadline of a Job does not end a pod whose Job is gone, so the pod has a deadline of its own.
 #[test]
 fn kubernetes_ends_a_pod_at_the_deadline_with_or_without_its_job() {
     let text = manifests(EVERYTHING);

@@ -1,4 +1,4 @@
-//! The operator's behaviour: one decision at a time, in any order of events, and against an API server that fails.
+//! Tests of the operator's behaviour: single decisions, decisions in any order of events, and whole runs on an API server that fails.
 
 #![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]
 

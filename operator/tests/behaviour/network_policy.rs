@@ -1,4 +1,4 @@
-//! The NetworkPolicy of an attempt: what its pod may reach, and when it is created.
+//! Tests of an attempt's NetworkPolicy: which addresses its pod may reach, and when it is created.
 
 use std::collections::BTreeMap;
 
@@ -124,7 +124,7 @@ fn a_namespace_governs_a_pod_if_a_policy_of_others_selects_it_for_egress() {
             true,
         ),
         ("{}", "{podSelector: {matchExpressions: [{key: team, operator: Odd}]}, policyTypes: [Egress]}", true),
-        // This policy belongs to another run of the operator.
+        // This policy belongs to another run, so it was created by the operator and does not count.
         ("{app.kubernetes.io/managed-by: benchwright-operator}", "{podSelector: {}, policyTypes: [Egress]}", false),
     ] {
         let mut found = Governed::default();
@@ -143,7 +143,7 @@ fn a_policy_of_ingress_governs_the_server_of_a_run() {
     assert_eq!(found, Governed { egress: false, server_ingress: true });
 }
 
-/// The API server refuses an exception as large as its network.
+/// The API server would refuse an exception that is as large as its network.
 #[test]
 fn a_family_that_is_blocked_altogether_is_left_out() {
     let egress = Egress { blocked: vec!["::/0".into(), "10.0.0.0/8".into()], allowed_hosts: Vec::new() };

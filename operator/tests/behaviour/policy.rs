@@ -1,4 +1,4 @@
-//! The administrators' limits: how the file is read, and which values in a run are refused.
+//! Tests of the administrators' limits: how the file is parsed, and which values of a run are refused.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ fn violations_of(policy: &str, run: &BenchmarkRun, profile: &str) -> Vec<Violati
     check(&policy.limits("bench"), &settings().launcher_image, &run.spec, &effective, &resolved, Some(&workload))
 }
 
-/// The prefixes of the refusals, in order.
+/// Asserts that a run is refused, and that the violations begin with these texts, in this order.
 #[track_caller]
 fn assert_refused(policy: &str, spec: &str, expected: &[&str]) {
     let found: Vec<_> = violations_of(policy, &run(spec), PROFILE).iter().map(Violation::to_string).collect();
@@ -115,7 +115,7 @@ fn a_preset_is_replaced_by_what_administrators_set() {
     assert!(Policy::parse("preset: open").is_err_and(|it| it.contains("preset")));
 }
 
-/// Findings 15 and 16: no caps on hosts, registries, rate, claims, labels and priority.
+/// Findings 15 and 16: hosts, registries, rates, claims, labels and priorities had no limits.
 #[test]
 fn everything_that_is_not_allowed_is_named_at_once() {
     let policy = "
@@ -235,7 +235,7 @@ fn blocked_networks_are_added_to_those_of_the_installation() {
     assert_eq!(after.allowed_hosts, ["10.1.2.3"]);
 }
 
-/// Including the networks that are always blocked, the list must not become longer than a launcher accepts.
+/// The list must stay short enough for a launcher, even after the networks that are always blocked are added.
 #[test]
 fn a_list_of_blocked_networks_leaves_room_for_those_of_the_installation() {
     let parse = |count: usize| {
@@ -294,7 +294,7 @@ storage: {none: {}}
         "spec.target.server.resources.limits.nvidia.com/gpu: is \"1\"; limits.maxResources allows only cpu, memory",
         "spec.target.server.resources.limits.memory: is absent; a server may have 4Gi (limits.maxResources.memory)",
     ];
-    // The run may call its own server, regardless of the allowed hosts.
+    // The run's own server is always an allowed host.
     assert_refused(limits, server, &[&own[..], &of_launchers].concat());
     let more = format!("{limits}  maxServerResources: {{cpu: 64, nvidia.com/gpu: 8}}\n");
     assert_refused(&more, server, &own);
@@ -384,7 +384,7 @@ fn the_operators_own_image_as_a_server_is_allowed_for_the_simulator_alone() {
     let own = settings().launcher_image;
     let server = |more: &str| format!("{{target: {{server: {{image: {own:?}, {more}}}}}, storage: {{none: {{}}}}}}");
     assert_refused("limits: {images: []}", &server("engine: Simulator"), &[]);
-    // With a user's command it could send any load to any host.
+    // With a user's command, the operator's image could send any load to any host.
     for engine in [
         "engine: Custom, command: [/benchwright, run, --url, 'http://sim.team-b.svc']",
         "engine: Simulator, command: [/benchwright, run]",
@@ -395,7 +395,7 @@ fn the_operators_own_image_as_a_server_is_allowed_for_the_simulator_alone() {
     }
 }
 
-/// Finding 16: labels that join the endpoints of another Service.
+/// Finding 16: with certain labels the launcher's pod would become an endpoint of another Service.
 #[test]
 fn labels_that_join_a_service_are_refused() {
     let service = |name: &str, selector: &str| -> Service {

@@ -1,4 +1,4 @@
-//! Decisions on a run that waits for a Kueue queue, or that its queue has stopped.
+//! Plans for a run that waits in a Kueue queue, or that its queue has stopped.
 
 use crds::{BenchmarkRun, Outcome, Reason, status::ConditionStatus, status::Phase};
 use k8s_openapi::api::batch::v1::Job;
@@ -12,7 +12,7 @@ fn in_queue(phase: Phase) -> BenchmarkRun {
     in_phase(QUEUED, phase)
 }
 
-/// The Job waits for its queue, which reports the reason.
+/// Observations in which the Job waits in its queue, and the queue reports the reason.
 fn waiting() -> Observed {
     let mut observed = started();
     observed.pod = PodState::default();
@@ -33,7 +33,7 @@ fn job(made: &Plan) -> &Job {
     job.expect("the plan creates a Job")
 }
 
-/// The plan that ends a suspended first attempt and prepares the second attempt.
+/// The expected values for a plan that ends a suspended first attempt and prepares the second attempt.
 fn next_attempt() -> Want<'static> {
     Want {
         phase: Some(Phase::Preparing),
@@ -67,7 +67,7 @@ fn no_deadline_runs_in_the_line_of_a_queue() {
     for seconds in [1, 59, 61, 1_000_000] {
         check(&run, &waiting(), seconds, &Want { says: "insufficient unused quota for cpu", ..queued() });
     }
-    // Admitted after eleven days: startSeconds counts from this time.
+    // The queue admits the Job after eleven days, and startSeconds counts from then on.
     let mut admitted = waiting();
     admitted.job.suspended = false;
     let starts = Want { phase: Some(Phase::Starting), reason: Some(Reason::PodStarting), ..Want::default() };
@@ -77,7 +77,7 @@ fn no_deadline_runs_in_the_line_of_a_queue() {
     check(&run, &admitted, 1_001_800, &starts);
     let late = Want { reason: Some(Reason::StartTimeout), again: true, ..Want::default() };
     check(&run, &admitted, 1_001_801, &late);
-    // The same if the pods cannot be read.
+    // The same happens if the pods cannot be read.
     admitted.unread = vec![Unread { what: What::Pods, message: "the operator cannot list pods".into(), passing: true }];
     check(&run, &admitted, 1_001_800, &Want { reason: Some(Reason::ReadFailed), ..Want::default() });
 }
@@ -103,7 +103,7 @@ fn a_queue_that_does_not_exist_stalls_the_run_until_it_does() {
     assert_eq!(standing(&made.status, "Stalled"), None);
     assert_eq!(standing(&made.status, "Reconciling"), Some(ConditionStatus::True));
 
-    // An unreadable object does not count as missing.
+    // A queue that cannot be read does not count as missing.
     let mut unread = waiting();
     unread.queue = None;
     let message = "the operator cannot get localqueues \"load\"".to_owned();
@@ -136,7 +136,7 @@ fn an_attempt_that_its_queue_stops_is_lost_and_counts_towards_no_limit() {
         assert_eq!(made.status.attempts.len(), 2);
     }
 
-    // The launcher had measured to its end before.
+    // The launcher had already measured until its regular end.
     let mut passed = ended(said(&envelope(Outcome::Passed, "RunSucceeded")));
     passed.job = JobState { suspended: true, complete: false, ..passed.job };
     let succeeds = Want {
@@ -153,7 +153,7 @@ fn an_attempt_that_its_queue_stops_is_lost_and_counts_towards_no_limit() {
 fn an_attempt_that_others_wait_for_leaves_its_queue_after_a_time_that_doubles() {
     let mut run = in_queue(Phase::Suspended);
     let wanted = |since: i64| Observed { wanted: Some(Wanted { since: at(since), limit: 1_800 }), ..waiting() };
-    // The time alone does not count.
+    // Time alone has no effect if no other run waits.
     for (since, seconds) in [(0, 1_799), (10_000, 11_799)] {
         check(&run, &wanted(since), seconds, &queued());
     }

@@ -1,4 +1,4 @@
-//! Any order of events, in a world with one Job and its pods.
+//! Tests with random sequences of events, in a simulated world with one Job and its pods.
 
 use std::{num::NonZero, sync::LazyLock, thread, time::Duration};
 
@@ -20,13 +20,13 @@ use proptest::{prelude::*, test_runner::TestRunner};
 
 use crate::behaviour::fixture::*;
 
-/// Sequences of events per test, unless `PROPTEST_CASES` sets another number: `make reliability` uses 100,000.
+/// Default number of sequences per test. `PROPTEST_CASES` changes it, and `make reliability` uses 100,000.
 const SEQUENCES: u32 = 1_000;
 /// Maximum number of events per sequence.
 const MAX_EVENTS: usize = 40;
-/// Maximum seconds by which one event moves a clock.
+/// Maximum number of seconds by which one event moves a clock.
 const MAX_SECONDS: u16 = 4_000;
-/// Maximum number of attempts that a sequence starts: the first attempt, the retries of the policy, and one attempt after each suspension.
+/// Maximum number of attempts in a sequence: the first attempt, the retries that the spec allows, and one attempt after each suspension.
 const MAX_STARTED: usize = MAX_ATTEMPTS + 1 + MAX_EVENTS;
 
 #[derive(Clone, Debug)]
@@ -38,16 +38,16 @@ enum Event {
     PodReady,
     PodEnds(Outcome),
     PodKilled(bool),
-    /// Something stops the launcher, but its pod stays.
+    /// An event stops the launcher, but its pod remains.
     LauncherStopped {
-        /// The clock of the node is ahead by this number of seconds.
+        /// Number of seconds by which the node's clock is ahead.
         ahead: u16,
-        /// The launcher could not report.
+        /// Whether the launcher was killed and could not report.
         killed: bool,
-        /// Another container in the pod still runs.
+        /// Whether another container in the pod is still running.
         kept: bool,
     },
-    /// The pod of a stopped launcher ends; `true`: it reports what stopped the launcher.
+    /// The pod of a stopped launcher ends. `true` if it reports what stopped the launcher.
     StoppedPodEnds(bool),
     PodGone,
     JobFails,
@@ -56,44 +56,44 @@ enum Event {
     Cancel(bool),
     Refused(bool),
     StatusWriteFails,
-    /// A status write times out, and arrives after the next events.
+    /// A status write times out, but arrives after the next events.
     StatusWriteIsLate,
     LateWriteArrives,
-    /// The clock of the operator's machine is set back by this number of seconds.
+    /// The clock of the operator is set back by this number of seconds.
     ClockSetBack(u16),
-    /// The pod is being deleted, and its node never reports that it has ended.
+    /// The pod is being deleted, but its node never reports its end.
     NodeLost,
-    /// Another pod with the Job as its owner appears; `true`: it appears in the same second, so neither pod is trusted.
+    /// Another pod with the Job as its owner appears. `true` if it has the same creation second, so that neither pod is trusted.
     PodReplaced(bool),
-    /// The Job is deleted, and somebody else creates a Job with its name.
+    /// The Job is deleted, and somebody else creates a Job with the same name.
     JobRecreated,
-    /// A field that never changes a run, such as `cleanup`, is edited.
+    /// A user edits a field that does not affect an attempt, such as `cleanup`.
     SpecEdited,
-    /// All state that was only in memory is lost.
+    /// The operator restarts and loses its in-memory state.
     OperatorRestarts,
     /// The queue admits the Job.
     QueueAdmits,
-    /// The queue, or something else, suspends the Job, and the Job controller deletes the pod.
+    /// The queue or a user suspends the Job, and the Job controller deletes the pod.
     QueueStops,
-    /// Whether the queue is missing.
+    /// The queue is missing (`true`), or exists again.
     QueueMissing(bool),
-    /// Whether other runs wait for the target or place that this run holds.
+    /// Other runs wait for the target or slot that this run occupies (`true`), or no longer wait.
     OthersWait(bool),
-    /// Whether another run has the target.
+    /// Another run occupies the target (`true`), or no longer does.
     TargetBusy(bool),
 }
 
-/// The specs under test: with and without a queue, against a target inside the pod and a target outside.
+/// The specs under test: with and without a queue, and with a target inside the pod and outside.
 const SPECS: [&str; 4] = [
     "target: {simulator: {}}",
     "target: {url: 'http://model'}",
     "target: {simulator: {}}, queueName: load",
     "target: {url: 'http://model'}, queueName: load",
 ];
-/// For how many seconds administrators let an attempt wait for its queue while other runs wait.
+/// The limit of the policy: how many seconds an attempt may wait in its queue while other runs wait.
 const QUEUE_SECONDS: u32 = 60;
-/// Seconds after which no attempt may still wait for its queue. The limit doubles per suspended attempt in the status, and clocks may
-/// differ.
+/// Number of seconds after which no attempt can still wait in its queue. The limit doubles with each suspended attempt in the status, and the clocks
+/// may differ.
 const QUEUE_END: i64 = ((QUEUE_SECONDS as i64) << MAX_ATTEMPTS) + MAX_EVENTS as i64 * MAX_SECONDS as i64;
 
 fn event() -> impl Strategy<Value = Event> {
@@ -135,25 +135,25 @@ fn event() -> impl Strategy<Value = Event> {
 struct World {
     run: BenchmarkRun,
     now: i64,
-    /// Number and state of the existing Job. A deleted Job stays as long as its pod.
+    /// Number of the attempt and state of its Job, if the Job exists. A deleted Job remains as long as its pod.
     job: Option<(u32, JobState)>,
     pod: PodState,
     ended: Option<Ended>,
     refused: Option<bool>,
     lose_status: bool,
-    /// The next status write is late.
+    /// Whether the next status write is delayed.
     delay_status: bool,
-    /// A status in transit, and the version of the run on which the decision was based.
+    /// A status in transit, with the version of the run that it was based on.
     late: Option<(u64, BenchmarkRunStatus)>,
     version: u64,
     ambiguous: bool,
     others: Vec<String>,
-    /// Somebody else's Job has the name of this attempt.
+    /// Number of the attempt whose Job name is taken by somebody else's Job.
     foreign: Option<u32>,
     input: LauncherInput,
     jobs_created: usize,
     queue_missing: bool,
-    /// Since when other runs wait for this run's target or place.
+    /// Since when other runs have waited for the target or slot of this run.
     others_since: Option<i64>,
     target_busy: bool,
 }
@@ -239,7 +239,7 @@ impl World {
                 self.run.metadata.generation = self.run.metadata.generation.map(|it| it + 1);
                 self.version += 1;
             }
-            // The watch's record of a pod that is gone is only in memory.
+            // The end of a pod that is gone was only in the memory of the operator.
             Event::OperatorRestarts if !has_pod => self.ended = None,
             Event::JobFails => {
                 if let Some((_, job)) = &mut self.job {
@@ -256,7 +256,7 @@ impl World {
             Event::StatusWriteFails => self.lose_status = true,
             Event::StatusWriteIsLate => self.delay_status = true,
             Event::LateWriteArrives => {
-                // The API server refuses a write with another version than the object's.
+                // The API server refuses a write that is based on an older version of the object.
                 if let Some((version, status)) = self.late.take()
                     && version == self.version
                 {
@@ -360,7 +360,7 @@ impl World {
         observed
     }
 
-    /// The effects of `apply` and the API server: deletions first, then creations, and finally the status.
+    /// Simulates `apply` and the API server: first deletions, then creations, and finally the status.
     fn apply(&mut self, made: &Plan) {
         match &made.stop {
             Some(Stop::Pod(_)) => {
@@ -415,7 +415,7 @@ impl World {
     }
 }
 
-/// The status without the generation of the spec, because it always follows the spec.
+/// The status with the generation 0, for comparisons, because the generation always follows the spec.
 fn of_generation_0(status: &BenchmarkRunStatus) -> BenchmarkRunStatus {
     let mut status = status.clone();
     status.observed_generation = 0;
@@ -445,14 +445,14 @@ fn check_step(before: &BenchmarkRunStatus, after: &BenchmarkRunStatus) {
     );
 }
 
-/// Plays a sequence, and then waits for the end.
+/// Plays a sequence of events, then lets time pass until the run has ended, and checks the end.
 fn check_sequence(spec: &str, events: &[Event], retries: u32) {
     let mut world = World::new(&format!("{{{spec}, execution: {{retry: {{limit: {retries}}}}}}}"));
     for event in events {
         world.befall(event);
         world.turn();
     }
-    // From here on nothing interferes, and time passes: every run ends.
+    // From here on nothing interferes any more and time passes, so every run must end.
     world.run.spec.suspend = false;
     (world.lose_status, world.delay_status, world.target_busy) = (false, false, false);
     check_hold(&mut world);
@@ -469,17 +469,17 @@ fn check_sequence(spec: &str, events: &[Event], retries: u32) {
     let status = world.run.status.clone().unwrap_or_default();
     assert!(status.phase.is_some_and(Phase::is_terminal), "the run never ends: {status:#?}");
     assert!(world.jobs_created <= MAX_STARTED, "{} Jobs were created", world.jobs_created);
-    // While other runs wait, an attempt in a queue ends whenever enough time has passed.
+    // While other runs wait, an attempt in a queue is ended each time the limit has passed, so time can cause suspensions.
     let suspends = |it: &&Event| matches!(it, Event::Suspend(true) | Event::QueueStops | Event::Time(_));
     let suspensions = events.iter().filter(suspends).count() + 1;
     let number = status.attempts.last().map_or(0, |it| it.number as usize);
     assert!(number <= retries as usize + 1 + suspensions, "attempt {number} with {retries} retries");
-    // A write that was in transit all the time arrives last.
+    // The delayed write arrives last of all, and must have no effect.
     world.befall(&Event::LateWriteArrives);
     assert_eq!(of_generation_0(&world.run.status.unwrap_or_default()), of_generation_0(&status));
 }
 
-/// An attempt that its queue does not admit lets the other runs in.
+/// Checks that an attempt which its queue does not admit lets other runs in.
 fn check_hold(world: &mut World) {
     let attempt = |world: &World| {
         let last = world.run.status.as_ref().and_then(|it| it.attempts.last());
@@ -499,7 +499,7 @@ fn sequences() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|it| it.parse().ok()).unwrap_or(SEQUENCES)
 }
 
-/// Checks this number of random sequences, using all processors.
+/// Checks `count` random sequences on all processors.
 fn check_sequences(count: u32) -> Result<(), String> {
     let workers = thread::available_parallelism().map_or(1, NonZero::get) as u32;
     let config =

@@ -1,4 +1,4 @@
-//! The wrapper in the pods of a server: how it is installed, what it starts, and who gets its address.
+//! The wrapper in the pods of a server: how it is installed, which command it starts, and which launchers get its address.
 
 use crds::{ServerStatus, Settings, benchmark_run::BenchmarkRunSpec, status::Phase};
 use k8s_openapi::api::{
@@ -21,12 +21,12 @@ fn target(server: &str, more: &str) -> String {
     format!("{{target: {{server: {{{server}}}}}{more}}}")
 }
 
-/// The objects of a server that is about to be created.
+/// The Services and the Deployment of a server that is about to be created.
 fn objects(spec: &str) -> (Vec<Service>, Deployment) {
     objects_with(spec, |_| ())
 }
 
-/// The same with another launcher input.
+/// The same, with changes to the launcher's input.
 fn objects_with(spec: &str, change: impl FnOnce(&mut LauncherInput)) -> (Vec<Service>, Deployment) {
     let mut run = in_phase(spec, Phase::Preparing);
     let server = run.spec.target.server.clone().unwrap();

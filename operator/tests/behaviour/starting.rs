@@ -1,4 +1,4 @@
-//! Decisions until the launcher measures.
+//! Plans for a run until its launcher measures.
 
 use crds::{EffectiveSpec, Outcome, Reason, Settings, status::Phase};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -59,7 +59,7 @@ fn only_the_time_of_preparing_counts_towards_its_deadline() {
         run
     };
 
-    // The operator was down, the run was suspended, and the namespace was busy, each for one hour.
+    // For one hour each, the operator was down, the run was suspended, and the namespace was busy.
     let new = created(run(spec));
     let mut suspended = new.clone();
     suspended.spec.suspend = true;
@@ -74,13 +74,13 @@ fn only_the_time_of_preparing_counts_towards_its_deadline() {
         check(&run, &missing, 4_500, &fails);
     }
 
-    // The attempt was decided on, and something is missing before its Job exists.
+    // The attempt is in the status, but an object is missing before its Job exists.
     let decided = created(in_phase(spec, Phase::Preparing));
     let decided = after(&decided, &check(&decided, &missing, 1, &waits(Phase::Preparing)));
     check(&decided, &missing, 900, &waits(Phase::Preparing));
     check(&decided, &missing, 901, &failed(Reason::TargetNotFound));
 
-    // A retry one hour after the creation.
+    // A retry begins one hour after the creation of the run.
     let mut retries = created(in_phase(spec, Phase::Preparing));
     let last = &mut retries.status.as_mut().unwrap().attempts[0];
     (last.end_time, last.reason) = (Some(at(3_600)), Reason::Disrupted.into());
@@ -228,7 +228,7 @@ fn an_unschedulable_pod_is_not_blamed_on_a_claim_that_waits_for_it() {
     check(&run, &crowded, 30, &Want { reason: Some(Reason::VolumePending), says: "unbound", ..Want::default() });
 }
 
-/// The scheduler waits ten minutes for a failing provisioner, and reports nothing meanwhile.
+/// If a provisioner fails, the scheduler waits ten minutes for it without reporting anything.
 #[test]
 fn a_claim_that_nothing_provisions_is_named_after_a_minute() {
     let run = in_phase(SIMULATOR, Phase::Starting);
@@ -239,7 +239,7 @@ fn a_claim_that_nothing_provisions_is_named_after_a_minute() {
     check(&run, &waits, 60, &starting);
     let says = "has no volume (StorageClass \"standard\"): nothing has provisioned one for 60 seconds";
     check(&run, &waits, 61, &Want { reason: Some(Reason::VolumePending), says, ..Want::default() });
-    // A node has accepted the pod, or the volume exists: the wait has another cause.
+    // If a node has accepted the pod, or if the volume exists, the pod waits for another reason.
     let mut on_node = waits.clone();
     on_node.pod.node = "n".into();
     check(&run, &on_node, 61, &starting);
@@ -254,7 +254,7 @@ fn a_ready_pod_measures_and_a_phase_never_goes_back() {
     let plan = check(&run, &measuring(), 60, &running);
     assert_eq!(plan.status.attempts[0].running_time, Some(at(60)));
     let run = after(&run, &plan);
-    // The launcher drains and writes its report, so it is no longer ready.
+    // The launcher is no longer ready, because it drains and writes its report.
     let plan = check(&run, &started(), 90, &running);
     assert_eq!(plan.status.attempts[0].running_time, Some(at(60)));
 }
@@ -274,7 +274,7 @@ fn a_pod_that_does_not_measure_in_time_is_given_up_before_it_is_ended() {
         let run = after(&run, &check(&run, &started(), 1_801, &decided));
         let done = Want { stops: now_gone(), says: "execution.deadlines.startSeconds", ..done };
         check(&run, &started(), 1_801, &done);
-        // The operator was killed after the deletion. The end is the same.
+        // If the operator was killed after the deletion, the end is the same.
         check(&run, &Observed::default(), 1_900, &Want { stops: None, ..done });
     }
 }
@@ -304,7 +304,7 @@ fn the_status_tells_the_values_of_the_attempt_and_a_newer_operator_keeps_to_them
     check(&run, &started(), 101, &Want { again: true, says: "within 100 seconds", ..Want::default() });
 }
 
-/// The operator stopped between the ConfigMap and the Job, and a release with other defaults continues.
+/// The operator stopped after it had created the ConfigMap, and a release with other defaults creates the Job.
 #[test]
 fn the_values_of_a_kept_config_map_are_kept() {
     let (older, newer) = (settings(), Settings { launcher_image: "benchwright/launcher:newer".into(), ..settings() });
@@ -333,7 +333,7 @@ fn results_are_on_the_claim_that_the_attempt_was_given() {
     assert!(stored.message.ends_with("on claim claim-of-an-older-release"), "{}", stored.message);
 }
 
-/// Finding 9: with fsGroup, the kubelet changes the group of all files in a volume that the pod may write to.
+/// Finding 9: if fsGroup is set, the kubelet changes the group of all files in a volume that the pod mounts for writing.
 #[test]
 fn a_claim_of_others_is_refused_before_any_pod_mounts_it() {
     let run = run("{target: {simulator: {}}, storage: {pvc: {claimName: database}}}");
@@ -343,7 +343,7 @@ fn a_claim_of_others_is_refused_before_any_pod_mounts_it() {
     let made = check(&run, &observed, 0, &Want { says, attempt_ended: None, ..failed(Reason::PolicyDenied) });
     assert!(message(&made).contains("kubectl label pvc database benchwright.dev/results=true"), "{}", message(&made));
 
-    // Somebody else created it after the attempt was decided on.
+    // Somebody else created the claim after the attempt had started.
     let mut decided = in_phase("{target: {simulator: {}}, storage: {pvc: {claimName: database}}}", Phase::Preparing);
     decided.status.as_mut().unwrap().effective_spec =
         Some(EffectiveSpec::new(&decided.spec, decided.metadata.uid.as_deref().unwrap_or_default(), &settings()));

@@ -1,5 +1,5 @@
-//! Every phase with every event: one row per pair, with its outcome. The rows are a snapshot, so that a new phase or a new event fails
-//! until somebody reviews and accepts its rows.
+//! All combinations of a phase and an event, with one row each for the outcome. The rows are a snapshot, so that for a new phase or event the test
+//! fails until somebody has reviewed its rows.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use operator::plan::{
 
 use crate::behaviour::fixture::*;
 
-/// Defines an enum and the list of its variants, so that no variant is left out.
+/// Defines an enum together with the list of all its variants.
 macro_rules! events {
     ($($(#[$about:meta])* $event:ident,)+) => {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,15 +23,15 @@ macro_rules! events {
 }
 
 events! {
-    /// A turn without news.
+    /// A turn in which nothing has changed.
     Nothing,
-    /// The operator restarts: the watches' records are lost.
+    /// The operator restarts, and loses what the watches recorded in memory.
     OperatorRestarts,
     /// The clock is set back by an hour.
     ClockSetBack,
-    /// Every deadline has passed.
+    /// All deadlines have passed.
     DeadlinesPass,
-    /// A field that changes no attempt is edited.
+    /// A user edits a field that does not affect an attempt.
     SpecEdited,
     Suspend,
     CancelGracefully,
@@ -40,9 +40,9 @@ events! {
     ProfileMissing,
     /// The spec cannot be run.
     SpecInvalid,
-    /// The name of ConfigMap or Job is taken.
+    /// An object of another owner has the name of the ConfigMap or the Job.
     NameTaken,
-    /// A quota or a role forbids a child.
+    /// A quota or missing rights prevent the creation of a child.
     ChildForbidden,
     /// The API server rejects a child as invalid.
     ChildInvalid,
@@ -55,15 +55,15 @@ events! {
     ContainerReady,
     /// The pod is being deleted, within its grace period.
     PodDeleted,
-    /// The pod is being deleted, and its node does not answer.
+    /// The pod is being deleted, but its node does not respond.
     NodeLost,
-    /// Two pods created in the same second have the Job as their owner.
+    /// Two pods with the same creation second have the Job as their owner.
     PodAmbiguous,
-    /// Another pod of the Job works besides the launcher's pod.
+    /// Another pod of the Job is working besides the launcher's pod.
     PodReplaced,
-    /// The queue, or somebody, suspends the Job before it has a pod.
+    /// The queue or a user suspends the Job before it has a pod.
     JobSuspended,
-    /// The same while the Job has a pod.
+    /// The queue or a user suspends the Job while it has a pod.
     JobSuspendedWithPod,
     JobDeleted,
     JobGone,
@@ -82,24 +82,24 @@ events! {
     ResultOfAnotherRun,
     OutOfMemory,
     Evicted,
-    /// Something stopped the launcher, but its pod has not ended.
+    /// The launcher was stopped, but its pod has not ended.
     StoppedPodStays,
-    /// The same, and another container in the pod still runs.
+    /// Like `StoppedPodStays`, because another container in the pod is still running.
     StoppedPodKept,
-    /// Like `StoppedPodStays`, and the clock of the node is ahead.
+    /// Like `StoppedPodStays`, while the clock of the node is ahead.
     StoppedOnNodeAhead,
-    /// Like `StoppedOnNodeAhead`, and the Job has exceeded its deadline meanwhile.
+    /// Like `StoppedOnNodeAhead`, and in the meantime the Job has exceeded its deadline.
     StoppedOnNodeAheadJobEnded,
-    /// The pod of a stopped launcher has not ended within `collectSeconds`.
+    /// The pod of a stopped launcher did not end within `collectSeconds`.
     StoppedPodNeverEnds,
-    /// The pod has finally ended, and reports what stopped its launcher.
+    /// The pod of a stopped launcher has ended, and reports what stopped the launcher.
     StoppedThenEvicted,
-    /// The pod has finally ended, but does not report what stopped its launcher.
+    /// The pod of a stopped launcher has ended, but does not report what stopped the launcher.
     StoppedWithoutCause,
     CrashedWithoutResult,
 }
 
-/// The usual observations and time in a phase without problems.
+/// A run in this phase without problems, with its observations and the seconds since its start.
 fn usual(phase: Phase) -> (BenchmarkRun, Observed, i64) {
     let mut run = in_phase(SIMULATOR, phase);
     let observed = match phase {
@@ -134,7 +134,7 @@ fn usual(phase: Phase) -> (BenchmarkRun, Observed, i64) {
     (run, observed, 600)
 }
 
-/// Changes the world for an event. The launcher's input stays available.
+/// Changes the run, the observations and the time for an event. The launcher's input stays available.
 fn happen(event: Event, run: &mut BenchmarkRun, observed: &mut Observed, now: &mut i64) {
     let input = observed.input.clone();
     after_event(event, run, observed, now);
@@ -255,7 +255,7 @@ fn after_event(event: Event, run: &mut BenchmarkRun, observed: &mut Observed, no
     }
 }
 
-/// Gives an attempt in progress the status of waiting for the cause of the launcher's stop.
+/// If the run has a current attempt, gives it the status in which it waits for the cause of the launcher's stop.
 fn wait_for_cause(run: &mut BenchmarkRun, stopped: &Observed) {
     if run.status.as_ref().is_some_and(|it| current_attempt(it).is_some()) {
         let settings = settings();
@@ -263,7 +263,7 @@ fn wait_for_cause(run: &mut BenchmarkRun, stopped: &Observed) {
     }
 }
 
-/// Phase, reason, and the writes besides the status.
+/// The outcome as text: phase, reason, and all writes except the status.
 fn outcome(run: &BenchmarkRun, made: &Plan) -> String {
     let before = run.status.clone().unwrap_or_default();
     let status = &made.status;
@@ -308,7 +308,7 @@ fn every_phase_with_every_event_has_its_outcome() {
             if phase.is_terminal() {
                 let status = run.status.unwrap_or_default();
                 assert_eq!((made.status.phase, made.status.outcome), (status.phase, status.outcome), "{event:?}");
-                // Only for a pod that another container keeps alive after its launcher was stopped.
+                // While the cause is awaited, a pod is only stopped if another container keeps it alive.
                 assert!(made.create.is_empty(), "{phase:?} {event:?}: {made:?}");
                 assert_eq!(made.stop.is_some(), observed.pod.kept, "{phase:?} {event:?}: {made:?}");
             }
@@ -322,17 +322,17 @@ fn every_phase_with_every_event_has_its_outcome() {
 
 const LLM_D: &str = "{target: {server: {engine: VLLM, method: ModelService, image: i, model: o/m, gatewayRef: {name: gw}}, readiness: {timeoutSeconds: 1800}}, storage: {none: {}}}";
 
-/// Events before the Job exists, for a run with a server that llm-d's charts start.
+/// Events before the Job exists, for a run whose server is started by llm-d's charts.
 #[derive(Clone, Copy, Debug)]
 enum OfLlmD {
-    /// All parts are ready.
+    /// All objects of llm-d are ready.
     Ready,
-    /// A part is missing.
+    /// An object of llm-d is missing.
     Missing,
     MissingAndValuesWritten,
     MissingAndValuesForeign,
     MissingAndValuesRefused,
-    /// Missing for longer than prepareSeconds, but not for as long as the run waits.
+    /// An object has been missing for longer than prepareSeconds, but not for the whole time that the run waits.
     MissingForLong,
     MissingTooLong,
     Unreadable,

@@ -1,4 +1,4 @@
-//! Figure 26: the end of a run is exactly one event. A failure is a Warning with its reason and its own text.
+//! Figure 26: the end of a run causes exactly one event. If the run failed, the event is a Warning with the reason and a text of its own.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use operator::plan::{
 
 use crate::behaviour::{fixture::*, servers};
 
-/// Whether a run can end Failed with this reason. There is no wildcard, so that a new reason has to be classified.
+/// Whether a run can fail with this reason. The match has no wildcard, so that every new reason must be classified.
 fn fails_a_run(reason: Reason) -> bool {
     match reason {
-        // These report progress, or belong to one condition only. An Unreadable run keeps its status.
+        // These reasons report progress, or are only used in conditions. An Unreadable run keeps its status.
         Reason::Preparing
         | Reason::ServerStarting
         | Reason::ServerStopping
@@ -41,7 +41,7 @@ fn fails_a_run(reason: Reason) -> bool {
         | Reason::CustomImage
         | Reason::Collected
         | Reason::Reread => false,
-        // These belong to schedules.
+        // Only schedules use these reasons.
         Reason::Scheduled
         | Reason::RunActive
         | Reason::RunStarted
@@ -82,7 +82,7 @@ fn fails_a_run(reason: Reason) -> bool {
     }
 }
 
-/// A run that fails with a reason: the observations, with the seconds since [`zero`]. The last look ends the run.
+/// A way to fail: a run with the observations of successive turns, each with the seconds since [`zero`]. The last turn ends the run.
 struct Failure {
     reason: Reason,
     run: BenchmarkRun,
@@ -95,7 +95,7 @@ impl Failure {
     }
 }
 
-/// Failures that a launcher reports.
+/// Failures that the launcher reports.
 fn reported() -> Vec<Failure> {
     [
         (Outcome::Invalid, "SendLagTooLarge", Reason::MeasurementInvalid),
@@ -115,7 +115,7 @@ fn reported() -> Vec<Failure> {
     .into()
 }
 
-/// Failures of the Job and pod of a run that has begun.
+/// Failures of the Job or the pod after the run has begun.
 fn lost() -> Vec<Failure> {
     let (starting, running) = (in_phase(NO_RETRY, Phase::Starting), in_phase(NO_RETRY, Phase::Running));
     let memory = Ended { exit_code: 137, reason: "OOMKilled".into(), ..Ended::default() };
@@ -138,8 +138,8 @@ fn lost() -> Vec<Failure> {
     ]
 }
 
-/// Reasons why a pod does not start. While the run waits, a Warning reports the reason too, and the reason ends the run later. If there is
-/// only one look, as after downtime of the operator, it ends the run immediately.
+/// Reasons why a pod does not start. While the run waits, a Warning reports the reason, which later ends the run. If there is only one turn, for
+/// example because the operator was down, that turn ends the run.
 fn stuck() -> Vec<Failure> {
     let pod = || started().pod;
     let waiting = |reason: &str| PodState { waiting: Some((reason.into(), "not found".into())), ..pod() };
@@ -169,7 +169,7 @@ fn stuck() -> Vec<Failure> {
     late.into_iter().chain(seen).collect()
 }
 
-/// Reasons why a run does not begin.
+/// Failures of a run that cannot begin.
 fn unprepared() -> Vec<Failure> {
     let fresh = run(SIMULATOR);
     let refused_input = |reason: Reason| {
@@ -199,7 +199,7 @@ fn unprepared() -> Vec<Failure> {
     at_once.into_iter().chain(waited_for).chain(others).collect()
 }
 
-/// The events of one look, including all turns that follow immediately, and the run after it.
+/// Runs a turn with all plans that follow immediately. Returns its events and the run after it.
 fn look(run: &BenchmarkRun, observed: &Observed, seconds: i64) -> (Vec<PlannedEvent>, BenchmarkRun) {
     let (settings, mut run, mut events) = (settings(), run.clone(), Vec::new());
     for _ in 0..4 {
@@ -241,7 +241,7 @@ fn the_end_of_each_failed_run_is_exactly_one_warning_with_its_own_text() {
     for reason in &failing {
         assert!(ends.iter().any(|(it, _)| it == reason), "{reason} has no failure in this test");
     }
-    // Each text belongs to one reason.
+    // Every text occurs with only one reason.
     let texts: BTreeSet<_> = ends.iter().map(|(_, text)| text).collect();
     let pairs: BTreeSet<_> = ends.iter().map(|(reason, text)| (reason.name(), text)).collect();
     assert_eq!(texts.len(), pairs.len(), "{ends:#?}");

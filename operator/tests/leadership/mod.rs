@@ -1,5 +1,5 @@
-//! Replicas that elect a leader, on an API server that stores one Lease and records the writers. The clock is paused, so that hours of
-//! elections take no time.
+//! Tests with replicas that elect a leader, on a fake API server that stores one Lease and records which replica wrote. The clock is paused, so that
+//! hours of elections take no time.
 
 mod server;
 
@@ -17,10 +17,10 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-/// Maximum time of a takeover, from the death of the leader.
+/// Maximum time from the death of the leader until another replica leads.
 const TAKEOVER: Duration = Duration::from_secs(20);
 
-/// A replica: its election, and the client of its turns.
+/// A replica: its election, and the client for its turns.
 struct Replica {
     election: Election,
     writer: Writer,
@@ -34,7 +34,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// The write of a turn: an object named after its writer.
+    /// Simulates the write of a turn: an object with the name of the replica.
     async fn write(&self) -> Result<ConfigMap, kube::Error> {
         let mut object = ConfigMap::default();
         object.metadata.name = Some(self.identity.clone());
@@ -53,14 +53,14 @@ fn replica(server: &Server, identity: &str) -> Replica {
     Replica { election, writer, network }
 }
 
-/// A replica that writes every half second while it leads, until it has lost the lease.
+/// Starts a replica that writes every half second from the moment it leads until it loses the lease.
 fn start(replica: Replica) -> (JoinHandle<Lost>, Network) {
     let Replica { election, writer, network } = replica;
     let task = tokio::spawn(async move {
         let mut held = election.acquire().await;
         let turns = async {
             loop {
-                // A refused or lost write is repeated, as the loop does.
+                // An error is ignored, because the loop would retry as well.
                 let _ = writer.write().await;
                 sleep(Duration::from_millis(500)).await;
             }
@@ -93,7 +93,7 @@ async fn a_hundred_killed_leaders_are_followed_within_twenty_seconds_and_never_w
     let mut slowest = Duration::ZERO;
     for number in 1..=100 {
         let (heir, _) = start(replica(&server, &format!("r{number}")));
-        // Each leader is killed at another time within its interval.
+        // Each leader is killed at a different point within its renewal interval.
         sleep(Duration::from_millis(5_000 + 37 * number)).await;
         leader.abort();
         let killed = Instant::now();
@@ -128,7 +128,7 @@ async fn a_leader_without_a_network_stops_before_another_begins() {
     assert_eq!(server.overlaps(), Vec::<String>::new());
 }
 
-/// A process that the system stopped for a while does not know that time has passed.
+/// A process that was stopped for a while does not notice that time has passed.
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_was_paused_for_longer_than_its_lease_writes_nothing() {
     let server = Server::default();
@@ -139,7 +139,7 @@ async fn a_leader_that_was_paused_for_longer_than_its_lease_writes_nothing() {
         let mut hold = std::pin::pin!(held.hold());
         assert!(timeout(Duration::from_secs(5), &mut hold).await.is_err(), "it renews its lease");
         writer.write().await.expect("it leads still");
-        // From here on nothing polls it, as if its process were stopped.
+        // From here on the leader is not polled, as if its process were stopped.
         let (_new, _) = start(replica(&server, "new"));
         assert_eq!(leader_other_than(&server, "paused").await, "new");
         let refused = writer.write().await.expect_err("another replica leads");
@@ -150,7 +150,7 @@ async fn a_leader_that_was_paused_for_longer_than_its_lease_writes_nothing() {
     assert_eq!(server.overlaps(), Vec::<String>::new());
 }
 
-/// A request may hang longer than the lease lasts, and arrive while another replica leads.
+/// A request may take longer than the lease lasts, and arrive when another replica leads.
 #[tokio::test(start_paused = true)]
 async fn a_write_that_hangs_is_given_up_when_the_lease_expires() {
     let server = Server::default();
@@ -199,7 +199,7 @@ async fn labels_on_the_lease_and_an_answer_that_is_lost_end_no_leader() {
     assert!(timeout(Duration::from_secs(60), held.hold()).await.is_err());
 }
 
-/// Finding 13: a Lease that never existed looks like a Lease that was deleted a moment ago.
+/// Finding 13: a Lease that never existed cannot be distinguished from one that was just deleted.
 #[tokio::test(start_paused = true)]
 async fn a_replica_that_starts_when_the_lease_is_deleted_does_not_write_beside_the_leader() {
     for delay in [0, 500, 1_000, 1_500, 1_900] {
@@ -218,7 +218,7 @@ async fn a_replica_that_starts_when_the_lease_is_deleted_does_not_write_beside_t
     }
 }
 
-/// An unreachable leader writes until its fence closes.
+/// A leader that cannot reach the API server may write until its fence closes.
 #[tokio::test(start_paused = true)]
 async fn a_lease_that_was_deleted_is_not_taken_while_its_holder_may_write() {
     let server = Server::default();
@@ -226,7 +226,7 @@ async fn a_lease_that_was_deleted_is_not_taken_while_its_holder_may_write() {
     let _held = election.acquire().await;
     server.delete_lease();
     let (_new, _) = start(replica(&server, "new"));
-    // Nothing renews the old replica's lease, so it does not notice the deletion.
+    // The old replica does not renew its lease, so it does not notice the deletion.
     while writer.write().await.is_ok() {
         sleep(Duration::from_millis(500)).await;
     }

@@ -1,4 +1,4 @@
-//! An API server that stores one Lease, and records every other write with its sender.
+//! A fake API server that stores one Lease, and records which replica sent each other write.
 
 use std::{
     io,
@@ -18,12 +18,12 @@ use kube::{
 use operator::leadership::{Fence, Fenced};
 use serde_json::{Value, json};
 
-/// The network of one replica.
+/// The network connection of one replica.
 #[derive(Clone, Default)]
 pub struct Network(Arc<AtomicBool>);
 
 impl Network {
-    /// Swallows all requests from now on without an answer.
+    /// From now on, drops all requests without a response.
     pub fn cut(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -38,7 +38,7 @@ struct State {
     lease: Option<Value>,
     version: u64,
     lose_answer: bool,
-    /// The writers, in order.
+    /// The replicas that wrote, in order.
     writers: Vec<String>,
 }
 
@@ -46,7 +46,7 @@ struct State {
 pub struct Server(Arc<Mutex<State>>);
 
 impl Server {
-    /// The client of a replica. Without a fence it is the client for the lease.
+    /// A client for a replica. The client for the lease has no fence.
     pub fn client(&self, identity: &str, network: &Network, fence: Option<&Arc<Fence>>) -> Client {
         let (server, network, identity) = (self.clone(), network.clone(), identity.to_owned());
         let service = tower::service_fn(move |request: Request<Body>| {
@@ -73,7 +73,7 @@ impl Server {
         self.state().writers.iter().filter(|it| *it == identity).count()
     }
 
-    /// Writers that wrote again after another writer had begun.
+    /// The replicas that wrote again after another replica had begun to write.
     pub fn overlaps(&self) -> Vec<String> {
         let mut writers = self.state().writers.clone();
         writers.dedup();
@@ -92,7 +92,7 @@ impl Server {
         state.store(lease);
     }
 
-    /// Carries out the next write of the lease, but loses its answer.
+    /// The next write to the lease takes effect, but its response is lost.
     pub fn lose_next_answer(&self) {
         self.state().lose_answer = true;
     }

@@ -1,4 +1,4 @@
-//! A collector on a socket: it stores the requests that it receives.
+//! A fake collector on a socket. It stores the requests that it receives.
 
 use std::{
     io,
@@ -20,7 +20,7 @@ use opentelemetry_proto::tonic::{
 use prost::Message as _;
 use tokio::net::TcpListener;
 
-/// A request as received.
+/// A received request.
 #[derive(Clone, Debug)]
 pub struct Received {
     pub path: String,
@@ -29,7 +29,7 @@ pub struct Received {
 }
 
 impl Received {
-    /// The decoded protocol request.
+    /// The request, decoded with the OTLP schema.
     pub fn decoded(&self) -> ExportTraceServiceRequest {
         ExportTraceServiceRequest::decode(self.body.clone()).expect("the body is what its type says")
     }
@@ -39,7 +39,7 @@ impl Received {
 pub struct Collector(Arc<Mutex<Vec<Received>>>);
 
 impl Collector {
-    /// Starts on a free port of loopback.
+    /// Starts a collector on a free port of the loopback interface.
     pub async fn start() -> io::Result<(Collector, SocketAddr)> {
         let collector = Collector::default();
         let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -69,7 +69,7 @@ async fn receive(State(collector): State<Collector>, uri: Uri, headers: HeaderMa
     StatusCode::OK
 }
 
-/// An attribute as text; empty if it is absent.
+/// The value of an attribute as text. Empty if the attribute is absent.
 pub fn attribute(attributes: &[KeyValue], key: &str) -> String {
     let found = attributes.iter().find(|it| it.key == key).and_then(|it| it.value.clone()).and_then(|it| it.value);
     match found {

@@ -1,4 +1,4 @@
-//! Traces of turns: what a collector receives, and that an unresponsive collector delays nothing.
+//! Tests of the traces of turns: what a collector receives, and that a collector which does not respond causes no delay.
 
 mod collector;
 mod process;

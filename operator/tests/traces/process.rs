@@ -1,4 +1,4 @@
-//! The operator's process with a collector, and with an invalid endpoint.
+//! Tests with the operator as a process: with a collector, and with an invalid endpoint.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -27,13 +27,13 @@ use tokio::{
 
 use crate::traces::collector::{Collector, attribute};
 
-/// Far more time than any step needs. No figure depends on it.
+/// Much more time than any step needs. No measured figure depends on it.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Appears in everything that is secret or written by the API server.
+/// A text in everything that is secret or comes from the API server. It must not appear in a trace.
 const CANARY: &str = "canary-7f3a";
 const RUNS: &str = "/apis/benchwright.dev/v1alpha1/namespaces/bench/benchmarkruns";
 
-/// An API server that stores objects by path, and refuses the first Job.
+/// A fake API server that stores objects by path, and refuses the first creation of a Job.
 #[derive(Clone, Default)]
 struct Server(Arc<Mutex<Objects>>);
 
@@ -75,7 +75,7 @@ async fn answer(State(server): State<Server>, method: Method, uri: Uri, body: By
         },
         _ => match objects.by_path.get(path) {
             Some(found) => (200, found.clone()),
-            // Plural names end in s, and names of the objects do not.
+            // A path that ends with s is a list: in this test plural names end with s, and names of objects do not.
             None if path.ends_with('s') => {
                 let plural = path.rsplit('/').next().unwrap_or_default();
                 let items = objects.by_path.iter().filter(|it| it.0.contains(&format!("/{plural}/"))).map(|it| it.1);
@@ -97,7 +97,7 @@ fn failure(code: u16) -> (u16, Value) {
     (code, json!({"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": message}))
 }
 
-/// An API server with a run that has had no turn.
+/// Starts an API server with a run that has not had a turn yet.
 async fn server() -> anyhow::Result<SocketAddr> {
     let server = Server::default();
     let run = json!({
@@ -119,7 +119,7 @@ async fn server() -> anyhow::Result<SocketAddr> {
     Ok(address)
 }
 
-/// The operator's command, without OpenTelemetry's variables.
+/// The command that starts the operator, without OpenTelemetry's environment variables.
 fn operator() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_benchwright-operator"));
     let names = std::env::vars_os().filter_map(|it| it.0.into_string().ok()).filter(|it| it.starts_with("OTEL_"));
@@ -127,7 +127,7 @@ fn operator() -> Command {
         command.env_remove(name);
     }
     command.args(["--launcher-image=launcher", "--no-leader-election", "--admin-address=127.0.0.1:0"]);
-    // Half of the threads' usual stack: turns must stay far from the end of the stack.
+    // Half of the usual stack size of threads. It checks that turns need much less stack than they have.
     command.env("RUST_MIN_STACK", (1 << 20).to_string());
     command
 }
@@ -144,17 +144,17 @@ fn kubeconfig(server: SocketAddr) -> anyhow::Result<PathBuf> {
     Ok(path)
 }
 
-/// A process that ends with its test.
+/// A process that is killed when the test ends.
 struct Process(Child);
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // An error means that the process has ended.
+        // An error means that the process has already ended.
         let _ = self.0.kill();
     }
 }
 
-/// The spans of turns, in the order of their ends.
+/// The spans of turns, in the order in which they ended.
 fn turns(spans: &[Span]) -> Vec<&Span> {
     let mut turns: Vec<_> = spans.iter().filter(|it| it.parent_span_id.is_empty()).collect();
     turns.sort_by_key(|it| it.end_time_unix_nano);

@@ -1,4 +1,4 @@
-//! A collector that accepts connections and never answers. The clock is paused: all times are virtual.
+//! Tests with a collector that accepts connections but never responds. The clock is paused, so all times are virtual.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,7 +10,7 @@ use operator::{
 use tokio::{net::TcpListener, time::Instant};
 use tracing_subscriber::layer::SubscriberExt as _;
 
-/// More than the capacity of the queue and a batch together.
+/// More turns than the queue and one batch can hold together.
 const TURNS: usize = 5_000;
 const LIMIT: Duration = Duration::from_secs(3);
 

@@ -1,4 +1,4 @@
-//! An operator behind a network that fails silently: a proxy stops forwarding and closes nothing.
+//! An operator whose network fails silently: a proxy stops forwarding, but closes no connection.
 
 use std::{
     collections::HashMap,
@@ -38,10 +38,10 @@ use tokio::{
 
 use crate::fixture::{context, list, run};
 
-/// Far more time than any step needs. No figure depends on it.
+/// Much more time than any step needs. No measured figure depends on it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The operator's own limits, but short, so that a test need not wait long.
+/// The operator's own limits, but shorter, so that the test need not wait long.
 const LIMITS: Limits = Limits {
     connect: Duration::from_secs(1),
     read: Duration::from_millis(1_500),
@@ -52,10 +52,10 @@ const LIMITS: Limits = Limits {
     stuck: Duration::from_secs(60),
 };
 
-/// Runs, each with its resource version.
+/// The runs, each with its resource version.
 type Objects = Arc<Mutex<Vec<Value>>>;
 
-/// An API server that lists runs, and ends each watch after the time that its client requests.
+/// Responds like an API server that has these runs. It ends each watch after the time that its client requests.
 async fn answer(State(objects): State<Objects>, uri: Uri, Query(query): Query<HashMap<String, String>>) -> Response {
     let objects = objects.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let items = if uri.path().ends_with("/benchmarkruns") { objects } else { Vec::new() };
@@ -76,8 +76,8 @@ async fn answer(State(objects): State<Objects>, uri: Uri, Query(query): Query<Ha
     Response::new(Body::from_stream(body))
 }
 
-/// Forwards connections to `server` while `cut` is false. A connection that existed during a cut is dead permanently, and neither end is
-/// notified: a lost entry in a NAT table or a vanished host looks like this.
+/// Forwards connections to `server` while `cut` is false. A connection that exists during a cut stays dead, and neither end is notified, as when a
+/// NAT table loses an entry or a host disappears.
 async fn proxy(
     listener: TcpListener,
     server: SocketAddr,
@@ -96,13 +96,13 @@ async fn proxy(
                     _ = cut.wait_for(|it| *it) => {}
                 }
             }
-            // Kept open without sending a byte.
+            // The connection stays open, but no byte is sent.
             std::future::pending::<io::Result<()>>().await
         });
     }
 }
 
-/// The status line of a page on the operator's own server.
+/// Requests a page of the operator's admin server. Returns its response, which begins with the status line.
 async fn page(admin: SocketAddr, path: &str) -> io::Result<String> {
     let mut connection = TcpStream::connect(admin).await?;
     connection.write_all(format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").as_bytes()).await?;
@@ -159,7 +159,7 @@ async fn a_connection_that_died_without_a_word_is_noticed_told_and_replaced() ->
     assert_eq!(runs.states(), [(Some(Phase::Succeeded), None)]);
 
     cut.send(true)?;
-    // Another watch may become silent a moment earlier.
+    // Another watch may become silent a moment earlier, so the page must mention this one.
     let names_runs = async || {
         page(admin, "/readyz").await.is_ok_and(|it| it.starts_with("HTTP/1.1 503") && it.contains("/benchmarkruns"))
     };
@@ -169,7 +169,7 @@ async fn a_connection_that_died_without_a_word_is_noticed_told_and_replaced() ->
         "it goes on asking: a new start would not help"
     );
     objects.lock().unwrap_or_else(PoisonError::into_inner).push(run("late", "Succeeded", 2));
-    // The waits between tries do not grow while the network is down: three more tries of each of three watches.
+    // The delay between attempts must not grow while the network is down: each of the three watches makes three more attempts.
     let before = tries.load(Ordering::Relaxed);
     until("nine tries on", async || tries.load(Ordering::Relaxed) >= before + 9).await;
 

@@ -1,4 +1,4 @@
-//! A run that was deleted before it had a turn: its server is ended anyway.
+//! The server of a run that was deleted before it had a turn is removed nevertheless.
 
 use std::{
     sync::{
@@ -19,16 +19,16 @@ use serde_json::{Value, json};
 
 use crate::fixture::{Answer, context, failure, list, operator, operator_with, response, run};
 
-/// The first list contains three runs. Then its watch reports that all of them are gone, or the watch has expired and the next list is
+/// A fake API server. Its first list has three runs. Then the watch either reports that all of them were deleted, or it expires and the next list is
 /// empty.
 #[derive(Default)]
 struct Server {
     expires: bool,
-    /// How many reads of the Deployment fail.
+    /// Number of reads of the Deployment that still fail.
     failures: AtomicUsize,
     lists: AtomicUsize,
     watches: AtomicUsize,
-    /// Objects that were deleted.
+    /// The objects that were deleted.
     deleted: Mutex<Vec<String>>,
 }
 
@@ -69,14 +69,14 @@ impl Server {
             }
             "benchmarkruns" => response(200, &list(&runs(), 3)),
             "jobs" | "pods" if query.contains("watch=true") => std::future::pending().await,
-            // Another Service has only the label of the server.
+            // The second Service has only the server's label, but was not created by the operator.
             "services" => {
                 let service =
                     |name: &str, run| json!({"metadata": {"name": name, "namespace": "bench", "labels": labels(run)}});
                 response(200, &list(&[service("own-pods", "uid-own"), service("others", "uid-x")], 1))
             }
             "jobs" | "pods" => response(200, &list(&[], 1)),
-            // `--cascade=orphan` has removed the owner.
+            // `--cascade=orphan` has removed the owner reference.
             "own-server" => {
                 let less = |it: usize| it.checked_sub(1);
                 if self.failures.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok() {
@@ -95,7 +95,7 @@ impl Server {
     }
 }
 
-/// The body of a watch that ends.
+/// The body of a watch response that ends after this text.
 fn lines(text: &str) -> Answer {
     use bytes::Bytes;
     use http_body_util::{BodyExt as _, Full};
@@ -117,7 +117,7 @@ async fn assert_deleted(server: Server, expected: &[&str]) {
 
 #[tokio::test(start_paused = true)]
 async fn the_server_of_a_run_that_is_gone_is_ended_and_one_that_another_run_uses_is_not() {
-    // The list still contains the run that shares the server.
+    // The run that shares the server is still in the list.
     assert_deleted(Server::default(), &OWN).await;
 }
 
@@ -137,7 +137,7 @@ async fn the_load_ends_although_the_server_cannot_be_ended() {
     assert_deleted(Server { failures: AtomicUsize::new(1_000), ..Server::default() }, &["own-a1"]).await;
 }
 
-/// The last run of the server was deleted while no operator was running, so no event names the server.
+/// The last run of the server was deleted while no operator was running, so there is no event from which the operator could learn the server.
 #[tokio::test(start_paused = true)]
 async fn a_shared_server_that_no_run_uses_is_ended_at_the_start() {
     const SERVERS: [&str; 3] = ["shared-server", "left-server", "going-server"];
@@ -170,8 +170,7 @@ async fn a_shared_server_that_no_run_uses_is_ended_at_the_start() {
     assert_eq!(*deleted.lock().unwrap_or_else(PoisonError::into_inner), ["left-server"]);
 }
 
-/// `helm uninstall`: servers that no unfinished run uses are removed. An unreadable namespace does not stop the removal in other
-/// namespaces.
+/// For `helm uninstall`, servers that no unfinished run uses are removed. If one namespace cannot be read, the others are processed nevertheless.
 #[tokio::test]
 async fn the_removal_of_idle_servers_leaves_those_of_unfinished_runs_and_goes_on_after_an_error() {
     const SERVERS: [&str; 4] = ["closed/unread-server", "bench/busy-server", "bench/kept-server", "bench/left-server"];

@@ -1,4 +1,4 @@
-//! A BenchmarkRun as the API server sends it, its lists and other answers, and an operator.
+//! A BenchmarkRun as the API server returns it, lists and other responses, and an operator.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -14,10 +14,10 @@ use operator::{
 };
 use serde_json::{Value, json};
 
-/// An answer of the API server.
+/// A response of the API server.
 pub type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
-/// A run in a phase, with its mark if the phase is Succeeded.
+/// A run in this phase. If the phase is Succeeded, it has its mark.
 pub fn run(name: &str, phase: &str, version: u64) -> Value {
     let annotations = match phase {
         "Succeeded" => json!({"benchwright.dev/finished": json!({"name": name}).to_string()}),
@@ -37,7 +37,7 @@ pub fn run(name: &str, phase: &str, version: u64) -> Value {
     })
 }
 
-/// The answer to a list request.
+/// The response to a list request.
 pub fn list(items: &[Value], version: u64) -> Value {
     json!({"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": version.to_string()}, "items": items})
 }
@@ -51,13 +51,13 @@ fn context_with(settings: Settings, client: Client, health: Arc<Health>) -> Arc<
     Arc::new(Context::new(client, settings, reporter, health))
 }
 
-/// An answer with a status code and an object.
+/// A response with this status code and object.
 pub fn response(code: u16, body: &Value) -> Answer {
     let body = Full::new(Bytes::from(body.to_string())).boxed_unsync();
     Response::builder().status(code).body(body).expect("the codes of these tests are HTTP statuses")
 }
 
-/// A refusal with a status code.
+/// A response with this error code.
 pub fn failure(code: u16) -> Answer {
     let reason = match code {
         404 => "NotFound",
@@ -67,7 +67,7 @@ pub fn failure(code: u16) -> Answer {
     response(code, &json!({"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": "x"}))
 }
 
-/// Starts an operator. A function answers its requests. Returns its memory and its cache of runs.
+/// Starts an operator whose requests `answer` handles. Returns its in-memory state and its cache of runs.
 pub fn operator<A>(answer: impl Fn(Request<Body>) -> A + Send + 'static) -> (Arc<Context>, Runs)
 where
     A: Future<Output = Answer> + Send + 'static,
@@ -75,7 +75,7 @@ where
     operator_with(Settings::default(), answer)
 }
 
-/// The same with these settings.
+/// The same, with these settings.
 pub fn operator_with<A>(
     settings: Settings,
     answer: impl Fn(Request<Body>) -> A + Send + 'static,

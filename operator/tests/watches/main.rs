@@ -1,4 +1,4 @@
-//! The watches of an operator: on a network that loses connections, and their content in memory.
+//! Tests of the operator's watches: on a network that loses connections, and what they keep in memory.
 
 mod dead_connection;
 mod deleted_server;

@@ -1,4 +1,4 @@
-//! The watches and their content in memory, on an API server with three scripted watches.
+//! Tests of what the watches keep in memory, with a fake API server whose three watches are scripted.
 
 use std::{
     collections::HashMap,
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use crate::fixture::{Answer, failure, list, operator, response, run};
 
-/// Lists `first`, then streams the events sent to it. All other requests fail.
+/// A scripted API server: lists the objects in `first`, and then streams the events that are sent to it. All other requests fail.
 struct Script {
     first: HashMap<&'static str, Vec<Value>>,
     watches: Mutex<HashMap<&'static str, mpsc::UnboundedReceiver<Value>>>,
@@ -82,7 +82,7 @@ impl Operator {
         Operator { context, script, runs, run_events, pod_events }
     }
 
-    /// Lets all pending work finish. The clock is paused, so this takes no time.
+    /// Waits until all pending work is done. The clock is paused, so this takes no time.
     async fn settle(&self) {
         tokio::time::sleep(Duration::from_millis(900)).await;
     }
@@ -135,7 +135,7 @@ async fn a_finished_run_of_an_older_release_is_read_for_its_mark() {
     assert!(operator.script.live_reads.load(Ordering::Relaxed) > 0);
 }
 
-/// The cache contains no figures of a finished run, and a status written without them would lose them.
+/// The cache has no figures of a finished run. A status that was written from the cached run would therefore delete them.
 #[tokio::test(start_paused = true)]
 async fn a_finished_run_whose_spec_was_edited_is_read_live() {
     let mut edited = run("done", "Succeeded", 1);
@@ -158,7 +158,7 @@ async fn nothing_of_a_deleted_run_stays_in_memory() {
     operator.settle().await;
     assert!(operator.seen("chat").is_none() && !operator.has_failure("chat"));
 
-    // The garbage collector deletes the pods after their run.
+    // The garbage collector deletes the pods after the run is gone.
     Operator::tell(&operator.pod_events, "DELETED", ended_pod("chat"));
     operator.settle().await;
     assert!(operator.seen("chat").is_none(), "a word for nobody is kept");

@@ -1,4 +1,4 @@
-//! The list of all runs is read again, page by page, while the operator works.
+//! The list of all runs is read again, page by page, while the operator is working.
 
 use std::{
     sync::{
@@ -14,15 +14,15 @@ use serde_json::{Value, json};
 
 use crate::fixture::{Answer, failure, list, operator, response, run};
 
-/// Longer than the time during which changes of one run are collected before its turn.
+/// A time that is longer than the debounce of a run's changes.
 const SLOW_PAGE: Duration = Duration::from_secs(2);
 
-/// The first list contains `old`. Its watch expires immediately. The second list contains `old` and `new`, and has another page that takes
-/// a long time.
+/// A fake API server. Its first list has `old`, and the watch after it expires immediately. The second list has `old` and `new`, and a further page
+/// that takes long.
 #[derive(Default)]
 struct Server {
     lists: AtomicUsize,
-    /// Names of the runs that turns have read.
+    /// The names of the runs that turns have read.
     read: Mutex<Vec<String>>,
 }
 
@@ -61,7 +61,7 @@ impl Server {
     }
 }
 
-/// The event that ends a watch with a version that is too old.
+/// The event with which a watch ends because its version is too old.
 fn expired() -> Value {
     let status = json!({"kind": "Status", "status": "Failure", "code": 410, "reason": "Expired", "message": "too old"});
     json!({"type": "ERROR", "object": status})

@@ -1,4 +1,4 @@
-//! The resident memory of the operator's process, on an API server that lists runs with large annotations.
+//! Measures the resident memory of the operator's process, with a fake API server whose runs have large annotations.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -22,11 +22,12 @@ use tokio::{net::TcpListener, time::sleep};
 use crate::fixture::{list, run};
 
 const RUNS: usize = 64;
-/// Kubernetes allows 256 KiB of annotations in one object.
+/// Size of the annotations in bytes. Kubernetes allows 256 KiB per object.
 const LARGE: usize = 250 * 1_024;
-/// Less than half of the size of all runs' annotations as text, and an eighth of their size in memory while one list of all runs is read.
+/// Maximum additional memory for the annotations, in bytes. All annotations as text take more than twice as much. In memory, while one list of all
+/// runs is read, they would take eight times as much.
 const MOST_PEAK_BYTES: u64 = 7 * 1_024 * 1_024;
-/// Far more looks than a start needs. No figure depends on it.
+/// Many more checks than a start needs. No measured figure depends on it.
 const MAX_LOOKS: usize = 1_200;
 
 struct Server {
@@ -43,7 +44,7 @@ impl Server {
         run
     }
 
-    /// A page of all runs. The continue token is the number of the first run of the next page.
+    /// A page of the list of all runs. The continue token is the number of the next page's first run.
     fn page(&self, query: &HashMap<String, String>) -> Value {
         let first = query.get("continue").and_then(|it| it.parse().ok()).unwrap_or(0);
         let limit: usize = query.get("limit").and_then(|it| it.parse().ok()).unwrap_or(RUNS);
@@ -84,7 +85,7 @@ async fn answer(
     answer.body(Body::from(text.to_string())).expect("the header is valid")
 }
 
-/// The operator's process, which ends with the test.
+/// The operator's process. It is killed when the test ends.
 struct Operator(Child);
 
 impl Operator {
@@ -100,14 +101,14 @@ impl Operator {
         let child = Command::new(env!("CARGO_BIN_EXE_benchwright-operator"))
             .args(["--launcher-image=x", "--admin-address=127.0.0.1:0", "--no-leader-election"])
             .env("KUBECONFIG", &config)
-            // The settings in the chart.
+            // The same allocator settings as in the chart.
             .envs([("MALLOC_ARENA_MAX", "2"), ("MALLOC_MMAP_THRESHOLD_", "131072")])
             .stderr(Stdio::null())
             .spawn()?;
         Ok(Operator(child))
     }
 
-    /// The peak resident memory so far, in bytes.
+    /// The peak resident memory of the process so far, in bytes.
     fn peak(&self) -> anyhow::Result<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.0.id()))?;
         let kibibytes = status.lines().find_map(|it| it.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
@@ -117,13 +118,13 @@ impl Operator {
 
 impl Drop for Operator {
     fn drop(&mut self) {
-        // An error means that the process has ended by itself.
+        // An error means that the process has already ended.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// The peak of an operator that starts and gives each run a turn.
+/// The peak memory of an operator that starts and gives each run one turn.
 async fn peak_with(annotation: usize) -> anyhow::Result<u64> {
     let server = Arc::new(Server { annotation, read: Mutex::default() });
     let listener = TcpListener::bind("127.0.0.1:0").await?;

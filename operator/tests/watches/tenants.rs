@@ -1,4 +1,4 @@
-//! One tenant's runs do not delay another tenant's runs. The clock is paused: all times are virtual.
+//! Tests that the runs of one tenant do not delay those of another. The clock is paused, so all times are virtual.
 
 use std::{
     collections::BTreeMap,
@@ -17,25 +17,25 @@ use tokio::time::{Instant, sleep};
 
 use crate::fixture::{Answer, failure, list, operator, response, run};
 
-/// How the API server treats some requests.
+/// How the API server handles some requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trouble {
     None,
     /// Reads in the namespace `greedy` take ten seconds.
     SlowReads,
-    /// Events are answered with 429.
+    /// Requests to create events get the response 429.
     EventsRefused,
-    /// Events are not answered.
+    /// Requests to create events get no response.
     EventsHang,
 }
 
-/// An API server that keeps runs and nothing else.
+/// A fake API server that stores only runs.
 struct Server {
     runs: Mutex<BTreeMap<String, Value>>,
     trouble: Trouble,
-    /// Numbers of live reads of runs and of other objects.
+    /// Number of live reads so far: of runs, and of other objects.
     reads: Mutex<(usize, usize)>,
-    /// The first status write of each run.
+    /// The time of each run's first status write.
     written: Mutex<BTreeMap<String, Instant>>,
     run_watch: Mutex<Option<mpsc::UnboundedReceiver<Value>>>,
 }
@@ -95,7 +95,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A new run with a profile in a missing ConfigMap.
+/// A new run whose profile is in a ConfigMap that does not exist.
 fn pending(namespace: &str, name: &str) -> Value {
     let mut run = run(name, "Pending", 1);
     run["metadata"]["namespace"] = json!(namespace);
@@ -113,7 +113,7 @@ struct Operator {
 }
 
 impl Operator {
-    /// An operator with a thousand runs of one tenant, all waiting for a ConfigMap.
+    /// An operator with a thousand runs of one tenant, all of which wait for their ConfigMap.
     async fn with_a_thousand_pending_runs(trouble: Trouble) -> Operator {
         let runs = (0..1_000).map(|it| format!("greedy-{it}")).map(|it| (it.clone(), pending("greedy", &it)));
         let operator = Operator::start(runs.collect(), trouble);
@@ -138,7 +138,7 @@ impl Operator {
         Operator { context, server, runs, events }
     }
 
-    /// Creates runs of another tenant, one per second, and returns how long each waited for its first status, shortest first.
+    /// Creates one run of another tenant per second. Returns the times that the runs waited for their first status, in ascending order.
     async fn transitions_of_another_tenant(&self) -> Vec<Duration> {
         let mut times = Vec::new();
         for number in 0..100 {
@@ -199,7 +199,7 @@ async fn a_queue_of_events_that_is_full_drops_the_oldest_and_counts_it() {
 #[tokio::test(start_paused = true)]
 async fn a_thousand_pending_runs_make_a_bounded_number_of_reads_a_minute() {
     let operator = Operator::with_a_thousand_pending_runs(Trouble::None).await;
-    // By then, each run has had its first look.
+    // After this time, each run has had its first turn.
     sleep(Duration::from_secs(120)).await;
     let (runs_before, others_before) = *lock(&operator.server.reads);
     sleep(Duration::from_secs(120)).await;

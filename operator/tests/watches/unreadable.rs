@@ -1,4 +1,4 @@
-//! Runs that this release cannot read, on an API server that records writes.
+//! Tests with runs that this release cannot parse, on a fake API server that records writes.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::fixture::{Answer, failure, list, operator, response, run};
 
-/// The runs, and the path and body of each write.
+/// A fake API server with its runs, and the path and body of each write.
 struct Server {
     runs: Vec<Value>,
     written: Mutex<Vec<(String, Value)>>,
@@ -42,14 +42,14 @@ impl Server {
         response(200, &found)
     }
 
-    /// The bodies written to paths with this ending.
+    /// The bodies of all writes to paths with this suffix.
     fn written(&self, end: &str) -> Vec<Value> {
         let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         written.iter().filter(|(path, _)| path.ends_with(end)).map(|(_, body)| body.clone()).collect()
     }
 }
 
-/// Starts an operator on these runs, and lets all pending work finish. The clock is paused, so this takes no time.
+/// Starts an operator with these runs, and waits until all pending work is done. The clock is paused, so this takes no time.
 async fn operator_on(runs: Vec<Value>) -> (Arc<Server>, Arc<Context>) {
     let server = Arc::new(Server { runs, written: Mutex::default() });
     let service = Arc::clone(&server);
@@ -61,7 +61,7 @@ async fn operator_on(runs: Vec<Value>) -> (Arc<Server>, Arc<Context>) {
     (server, context)
 }
 
-/// A run with a value from a newer release at a path, such as `/spec/harness`.
+/// A run that has a value of a newer release at this path, such as `/spec/harness`.
 fn newer(name: &str, path: &str, value: Value) -> Value {
     let mut run = run(name, "Running", 1);
     run["spec"]["harness"] = json!("loadgen");
@@ -106,7 +106,7 @@ async fn a_run_that_no_release_has_begun_is_told_to_be_stalled() {
     );
     assert_eq!(patch["metadata"]["uid"], "uid-odd");
 
-    // A restarted operator has nothing to add.
+    // The status is complete, so a restarted operator writes nothing.
     fresh["status"] = patch["status"].clone();
     let (server, _) = operator_on(vec![fresh]).await;
     assert!(server.written("odd/status").is_empty());

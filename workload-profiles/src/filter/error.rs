@@ -1,20 +1,20 @@
-//! Why a text is no filter, and why a filter cannot decide on a record.
+//! Errors: a text is not a valid filter, or a filter cannot be evaluated for a record.
 
-/// What a message suggests for an unknown element.
+/// The remedy in messages about unknown syntax.
 pub(super) const KNOWN: &str = "known are comparisons, in, and, or, not, len(...), x['key'], x.get('key', default), texts, numbers and lists; \
                                 a filter is read, never run as code";
 
-/// Why a text is no filter.
+/// Why a text is not a valid filter.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{found} at character {position}; {remedy}")]
 pub struct FilterError {
-    /// The position in the text, from 1.
+    /// The position in the text, in characters from 1.
     pub position: usize,
     pub(super) found: String,
     pub(super) remedy: String,
 }
 
-/// Why a filter cannot decide on a record.
+/// Why a filter cannot be evaluated for a record.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordError {
     /// A key that the record does not have.
@@ -26,17 +26,17 @@ pub enum RecordError {
     /// A comparison or a function that the types of the values do not allow.
     #[error("{operation} cannot be used with {left} and {right}")]
     Types {
-        /// As in the filter.
+        /// The operation, as written in the filter.
         operation: &'static str,
         /// The type of the left operand.
         left: &'static str,
-        /// The type of the value on the right.
+        /// The type of the right operand.
         right: &'static str,
     },
-    /// A function or a subscript of a value that does not have it.
+    /// A function or a subscript of a value whose type does not support it.
     #[error("{operation} cannot be used with {value}")]
     Type {
-        /// As in the filter.
+        /// The operation, as written in the filter.
         operation: &'static str,
         /// The type of the value.
         value: &'static str,

@@ -1,4 +1,4 @@
-//! The value of a filter for a record, as Python computes it.
+//! Evaluates a filter for a record with the semantics of Python.
 
 use std::{borrow::Cow, cmp::Ordering};
 
@@ -10,10 +10,10 @@ use super::{
 };
 use crate::problem::quoted;
 
-/// The value of an expression.
+/// Returns the value of an expression for a record.
 ///
 /// # Errors
-/// Operations for which Python raises an exception.
+/// Returns an error for each operation for which Python raises an exception.
 pub(super) fn evaluate<'a>(expression: &'a Expression, record: &'a Value) -> Result<Cow<'a, Value>, RecordError> {
     let of = |it: &'a Expression| evaluate(it, record);
     Ok(match expression {
@@ -52,7 +52,7 @@ pub(super) fn evaluate<'a>(expression: &'a Expression, record: &'a Value) -> Res
     })
 }
 
-/// Python's truth of a value: empty and zero are false.
+/// The truth value of a value in Python: empty and zero are false.
 pub(super) fn is_true(value: &Value) -> bool {
     match value {
         Value::Null => false,
@@ -116,7 +116,7 @@ fn compare(comparison: Comparison, left: &Value, right: &Value) -> Result<bool, 
     }
 }
 
-/// A number; true and false are 1 and 0, as in Python.
+/// The value as a number. As in Python, true and false are 1 and 0.
 fn number(value: &Value) -> Option<f64> {
     value.as_bool().map(|it| f64::from(u8::from(it))).or_else(|| value.as_f64())
 }

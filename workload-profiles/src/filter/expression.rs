@@ -4,18 +4,18 @@ use serde_json::Value;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Expression {
-    /// The record.
+    /// The record itself, the argument of the lambda.
     Record,
     Literal(Value),
     List(Vec<Expression>),
     Subscript(Box<Expression>, Box<Expression>),
-    /// A key, and the value for records without it.
+    /// `value.get('key', default)`.
     Get(Box<Expression>, String, Box<Expression>),
     Length(Box<Expression>),
     Not(Box<Expression>),
     And(Box<Expression>, Box<Expression>),
     Or(Box<Expression>, Box<Expression>),
-    /// The first operand, and each comparison with the next operand.
+    /// The first operand, then each comparison operator with the operand after it.
     Comparison(Box<Expression>, Vec<(Comparison, Expression)>),
 }
 

@@ -8,15 +8,15 @@ use super::{
     tokens::{Token, TokenKind, split},
 };
 
-/// The longest filter in bytes.
+/// Maximum length of a filter, in bytes.
 const MAX_BYTES: usize = 4096;
-/// Maximum parentheses, brackets and negations around an expression: the parser calls itself for each.
+/// Maximum number of nested parentheses, brackets and negations. The parser recurses for each.
 const MAX_DEPTH: usize = 64;
 
 /// Parses a filter.
 ///
 /// # Errors
-/// What [`super::Filter::parse`] refuses.
+/// The same errors as [`super::Filter::parse`].
 pub(super) fn parse(text: &str) -> Result<Expression, FilterError> {
     if text.len() > MAX_BYTES {
         let found = format!("more than {MAX_BYTES} bytes");
@@ -41,9 +41,9 @@ struct Parser<'a> {
     tokens: &'a [Token],
     next: usize,
     depth: usize,
-    /// The position after the text.
+    /// The position after the last character of the text.
     end: usize,
-    /// The name of the record.
+    /// The name of the lambda's argument, which is the record.
     record: &'a str,
 }
 
@@ -116,7 +116,7 @@ impl<'a> Parser<'a> {
         Ok(None)
     }
 
-    /// A value with its subscripts.
+    /// Parses a value with its subscripts.
     fn value(&mut self) -> Result<Expression, FilterError> {
         let mut value = self.primary()?;
         loop {
@@ -188,7 +188,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The rest of a list, up to its closing sign.
+    /// Parses the rest of a list, up to its closing sign.
     fn list(&mut self, mut items: Vec<Expression>, close: &'static str) -> Result<Expression, FilterError> {
         while !self.sign(close) {
             items.push(self.within(Self::or)?);

@@ -1,4 +1,4 @@
-//! The words and signs of a filter.
+//! Splits a filter into words, signs and literals.
 
 use serde_json::Value;
 
@@ -18,13 +18,13 @@ pub(super) enum TokenKind {
     Sign(&'static str),
 }
 
-/// Longer signs come first.
+/// Longer signs come first, so that `<=` is not read as `<`.
 const SIGNS: [&str; 14] = ["==", "!=", "<=", ">=", "<", ">", "(", ")", "[", "]", ",", ":", ".", "-"];
 
-/// Splits a text.
+/// Splits a text into tokens.
 ///
 /// # Errors
-/// A character that no known word, sign or literal begins with, and a literal without an end.
+/// Returns an error for a character that begins no known word, sign or literal, and for a literal without an end.
 pub(super) fn split(text: &str) -> Result<Vec<Token>, FilterError> {
     let characters: Vec<char> = text.chars().collect();
     let mut tokens = Vec::new();

@@ -23,7 +23,7 @@ use crate::{
 /// The keys of a profile. The reader refuses any other key and suggests the nearest one.
 const KEYS: [&str; 6] = ["clients", "color", "model", "prompt_tokens", "requests", "timeout_seconds"];
 
-/// The defaults of the original.
+/// The defaults of `hey`.
 const CLIENTS: u32 = 50;
 const PROMPT_TOKENS: u32 = 64;
 const OUTPUT_TOKENS: u32 = 16;

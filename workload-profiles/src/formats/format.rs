@@ -11,11 +11,11 @@ type Parse = fn(&Value, Target, &Findings) -> Option<Workload>;
 /// Everything about the profile format of one harness.
 pub(crate) struct Format {
     pub parse: Parse,
-    /// The keys that an override may add at the root of a profile: the keys of our own formats, and the flags of a command line. In other
-    /// foreign formats an override only changes existing keys.
+    /// The keys that an override may add at the root of a profile: the keys of our own formats, and the flags of a command line. In other tools' YAML
+    /// formats an override can only change existing keys.
     pub root_keys: fn() -> &'static [&'static str],
-    /// The keys that determine the length of a stage. `None` if the format checks each stage itself and names its key, or has no load at a
-    /// rate.
+    /// The names of the keys that determine a stage's length, for error messages. `None` if the format checks its stages itself, or has no load with
+    /// a rate.
     pub(super) stage_length: Option<stage_length::Keys>,
     /// The name and the text of each profile that ships, sorted. A test compares the list with the folder.
     pub shipped: &'static [(&'static str, &'static str)],

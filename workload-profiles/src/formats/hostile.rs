@@ -1,12 +1,12 @@
-//! Checks of any text as a profile of any harness, for tests with cut, changed and mistyped profiles. Only tests build this module, so it
-//! fails by panicking.
+//! Checks that hold for any text as a profile of any harness. Tests call them with profiles that are cut, changed or mistyped. Only tests build this
+//! module, so it fails by panicking.
 
 use crds::benchmark_run::Harness;
 
 use super::target::Target;
 use crate::{parse_text, workload::Workload, yaml};
 
-/// Maximum problems per error, and maximum length of a message.
+/// Maximum problems per error, and maximum bytes of an error's message.
 const MAX_PROBLEMS: usize = 2_000;
 const MAX_MESSAGE: usize = 1 << 20;
 
@@ -32,8 +32,8 @@ pub(in crate::formats) const VALUES: [&str; 18] = [
     "4.9e-324",
 ];
 
-/// Reads a text. Either it is refused with a bounded message in which each problem has a path. Or it becomes a bounded workload, which our
-/// own format reads back from a report.
+/// Checks the result of reading a text. Either the text is refused with a bounded error in which each problem has a path, or it becomes a bounded
+/// workload that our own format reads back from a report.
 pub(in crate::formats) fn check(harness: Harness, text: &str) {
     match parse_text(harness, Target::default(), text) {
         Ok((workload, notices)) => {
@@ -48,19 +48,19 @@ pub(in crate::formats) fn check(harness: Harness, text: &str) {
     }
 }
 
-/// A workload as a report writes it is a profile of the same workload.
+/// Checks that our own format reads a workload back from a report unchanged.
 pub(in crate::formats) fn check_round_trip(workload: &Workload) {
     let text = yaml::write(&serde_json::to_value(workload).expect("a workload can be written as JSON"));
     let read = parse_text(Harness::Benchwright, Target::default(), &text);
     assert_eq!(read.map(|it| it.0).as_ref(), Ok(workload), "{text}");
 }
 
-/// The first part of a text: `share` of it, 0 to 1.
+/// Returns the first part of a text. `share` is the fraction to keep, 0 to 1.
 pub(in crate::formats) fn cut(text: &str, share: f64) -> &str {
     &text[..text.floor_char_boundary((text.len() as f64 * share) as usize)]
 }
 
-/// The text with one letter replaced by `letters`.
+/// Replaces one character of a text with `letters`. `share` is the position of the character, as a fraction of the text's length.
 pub(in crate::formats) fn changed(text: &str, share: f64, letters: &str) -> String {
     let before = cut(text, share);
     let rest = text[before.len()..].chars().next().map_or("", |it| &text[before.len() + it.len_utf8()..]);

@@ -60,7 +60,7 @@ pub fn recognise(text: &str) -> Option<Harness> {
     })
 }
 
-/// The folder of InferenceMAX's tool, and a flag that vLLM's does not have.
+/// The folder of InferenceMAX's tool, and a flag that vLLM's tool does not have. Either identifies a command line of InferenceMAX.
 const INFERENCEMAX: &str = "bench_serving/";
 const INFERENCEMAX_FLAG: &str = "--use-chat-template";
 
@@ -78,7 +78,7 @@ fn of_command(words: &[String], text: &str) -> Option<Harness> {
     }
 }
 
-/// The tools that have at least this number of the keys as flags. InferenceMAX has the flags of vLLM.
+/// Returns the tools that have at least `least` of the keys as flags. InferenceMAX's tool has the same flags as vLLM's.
 fn flag_tools(keys: &[String], least: usize) -> Vec<Harness> {
     let tables = [
         (&[Harness::VllmBenchmark, Harness::Inferencemax][..], vllm_benchmark::has_flag as fn(&str) -> bool),
@@ -91,7 +91,7 @@ fn flag_tools(keys: &[String], least: usize) -> Vec<Harness> {
     tables.iter().filter(|(_, has)| fits(has)).flat_map(|(harnesses, _)| harnesses.iter().copied()).collect()
 }
 
-/// Why [`recognise`] finds no harness: what is wrong with the text, or which tools may have its keys as flags.
+/// Explains why [`recognise`] finds no harness: what is wrong with the text, or which tools have flags with the names of its keys.
 pub fn unrecognised(text: &str) -> String {
     if text.trim().is_empty() {
         return "is empty; write a profile into it, such as one that `benchwright profiles show NAME` prints"
@@ -126,7 +126,7 @@ pub fn unrecognised(text: &str) -> String {
     }
 }
 
-/// The keys at the root of a mapping. An unrendered template is not valid YAML, so its lines are read one by one.
+/// Returns the keys at the root of a mapping. An unrendered template is not valid YAML, so its lines are read one by one.
 fn root_keys(text: &str) -> Vec<String> {
     if let Ok((Value::Object(entries), _)) = yaml::read_all(text) {
         return entries.keys().cloned().collect();

@@ -1,13 +1,12 @@
-//! The target of a run, as a profile may name it.
+//! The target of a run. Formats compare it with the target that a profile names.
 
 use crds::resolve::{Endpoint, ResolvedRun};
 
-/// The target of a run, for comparison with the profile.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Target<'a> {
-    /// The base URL; `None` for the simulator, and for a server that is started for the run.
+    /// The base URL. `None` for the simulator, and for a server that is started for the run.
     pub url: Option<&'a str>,
-    /// The model, where the run names it.
+    /// The model, if the run names one.
     pub model: Option<&'a str>,
 }
 

@@ -1,5 +1,5 @@
-//! Refuses objectives before the load if the workload cannot have figures for them. Some gaps only appear during the measurement, such as a
-//! server without token counts. They make an objective inconclusive later.
+//! Refuses objectives before the load if the workload cannot have figures for them. Some missing figures only become known during the measurement,
+//! such as token counts that a server does not send. They make an objective inconclusive later.
 
 use std::collections::BTreeSet;
 
@@ -13,9 +13,9 @@ use crate::{
     workload::{Margin, Workload},
 };
 
-/// Adds a problem for each objective on a stage or a figure that the workload does not have.
+/// Adds a problem for each objective whose stage or figure the workload does not have.
 pub(crate) fn check(slo: Option<&ResolvedSlo>, workload: &Workload, findings: &Findings) {
-    // A profile with an error is read with a default in place of the wrong value, which may be why a figure is missing.
+    // In a profile with errors, defaults replace the wrong values. A figure may be missing only because of that.
     if findings.has_problems() {
         return;
     }

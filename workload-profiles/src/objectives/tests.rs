@@ -7,7 +7,7 @@ const PROFILE: &str = "{load: {type: constant, stages: [{rate: 10, duration: 5},
     api: {type: completion, streaming: STREAMING}, data: {type: random, input_distribution: {mean: 10, max: 20}, \
     output_distribution: {mean: 12, max: 20}}}";
 
-/// The problems with some objectives on a profile with two stages. Each objective already has a name and a limit.
+/// Returns the problems with objectives on a profile with two stages. Default values for name and limit are added to each objective.
 fn problems(streaming: bool, objectives: serde_json::Value) -> String {
     let mut slo = json!({"enforcement": "Fail", "objectives": objectives});
     for objective in slo["objectives"].as_array_mut().unwrap() {

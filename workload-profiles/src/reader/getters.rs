@@ -12,7 +12,7 @@ use super::{
 use crate::problem::{listed, quoted, suggestion};
 
 impl<'a> Section<'a> {
-    /// The default if the key is absent, else the getter's result; `None` if the key is wrong.
+    /// Returns the default if the key is absent, else the getter's result. `None` if the value is wrong.
     pub fn or_default<T>(
         &self,
         key: &'static str,
@@ -22,12 +22,12 @@ impl<'a> Section<'a> {
         if self.value(key).is_none() { Some(default) } else { read(self, key) }
     }
 
-    /// A mapping.
+    /// Reads a mapping.
     pub fn section(&self, key: &'static str) -> Option<Section<'a>> {
         self.element(self.value(key)?, self.path(key))
     }
 
-    /// A list, each element with its path.
+    /// Reads a list. Returns each element with its path.
     pub fn list(&self, key: &'static str) -> Option<Vec<(String, &'a Value)>> {
         let path = self.path(key);
         match self.value(key)? {
@@ -41,7 +41,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// True or false; YAML's yes, no, on and off as well.
+    /// Reads a boolean: true or false, or YAML's yes, no, on and off.
     pub fn bool(&self, key: &'static str) -> Option<bool> {
         let value = self.value(key)?;
         let read = as_bool(value);
@@ -51,7 +51,7 @@ impl<'a> Section<'a> {
         read
     }
 
-    /// A text.
+    /// Reads a text.
     pub fn text(&self, key: &'static str) -> Option<&'a str> {
         match self.value(key)? {
             Value::String(text) => Some(text),
@@ -65,7 +65,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// One of several words, as the value that it represents.
+    /// Reads one of several words. Returns the value that belongs to the word.
     pub fn choice<T: Copy>(&self, key: &'static str, choices: &[(&str, T)]) -> Option<T> {
         let found = self.text(key)?;
         let choice = choices.iter().find(|(name, _)| *name == found).map(|(_, value)| *value);
@@ -76,7 +76,7 @@ impl<'a> Section<'a> {
         choice
     }
 
-    /// A whole number in a range.
+    /// Reads a whole number in a range.
     pub fn count(&self, key: &'static str, range: RangeInclusive<u64>) -> Option<u64> {
         let value = self.value(key)?;
         let whole = as_number(value)
@@ -85,16 +85,16 @@ impl<'a> Section<'a> {
             let wanted = format!("write a whole number from {} to {}", range.start(), range.end());
             self.problem(key, format!("is {}; {wanted}", described(value)));
         }
-        // Exact: the ranges of this crate end far below 2^53, except for seeds, which are read by `seed`.
+        // The cast is exact: the ranges in this crate end far below 2^53. Only seeds are larger, and `seed` reads them.
         whole.map(|it| it as u64)
     }
 
-    /// A whole number in a range that ends below 2^32.
+    /// Reads a whole number in a range that ends below 2^32.
     pub fn count_u32(&self, key: &'static str, range: RangeInclusive<u64>) -> Option<u32> {
         self.count(key, range).and_then(|it| u32::try_from(it).ok())
     }
 
-    /// A whole number of 64 bits.
+    /// Reads a whole number with up to 64 bits.
     pub fn seed(&self, key: &'static str) -> Option<u64> {
         let value = self.value(key)?;
         let seed = value.as_u64().or_else(|| value.as_str()?.trim().parse().ok());
@@ -104,12 +104,12 @@ impl<'a> Section<'a> {
         seed
     }
 
-    /// A number in a range.
+    /// Reads a number in a range.
     pub fn number(&self, key: &'static str, range: RangeInclusive<f64>) -> Option<f64> {
         self.number_if(key, &format!("a number from {} to {}", range.start(), range.end()), |it| range.contains(&it))
     }
 
-    /// A number above zero.
+    /// Reads a number above zero and at most `most`.
     pub fn positive_number(&self, key: &'static str, most: f64) -> Option<f64> {
         self.number_if(key, &format!("a number above 0 and at most {most}"), |it| it > 0.0 && it <= most)
     }
@@ -123,12 +123,12 @@ impl<'a> Section<'a> {
         number
     }
 
-    /// A length of time with its unit, `90s` or `250ms`, from `0s` to `most_seconds`.
+    /// Reads a time with its unit, such as `90s` or `250ms`, from `0s` to `most_seconds`.
     pub fn span(&self, key: &'static str, most_seconds: u64) -> Option<Span> {
         self.span_if(key, "", most_seconds, |_| true)
     }
 
-    /// A length of time with its unit, above `0s` and at most `most_seconds`.
+    /// Reads a time with its unit, above `0s` and at most `most_seconds`.
     pub fn positive_span(&self, key: &'static str, most_seconds: u64) -> Option<Span> {
         self.span_if(key, " above 0s and", most_seconds, |it| !it.0.is_zero())
     }
@@ -150,8 +150,8 @@ impl<'a> Section<'a> {
         span
     }
 
-    /// One of several variants: its name as a word, or a mapping with its name as the only key. The mapping is returned so that the caller can
-    /// read the value; a word has no value.
+    /// Reads one of several variants: the variant's name as a word, or a mapping with the name as its only key. Returns the name and the mapping,
+    /// from which the caller can read the value. A word has no mapping.
     pub fn variant(&self, key: &'static str, names: &[&'static str]) -> Option<(&'static str, Option<Section<'a>>)> {
         let value = self.value(key)?;
         if value.is_string() {
@@ -178,13 +178,13 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// As [`Section::variant`], where every variant needs a value.
+    /// Like [`Section::variant`], but every variant needs a value.
     pub fn variant_with_value(&self, key: &'static str, names: &[&'static str]) -> Option<(&'static str, Section<'a>)> {
         let (name, holder) = self.variant(key, names)?;
         Some((name, self.with_value(key, name, holder)?))
     }
 
-    /// The mapping with the value of a variant; adds a problem if the variant is only a word.
+    /// Returns the mapping that contains the value of a variant. Adds a problem if the variant was written as a word.
     pub fn with_value(&self, key: &str, name: &str, holder: Option<Section<'a>>) -> Option<Section<'a>> {
         if holder.is_none() {
             self.problem(key, format!("is only the word {name}; write a mapping, {key}: {{{name}: ...}}"));
@@ -192,7 +192,7 @@ impl<'a> Section<'a> {
         holder
     }
 
-    /// Checks only the type of a key that is not used. True if the key is present.
+    /// Checks the type of a key that has no effect. Returns whether the key is present.
     pub fn ignored(&self, key: &'static str, value_type: ValueType) -> bool {
         let Some(value) = self.value(key) else { return false };
         self.findings.unused(self.path(key));
@@ -204,7 +204,7 @@ impl<'a> Section<'a> {
         true
     }
 
-    /// Checks only the types of keys that are not used.
+    /// Checks the types of keys that have no effect.
     pub fn all_ignored(&self, keys: &[(&'static str, ValueType)]) {
         for (key, value_type) in keys {
             self.ignored(key, *value_type);

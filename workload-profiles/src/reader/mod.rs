@@ -1,7 +1,7 @@
-//! Reads a parsed profile key by key and goes on after a problem, so that its author sees all problems at once.
+//! Reads a parsed profile key by key. It continues after a problem, so that the author sees all problems together.
 //!
-//! A getter returns `None` both for an absent (or null) key and for a wrong one. A wrong key also adds a problem to the findings, so a
-//! profile with the caller's substitute value never runs. [`Section::finish`] reports keys that no getter looked up.
+//! A getter returns `None` for an absent (or null) key as well as for a wrong value. A wrong value also adds a problem to the findings, so the
+//! profile does not run with the value that the caller uses instead. [`Section::finish`] reports keys that no getter has read.
 
 mod getters;
 mod values;
@@ -16,18 +16,18 @@ use crate::{
 };
 pub(crate) use values::{ValueType, described};
 
-/// A mapping in a profile, and which of its keys were looked up.
+/// A mapping in a profile. It records which of its keys were read.
 pub(crate) struct Section<'a> {
     path: String,
     entries: &'a Map<String, Value>,
     looked_up: RefCell<BTreeSet<&'static str>>,
-    /// The keys at the root of the profile, to suggest where a misplaced key belongs.
+    /// The keys at the root of the profile. Messages about a misplaced key suggest where it belongs.
     root_keys: &'static [&'static str],
     pub findings: &'a Findings,
 }
 
 impl<'a> Section<'a> {
-    /// The whole profile, in a format with these root keys; `None` and a problem if it is not a mapping.
+    /// The whole profile, in a format with these root keys. If it is not a mapping, adds a problem and returns `None`.
     pub fn root(value: &'a Value, root_keys: &'static [&'static str], findings: &'a Findings) -> Option<Self> {
         Self::new(value, String::new(), root_keys, findings)
     }
@@ -42,33 +42,33 @@ impl<'a> Section<'a> {
         Some(Section { path, entries, looked_up: RefCell::default(), root_keys, findings })
     }
 
-    /// A mapping below this one: one of its values, or an element of one of its lists.
+    /// A mapping inside this one: one of its values, or an element of one of its lists.
     pub fn element(&self, value: &'a Value, path: String) -> Option<Section<'a>> {
         Section::new(value, path, self.root_keys, self.findings)
     }
 
-    /// The path of one of the keys.
+    /// Returns the path of a key.
     pub fn path(&self, key: &str) -> String {
         child(&self.path, key)
     }
 
-    /// All keys and values, for a mapping with user-defined keys.
+    /// Returns all keys and values, for a mapping whose keys the user chooses.
     pub fn entries(&self) -> impl Iterator<Item = (&'a str, &'a Value)> {
         self.entries.iter().map(|(key, value)| (key.as_str(), value))
     }
 
-    /// The value of a key, whatever its type; `None` when it is absent or null.
+    /// Returns the value of a key, whatever its type is. `None` if it is absent or null.
     pub fn value(&self, key: &'static str) -> Option<&'a Value> {
         self.looked_up.borrow_mut().insert(key);
         self.entries.get(key).filter(|it| !it.is_null())
     }
 
-    /// Adds a problem with a key.
+    /// Adds a problem about a key.
     pub fn problem(&self, key: &str, message: impl Into<String>) {
         self.findings.problem(self.path(key), message);
     }
 
-    /// Adds a problem with the section as a whole.
+    /// Adds a problem about the whole section.
     pub fn problem_of_all(&self, message: impl Into<String>) {
         self.findings.problem(&self.path, message);
     }
@@ -78,7 +78,7 @@ impl<'a> Section<'a> {
         self.findings.notice(self.path(key), message);
     }
 
-    /// Adds a problem when a required key is absent.
+    /// Adds a problem if a required key is absent.
     pub fn require(&self, key: &'static str, remedy: &str) {
         if self.value(key).is_none() {
             let found = if self.entries.contains_key(key) { "is empty" } else { "is missing" };
@@ -96,14 +96,14 @@ impl<'a> Section<'a> {
         self.looked_up.borrow_mut().extend(keys);
     }
 
-    /// The keys with a value that were not looked up yet.
+    /// Returns the keys that have a value but have not been read yet.
     pub fn unread(&self) -> Vec<&'a str> {
         let looked_up = self.looked_up.borrow();
         let unread = |(key, value): &(&'a str, &'a Value)| !value.is_null() && !looked_up.contains(key);
         self.entries().filter(unread).map(|(key, _)| key).collect()
     }
 
-    /// Reports every key that was not looked up, and where it belongs if it is a key of the root.
+    /// Reports every key that was not read. For a key of the root, the message says where it belongs.
     pub fn finish(self) {
         let looked_up = self.looked_up.borrow();
         for key in self.entries.keys().filter(|key| !looked_up.contains(key.as_str())) {
@@ -113,7 +113,7 @@ impl<'a> Section<'a> {
                 let message = format!("is not a key of {here}, but of the root of the profile; remove its indentation");
                 self.findings.problem(path, message);
             } else {
-                // The comparison with all known keys takes long where thousands of keys are unknown.
+                // Comparing a key with all known keys is slow if there are thousands of unknown keys.
                 let suggestion = match self.findings.is_full() {
                     true => "take it out".to_owned(),
                     false => suggestion(key, looked_up.iter().copied()),

@@ -1,7 +1,7 @@
 use super::*;
 use crate::yaml;
 
-/// Reads `a` by a getter; the value or the problem as a line.
+/// Reads the key `a` with a getter. Compares the value, or the problem as one line.
 fn check<T: PartialEq + std::fmt::Debug>(text: &str, get: impl Fn(&Section) -> Option<T>, expected: Result<T, &str>) {
     let value = yaml::read(text).unwrap();
     let findings = Findings::default();

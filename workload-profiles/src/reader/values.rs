@@ -1,4 +1,4 @@
-//! Single values: how a message shows them, and how they are read.
+//! Single values: how messages show them, and how they are read.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::{
     yaml::decimal,
 };
 
-/// A value type, for keys that are only checked for their type.
+/// The type of a value, for keys of which only the type is checked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum ValueType {
     Bool,
@@ -28,7 +28,7 @@ impl ValueType {
         }
     }
 
-    /// The type's name in a message that requests it.
+    /// The type's name in a message that asks for this type.
     pub(super) fn name(self) -> &'static str {
         match self {
             ValueType::Bool => "true or false",
@@ -40,7 +40,7 @@ impl ValueType {
     }
 }
 
-/// A value as a message shows it.
+/// Describes a value for a message.
 pub(crate) fn described(value: &Value) -> String {
     match value {
         Value::Null => "empty".to_owned(),
@@ -59,7 +59,7 @@ pub(crate) fn described(value: &Value) -> String {
     }
 }
 
-/// The type of a value, for a message that must not show the value itself.
+/// The name of a value's type, for messages that must not contain the value itself.
 pub(super) fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "empty",
@@ -74,7 +74,7 @@ pub(super) fn type_name(value: &Value) -> &'static str {
 pub(super) fn as_bool(value: &Value) -> Option<bool> {
     match value {
         Value::Bool(it) => Some(*it),
-        // The words of YAML 1.1, which the Python tools read.
+        // These are the booleans of YAML 1.1, which the Python tools accept.
         Value::String(text) => match text.to_ascii_lowercase().as_str() {
             "true" | "yes" | "on" => Some(true),
             "false" | "no" | "off" => Some(false),
@@ -84,7 +84,7 @@ pub(super) fn as_bool(value: &Value) -> Option<bool> {
     }
 }
 
-/// A finite number, with or without quotes: the Python tools read both.
+/// Returns a finite number, with or without quotes, because the Python tools accept both.
 pub(super) fn as_number(value: &Value) -> Option<f64> {
     match value {
         Value::Number(it) => it.as_f64().filter(|it| it.is_finite()),

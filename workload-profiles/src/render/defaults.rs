@@ -1,4 +1,4 @@
-//! The variables of a template that have a default, for the list of profiles.
+//! The variables of a template and their defaults, for the list of profiles.
 
 /// A variable that a user may set.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub struct TemplateVariable {
     pub default: Option<String>,
 }
 
-/// The variables of a template other than facts of the run, in the template's order.
+/// Returns the variables of a template, without the facts of the run, in the order of the template.
 pub fn template_variables(template: &str) -> Vec<TemplateVariable> {
     let mut found: Vec<TemplateVariable> = Vec::new();
     for (start, _) in template.match_indices(['|', 'i']) {
@@ -36,7 +36,7 @@ pub fn template_variables(template: &str) -> Vec<TemplateVariable> {
     found
 }
 
-/// The position of the closing bracket; the opening bracket precedes the text.
+/// Returns the position of the closing bracket that matches the opening bracket before `text`.
 fn closing(text: &str) -> Option<usize> {
     let mut depth = 0_u32;
     text.char_indices().find_map(|(at, letter)| {

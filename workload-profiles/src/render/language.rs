@@ -1,7 +1,7 @@
-//! The subset of Tera's language that a template may use. Constructs without a bound are refused, and loops get a counter.
+//! The subset of Tera's language that templates may use. Constructs that may run without a bound are refused, and the steps of loops are counted.
 //!
-//! Tera does not give access to its syntax tree, so this module finds the tags itself, by Tera's rules: a tag begins at `{{`,
-//! `{%` or `{#` and ends at the first matching end outside a quoted text. In a quoted text a backslash escapes the next letter.
+//! Tera does not give access to its syntax tree, so this module finds the tags itself, with Tera's rules: a tag begins with `{{`, `{%` or `{#`, and
+//! ends at the first matching end outside a quoted text. In a quoted text a backslash escapes the next character.
 
 use std::collections::BTreeSet;
 
@@ -11,19 +11,19 @@ use crate::{
     variables::FACTS,
 };
 
-/// Maximum bytes of code in a template: the text inside its tags.
+/// Maximum bytes of code in a template. Code is the text inside its tags.
 pub(crate) const MAX_CODE_BYTES: usize = 8 * 1024;
-/// The filter that every list of a `for` passes through. A template cannot name it, because it is not in [`FILTERS`].
+/// The filter through which the list of every `for` passes. A template cannot use it itself, because it is not in [`FILTERS`].
 pub(super) const COUNTED: &str = "benchwright_counted";
 
-/// The tags of the language.
+/// The tags that a template may use.
 const TAGS: [&str; 8] = ["if", "elif", "else", "endif", "for", "endfor", "break", "continue"];
-/// Filters with a result that is at most a few bytes longer than their input.
+/// Filters whose result is at most a few bytes longer than their input.
 const FILTERS: [&str; 12] =
     ["abs", "default", "first", "float", "int", "last", "length", "lower", "round", "seconds", "trim", "upper"];
-/// Functions; `range` is our own.
+/// Functions that a template may use. `range` is our own.
 const FUNCTIONS: [&str; 2] = ["range", "throw"];
-/// Tests allowed after `is`.
+/// Tests that may follow `is`.
 const TESTS: [&str; 13] = [
     "defined",
     "undefined",
@@ -40,19 +40,19 @@ const TESTS: [&str; 13] = [
     "containing",
 ];
 
-/// A template that may be rendered.
+/// A template that was checked and may be rendered.
 #[derive(Debug)]
 pub(super) struct Checked {
-    /// The template, with its loops counted.
+    /// The template, with its loops passed through [`COUNTED`].
     pub text: String,
-    /// Optional variables: variables with a default, or in a test `is defined`.
+    /// Variables that may have no value: they have a default, or are tested with `is defined`.
     pub optional: BTreeSet<String>,
 }
 
 /// Checks a template.
 ///
 /// # Errors
-/// All constructs that are refused, with their lines.
+/// Returns all refused constructs, with their lines.
 pub(super) fn check(template: &str) -> Result<Checked, ProfileError> {
     let findings = Findings::default();
     let mut checked = Checked { text: String::with_capacity(template.len()), optional: BTreeSet::new() };
@@ -80,7 +80,7 @@ pub(super) fn check(template: &str) -> Result<Checked, ProfileError> {
             findings.problem(&location, message);
             break;
         }
-        // The position is computed from the text before the tag, which is slow if a line contains thousands of tags.
+        // Computing the position reads the line before the tag. This is slow for lines with thousands of tags, so it is only done for facts.
         let filter = tag.is_fact().then(|| YamlPosition::between(before, rest).filter()).flatten();
         match tag.checked(&mut checked.optional, filter) {
             Ok(text) => checked.text.push_str(&text),
@@ -99,7 +99,7 @@ fn tag_start(text: &str) -> Option<usize> {
     text.as_bytes().windows(2).position(|it| matches!(it, b"{{" | b"{%" | b"{#"))
 }
 
-/// A tag of the text: `open code close`. Open and close include the dash that trims whitespace.
+/// A tag in the text: `open code close`. `open` and `close` include the dash that trims whitespace.
 struct Tag<'a> {
     open: &'a str,
     code: &'a str,
@@ -108,7 +108,7 @@ struct Tag<'a> {
 }
 
 impl<'a> Tag<'a> {
-    /// Reads the tag at the start of the text; `None` if the tag has no end.
+    /// Reads the tag at the start of the text. `None` if the tag has no end.
     fn read(text: &'a str) -> Option<Self> {
         let open = if text.as_bytes().get(2) == Some(&b'-') { 3 } else { 2 };
         let body = &text[open..];
@@ -123,12 +123,12 @@ impl<'a> Tag<'a> {
         Some(Tag { open: &text[..open], code, close, length })
     }
 
-    /// Whether the tag only writes a fact of the run.
+    /// Whether the tag only inserts a fact of the run.
     fn is_fact(&self) -> bool {
         self.open.starts_with("{{") && FACTS.contains(&self.code.trim())
     }
 
-    /// The tag for Tera, or the problems with it.
+    /// Returns the tag for Tera, or the problems with it.
     fn checked(&self, optional: &mut BTreeSet<String>, filter: Option<&str>) -> Result<String, Vec<String>> {
         let Tag { open, code, close, .. } = *self;
         if open.starts_with("{#") {
@@ -161,7 +161,7 @@ impl<'a> Tag<'a> {
     }
 }
 
-/// The position of `close` outside quoted texts.
+/// Returns the position of `close` outside quoted texts.
 fn code_end(code: &str, close: &str) -> Option<usize> {
     let bytes = code.as_bytes();
     let mut at = 0;
@@ -175,7 +175,7 @@ fn code_end(code: &str, close: &str) -> Option<usize> {
     None
 }
 
-/// The position after the quoted text that begins at `start`.
+/// Returns the position after the quoted text that begins at `start`.
 fn quoted_end(bytes: &[u8], start: usize, quote: u8) -> Option<usize> {
     let mut at = start + 1;
     while at < bytes.len() {
@@ -202,7 +202,7 @@ struct Token<'a> {
     end: usize,
 }
 
-/// The words, quoted texts and other single characters in code. Digits are skipped: no check needs them.
+/// Returns the words, the quoted texts and all other single characters in code. Digits are skipped, because no check needs them.
 fn tokens(code: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let mut at = 0;
@@ -210,14 +210,14 @@ fn tokens(code: &str) -> Vec<Token<'_>> {
         let word = |it: char| it.is_ascii_alphanumeric() || it == '_';
         let kind = match sign {
             '\'' | '"' | '`' => {
-                // A quoted text without an end does not get here, because its tag has no end either.
+                // Quoted texts always end here: a tag that contains an open quote has no end, and was refused before.
                 at = quoted_end(code.as_bytes(), at, sign as u8).unwrap_or(code.len());
                 TokenKind::Quoted
             }
             _ if word(sign) => {
                 let start = at;
                 at += code[at..].find(|it| !word(it)).unwrap_or(code.len() - at);
-                // Tera reads `5x` as a number and a name.
+                // Tera reads `5x` as a number followed by a name.
                 TokenKind::Name(code[start..at].trim_start_matches(|it: char| it.is_ascii_digit()))
             }
             _ => {
@@ -233,7 +233,7 @@ fn tokens(code: &str) -> Vec<Token<'_>> {
     tokens
 }
 
-/// Whether the token at `index` is allowed there.
+/// Returns an error if the token at `index` is not allowed there.
 fn refusal(tokens: &[Token], index: usize) -> Result<(), String> {
     let kind = |offset: usize| tokens.get(index + offset).map(|it| it.kind);
     let before = index.checked_sub(1).and_then(|it| tokens.get(it)).map(|it| it.kind);
@@ -272,7 +272,7 @@ fn allowed(what: &str, name: &str, known: &[&str]) -> Result<(), String> {
     ))
 }
 
-/// The variable at the start of the tokens, if they allow that it has no value.
+/// Returns the variable at the start of the tokens, if the code allows that it has no value.
 fn optional_name<'a>(tokens: &[Token<'a>]) -> Option<&'a str> {
     let kinds: Vec<TokenKind> = tokens.iter().take(4).map(|it| it.kind).collect();
     match kinds.as_slice() {
@@ -288,8 +288,8 @@ fn optional_name<'a>(tokens: &[Token<'a>]) -> Option<&'a str> {
     }
 }
 
-/// `for x in LIST`, with the list passed through the counting filter. The brackets in LIST must be balanced, so that the added brackets
-/// match each other.
+/// Converts `for x in LIST` so that LIST passes through the counting filter. The brackets in LIST must be balanced, so that the added brackets match
+/// each other.
 fn count_loop(code: &str, tokens: &[Token]) -> Result<String, String> {
     let kinds: Vec<TokenKind> = tokens.iter().take(4).map(|it| it.kind).collect();
     let head = match kinds.as_slice() {

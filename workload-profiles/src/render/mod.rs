@@ -3,15 +3,15 @@
 //! A template may use two syntaxes: Tera's `{{ model }}`, and llm-d-benchmark's `REPLACE_ENV_NAME`. Tera's tags are replaced
 //! first, so that a value is never read as template code.
 //!
-//! Templates come from users, and an operator that runs for months renders them, so rendering has to end soon for every
-//! template. A timeout would not help, because a thread that renders cannot be stopped. So the template language is restricted,
-//! and [`language`] enforces this before Tera sees the text:
-//! - Only `for` repeats code: macros, components, blocks, includes, inheritance and list comprehensions are refused. Every list
-//!   of a `for` passes through a filter that takes a step for each element from a budget of [`MAX_STEPS`], and so does `range`.
-//!   So each piece of code runs at most `MAX_STEPS + 1` times, and there are at most [`language::MAX_CODE_BYTES`] of code.
-//! - No value is longer than the text of one tag and the variables that it names: there is no `set` to keep a value, no `~`,
-//!   and no filter that makes a text or a list longer.
-//! - The output goes to a buffer that fails at [`MAX_TEXT_BYTES`].
+//! Templates come from users, and an operator that runs for months renders them. So rendering has to end soon for every template. A timeout would not
+//! help, because a thread that renders cannot be stopped. So the template language is restricted, and [`language`] enforces this before Tera reads
+//! the text:
+//! - Only `for` repeats code: macros, components, blocks, includes, inheritance and list comprehensions are refused. Every list of a `for` passes
+//!   through a filter that takes one step per element from a budget of [`MAX_STEPS`], and so does `range`. So each piece of code runs at most
+//!   `MAX_STEPS + 1` times, and there are at most [`language::MAX_CODE_BYTES`] of code.
+//! - No value is longer than the text of one tag plus the variables that it names: there is no `set` to store a value, no `~`, and no filter that
+//!   makes a text or a list longer.
+//! - The output goes to a buffer that fails after [`MAX_TEXT_BYTES`].
 //!
 //! Nothing is read from disk or from the environment.
 
@@ -39,19 +39,19 @@ use crate::{
     yaml::{self, MAX_TEXT_BYTES},
 };
 
-/// Maximum elements of all loops and ranges of a template together.
+/// Maximum number of elements in all loops and ranges of a template together.
 const MAX_STEPS: usize = 1024;
-/// Maximum decimals that `round` keeps: a double has no more that mean something.
+/// Maximum number of decimals that `round` keeps. Further decimals of a double have no meaning.
 const MAX_PRECISION: i32 = 15;
-/// The template's name inside Tera. It has no suffix that would make Tera escape values.
+/// The template's name inside Tera. Its name has no suffix, because suffixes such as `.html` make Tera escape values.
 const NAME: &str = "profile";
 
 /// Renders a template.
 ///
 /// # Errors
-/// All constructs that are refused, all variables without a value, and all variables of the user that the template does not
-/// use; else the first error of Tera. A `REPLACE_ENV_` name without a value stays in the text. It may be in a comment; anywhere
-/// else [`yaml::report_unfilled`] finds it in the parsed profile and names its path.
+/// Returns all refused constructs, all variables without a value, and all user variables that the template does not use. If there are none, returns
+/// the first error from Tera. A `REPLACE_ENV_` name without a value stays in the text. In a comment it is allowed. Anywhere else,
+/// [`yaml::report_unfilled`] finds it in the parsed profile and reports its path.
 pub(crate) fn render(template: &str, variables: &Variables) -> Result<String, ProfileError> {
     if template.len() > MAX_TEXT_BYTES {
         let found = template.len();
@@ -73,7 +73,7 @@ fn too_long() -> Problem {
     Problem::new("template", format!("renders to more than {MAX_TEXT_BYTES} bytes; shorten its loops"))
 }
 
-/// A Tera instance with the template. Its loops and ranges take steps from one shared budget.
+/// Returns a Tera instance with the template. All its loops and ranges take their steps from one shared budget.
 fn engine(text: &str) -> Result<Tera, Problem> {
     let mut tera = Tera::default();
     let budget = Arc::new(AtomicUsize::new(MAX_STEPS));
@@ -129,11 +129,11 @@ fn round(value: f64, arguments: Kwargs, _: &State) -> TeraResult<Value> {
             return Err(tera::Error::message(message));
         }
     } / scale;
-    // A number that overflows when it is scaled has no decimals.
+    // A number that overflows when it is scaled has no decimals to round.
     Ok((if rounded.is_finite() { rounded } else { value }).into())
 }
 
-/// A length of time in seconds. A number is in seconds already, and a text has a unit.
+/// Converts a time to seconds. A number is already in seconds. A text contains its unit.
 fn seconds(value: Value, _: Kwargs, _: &State) -> TeraResult<Value> {
     let Some(text) = value.as_str() else { return Ok(value) };
     let span = text.trim().parse::<Span>().map_err(|_| {
@@ -153,7 +153,7 @@ fn take_steps(budget: &AtomicUsize, steps: usize) -> TeraResult<()> {
     Ok(())
 }
 
-/// Checks that every name in the template has a value or a default, and that every variable of the user is used.
+/// Checks that every name in the template has a value or a default, and that the template uses every user variable.
 fn check_names(
     tera: &Tera,
     checked: &language::Checked,
@@ -183,7 +183,7 @@ fn check_names(
     findings.into_result().map(drop)
 }
 
-/// The variables as values of Tera. A text becomes a number or a boolean if it is exactly how that value prints, and a list if
+/// Converts the variables to values of Tera. A text becomes a number or a boolean if that value prints as exactly the same text. It becomes a list if
 /// it begins with `[`.
 fn context(variables: &Variables) -> Context {
     let mut context = Context::new();
@@ -205,7 +205,7 @@ fn value(text: &str) -> Value {
     if candidate.to_string() == text { candidate } else { Value::from(text) }
 }
 
-/// An error of Tera, with the line of the template.
+/// Converts an error from Tera, with the line of the template.
 fn problem(error: &tera::Error) -> Problem {
     match error.kind() {
         ErrorKind::SyntaxError(report) | ErrorKind::RenderingError(report) => {
@@ -216,7 +216,7 @@ fn problem(error: &tera::Error) -> Problem {
     }
 }
 
-/// An error of Tera about values, with the line of the template and the variables in that line.
+/// Converts an error from Tera about values. The message contains the line of the template, and the user variables in that line.
 fn located(error: &tera::Error, template: &str, variables: &Variables) -> Problem {
     let problem = problem(error);
     let line = match error.kind() {
@@ -232,7 +232,7 @@ fn located(error: &tera::Error, template: &str, variables: &Variables) -> Proble
         user.filter_map(|it| Some(format!("profile.variables.{it} is {}", quoted(variables.get(it)?)))).collect();
     let remedy = match set.as_slice() {
         [] => "change the line".to_owned(),
-        // The message of one of our filters says what to write.
+        // The messages of our own filters already say what to write.
         _ if problem.message.contains("; write") => set.join(", "),
         _ => format!("{}; write a value that the line can use, such as a number", set.join(", ")),
     };

@@ -1,8 +1,8 @@
 //! llm-d-benchmark's template syntax: `REPLACE_ENV_NAME`, and the older `REPLACE_ENV_NAME++++default=VALUE`.
 //!
-//! Names are replaced in the whole text, as in llm-d-benchmark: also inside quotes, longer texts and comments. A name without a
-//! value and without a default stays in the text. In a comment it may stay; anywhere else it is an error, which is found in the
-//! parsed profile, because that has no comments.
+//! Names are replaced in the whole text, as in llm-d-benchmark, including quotes, longer texts and comments. A name without a value and without a
+//! default stays in the text. In a comment it has no effect. Anywhere else it is an error, which is found in the parsed profile, because that does
+//! not contain the comments.
 
 use super::yaml_position::YamlPosition;
 use crate::{
@@ -17,7 +17,7 @@ const DEFAULT: &str = "++++default=";
 /// Replaces every name that has a value or a default.
 ///
 /// # Errors
-/// A text that grows past [`MAX_TEXT_BYTES`].
+/// Returns an error if the text becomes longer than [`MAX_TEXT_BYTES`].
 pub(super) fn replace(text: &str, variables: &Variables) -> Result<String, Problem> {
     let mut output = String::with_capacity(text.len());
     let mut rest = text;
@@ -41,7 +41,7 @@ pub(super) fn replace(text: &str, variables: &Variables) -> Result<String, Probl
     Ok(output)
 }
 
-/// The names in a text.
+/// Returns the names in a text.
 pub(super) fn names(text: &str) -> Vec<&str> {
     let mut names = Vec::new();
     let mut rest = text;
@@ -64,7 +64,7 @@ fn next(text: &str) -> Option<Found<'_>> {
     let name = leading(&text[start + TOKEN.len()..], |it| it.is_ascii_alphanumeric() || it == '_');
     let end = start + TOKEN.len() + name.len();
     let default = text[end..].strip_prefix(DEFAULT).map(|rest| {
-        // A default ends where a YAML scalar may end: at a blank, a quote, or a comma or bracket of a flow collection.
+        // A default ends where a YAML scalar may end: at white space, a quote, or a comma or bracket of a flow collection.
         leading(rest, |it| !it.is_whitespace() && !"\"',[]{}".contains(it))
     });
     Some(Found { start, end: end + default.map_or(0, |it| DEFAULT.len() + it.len()), name, default })

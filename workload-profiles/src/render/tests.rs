@@ -16,7 +16,7 @@ fn check_error(template: &str, user: &[&str], expected: &str) {
     assert!(error.contains(expected), "{error}\nlacks\n{expected}");
 }
 
-/// Whether a template renders to a bounded text or is refused with a problem.
+/// Whether a template was rendered to a bounded text, or refused with a problem.
 fn is_bounded(rendered: &Result<String, ProfileError>) -> bool {
     match rendered {
         Ok(text) => text.len() <= MAX_TEXT_BYTES,
@@ -122,7 +122,7 @@ fn a_loop_that_does_not_end_soon_is_an_error() {
         let open: String = (0..depth).map(|it| format!("{{% for v{it} in {list} %}}")).collect();
         format!("{open}{}", "{% endfor %}".repeat(depth))
     };
-    // These loops have no output.
+    // These loops produce no output.
     check_error(&nested(2, "range(end=100)"), &[], budget);
     check_error(&nested(20, "[1, 2, 3]"), &[], budget);
     check_error(&nested(20, "list"), &["list=[1, 2, 3]"], budget);

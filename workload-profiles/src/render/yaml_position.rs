@@ -1,5 +1,5 @@
-//! Escapes a fact of the run, such as the model, for its position in the profile's YAML, so that it stays one text. A name with a quote or
-//! a colon does not break the YAML, and a name like a number does not become a number.
+//! Escapes a fact of the run, such as the model, for its position in the profile's YAML, so that it remains one text. So a name with a quote or a
+//! colon does not break the YAML, and a name that looks like a number does not become a number.
 
 use std::borrow::Cow;
 
@@ -7,12 +7,12 @@ use serde_json::Value;
 
 use crate::yaml;
 
-/// Where in the YAML a tag is.
+/// The position of a tag in the YAML.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum YamlPosition {
-    /// In single quotes, directly after the opening quote.
+    /// Inside single quotes, directly after the opening quote.
     SingleQuoted,
-    /// In double quotes, directly after the opening quote.
+    /// Inside double quotes, directly after the opening quote.
     DoubleQuoted,
     /// A whole value without quotes.
     WholeValue,
@@ -21,14 +21,14 @@ pub(super) enum YamlPosition {
 }
 
 impl YamlPosition {
-    /// The positions that need an escape, with the filter for it. A template cannot name these filters.
+    /// The positions that require escaping, and the name of the filter for each. A template cannot use these filters itself.
     pub const FILTERS: [(YamlPosition, &str); 3] = [
         (YamlPosition::SingleQuoted, "benchwright_single"),
         (YamlPosition::DoubleQuoted, "benchwright_double"),
         (YamlPosition::WholeValue, "benchwright_whole"),
     ];
 
-    /// The position between two texts.
+    /// Returns the position between two texts.
     pub fn between(before: &str, after: &str) -> YamlPosition {
         let line = before.rsplit('\n').next().unwrap_or_default();
         let head = line.trim_end_matches(' ');
@@ -42,12 +42,12 @@ impl YamlPosition {
         }
     }
 
-    /// The filter that the position requires, if any.
+    /// Returns the filter that the position requires, if any.
     pub fn filter(self) -> Option<&'static str> {
         Self::FILTERS.iter().find(|(position, _)| *position == self).map(|(_, name)| *name)
     }
 
-    /// The text as it has to be written at the position.
+    /// Returns the text as it must be written at the position.
     pub fn escape(self, text: &str) -> Cow<'_, str> {
         let quoted = || Value::from(text).to_string();
         match self {
@@ -62,7 +62,7 @@ impl YamlPosition {
     }
 }
 
-/// Whether YAML reads the unquoted text unchanged. An empty text is read as null, which a profile may want.
+/// Whether YAML reads the unquoted text unchanged. An empty text is accepted: YAML reads it as null, which a profile may want.
 fn is_plain(text: &str) -> bool {
     let read = || yaml::read(&format!("a: {text}")).is_ok_and(|it| it["a"] == text);
     text.is_empty() || (!text.contains(['[', ']', '{', '}', ',']) && read())

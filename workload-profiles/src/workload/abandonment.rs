@@ -1,15 +1,15 @@
-//! Clients that go away before their answer is complete.
+//! Abandonment: clients that disconnect before their answer is complete.
 
 use crds::units::Span;
 use serde::{Deserialize, Serialize};
 
-/// Clients that go away before their answer is complete.
+/// Clients that disconnect before their answer is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Abandonment {
-    /// The share of requests with a client that disconnects early: 0 to 1.
+    /// The share of requests whose client disconnects early, 0 to 1.
     pub share: f64,
-    /// When the client disconnects. A request that ended before is not affected.
+    /// When the client disconnects. A request that has already ended is not affected.
     pub after: Departure,
 }
 
@@ -19,9 +19,9 @@ pub struct Abandonment {
 pub enum Departure {
     /// A time after sending, drawn from a uniform distribution.
     Uniform {
-        /// The shortest.
+        /// Minimum time.
         min: Span,
-        /// The longest.
+        /// Maximum time.
         max: Span,
     },
     /// A time after sending, drawn from an exponential distribution.
@@ -29,6 +29,6 @@ pub enum Departure {
         /// The mean of the distribution.
         mean: Span,
     },
-    /// Until this number of output tokens has arrived. Without usage in the events, each event with output counts as one token.
+    /// After this number of output tokens has arrived. If events have no token counts, each event with output counts as one token.
     Tokens(u32),
 }

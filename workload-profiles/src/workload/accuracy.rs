@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use super::FileSource;
 
-/// The checks of MLPerf's benchmarks, as MLPerf names them. Each may end in one of [`SHARES`].
+/// The checks for MLPerf's benchmarks, with MLPerf's names. Each name may end with one of [`SHARES`].
 pub const BENCHMARK_CHECKS: [&str; 7] =
     ["llama3.1-8b", "llama3.1-8b-edge", "llama2-70b", "mixtral-8x7b", "llama3.1-405b", "deepseek-r1", "gpt-oss-120b"];
 
-/// The shares of the reference's figures that a check name may select, in percent; the first one is the default.
+/// The suffixes of a check's name. They select the required share of the reference's scores, in percent. The first one is the default.
 pub const SHARES: [&str; 2] = ["-99", "-99.9"];
 
-/// The checks for any data set.
+/// The checks that can be used with any data set.
 pub const PLAIN_CHECKS: [&str; 5] = ["rouge", "number", "letterAToD", "letterAToJ", "exactMatch"];
 
 /// All figures that a profile may limit, for any check. [`bounded_figures`] returns the figures of one check.
@@ -26,27 +26,27 @@ pub const BOUNDED_FIGURES: [&str; 6] = ["rouge1", "rouge2", "rougeL", "rougeLsum
 pub struct Accuracy {
     /// One of [`BENCHMARK_CHECKS`], optionally with one of [`SHARES`], or one of [`PLAIN_CHECKS`].
     pub check: String,
-    /// The file with the expected answers; absent: the file of the prompts. Row i belongs to sample i.
+    /// The file with the expected answers. Absent: the file of the prompts. Row i is the answer to sample i.
     pub data_set: Option<FileSource>,
-    /// The column of the expected answers; absent: the check's default column.
+    /// The column of the expected answers. Absent: the check's default column.
     pub expected: Option<String>,
-    /// The model's `tokenizer.json`, or its folder, which decodes token ids; absent: the workload's tokenizer. Without any tokenizer, the text
-    /// from the server is scored.
+    /// The model's `tokenizer.json`, or its folder. It decodes token ids. Absent: the workload's tokenizer. Without any tokenizer, the server's text
+    /// is scored.
     pub tokenizer: Option<FileSource>,
-    /// NLTK's folder `punkt_tab/english`; absent: the folder from the launcher's environment. Without the folder, figures that depend on
-    /// sentences are not computed.
+    /// NLTK's folder `punkt_tab/english`. Absent: the folder from the launcher's environment. Without the folder, figures that depend on sentences
+    /// are not computed.
     pub punkt: Option<PathBuf>,
     /// The limits for the figures.
     #[serde(default)]
     pub limits: AccuracyLimits,
-    /// True: the mode of a LoadGen test requested the check, and it is skipped if the data set has no expected answers. False: the profile
-    /// requests the check.
+    /// True: the mode of a LoadGen test requested the check, so it is skipped if the data set has no expected answers. False: the profile requested
+    /// the check.
     #[serde(skip)]
     pub optional: bool,
 }
 
 impl Accuracy {
-    /// The check of a benchmark on the data set of the load, as the mode of a LoadGen test requests it.
+    /// The check for a benchmark on the load's data set, as requested by the mode of a LoadGen test.
     pub fn of_benchmark(check: &str) -> Accuracy {
         Accuracy {
             check: check.to_owned(),
@@ -64,33 +64,32 @@ impl Accuracy {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum AccuracyLimits {
-    /// The limits of the benchmark, for a run over its whole data set; a plain check has no limits.
+    /// The limits of the benchmark. They require a run over its whole data set. A plain check has no limits.
     #[default]
     OfBenchmark,
     /// No limits: the figures are only reported.
     None,
-    /// The least value of some of [`bounded_figures`] of the check, on a scale of 0 to 100.
+    /// Minimum values of some of the check's figures (see [`bounded_figures`]), on a scale of 0 to 100.
     AtLeast(BTreeMap<String, f64>),
 }
 
-/// The check for a LoadGen benchmark name from a profile, such as `llama3_1-8b-interactive`; `None`: it has no check.
+/// Returns the check for a LoadGen benchmark, such as `llama3_1-8b-interactive`. `None` if the benchmark has no check.
 pub fn check_of_benchmark(name: &str) -> Option<String> {
     let plain = name.trim().to_lowercase().replace("llama3_1", "llama3.1").replace("-interactive", "");
     is_benchmark_check(&plain).then_some(plain)
 }
 
-/// Whether it is a check of a benchmark, with or without a share of the reference.
+/// Whether this is the name of a benchmark's check, with or without one of [`SHARES`].
 pub fn is_benchmark_check(name: &str) -> bool {
     BENCHMARK_CHECKS.contains(&without_share(name))
 }
 
-/// The name of a check without the share of the reference.
+/// Returns the name of a check without a suffix from [`SHARES`].
 pub fn without_share(name: &str) -> &str {
     SHARES.into_iter().find_map(|it| name.strip_suffix(it)).unwrap_or(name)
 }
 
-/// The figures that `accuracy.limits` may bound: the figures of this check from 0 to 100. Empty if no check has this
-/// name.
+/// Returns the figures of a check that `accuracy.limits` may limit. Their scale is 0 to 100. Empty if no check has this name.
 pub fn bounded_figures(check: &str) -> &'static [&'static str] {
     match without_share(check) {
         "rouge" | "llama3.1-8b" | "llama3.1-8b-edge" | "llama2-70b" => &["rouge1", "rouge2", "rougeL", "rougeLsum"],

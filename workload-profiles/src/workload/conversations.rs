@@ -5,41 +5,41 @@ use serde::{Deserialize, Serialize};
 
 use super::{LengthDistribution, Prefixes, TimeDistribution};
 
-/// Synthetic conversations. Each turn contains a new user message, and the earlier turns.
+/// Synthetic conversations. Each turn sends a new user message together with the earlier turns.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Conversations {
-    /// The number of distinct conversations. Session i is conversation i modulo this number. Absent: every session is new.
+    /// Number of distinct conversations. Session i sends conversation i modulo this number. Absent: every session is new.
     pub count: Option<u32>,
-    /// Turns of a conversation: a number, not tokens.
+    /// Number of turns per conversation.
     pub turns: LengthDistribution,
     /// Texts at the start of several conversations.
     #[serde(default, skip_serializing_if = "Prefixes::is_empty")]
     pub prefixes: Prefixes,
-    /// A conversation's own system text, after its prefix; absent: none.
+    /// The length of a system text that only one conversation has. It follows the prefix. Absent: none.
     pub own_system: Option<LengthDistribution>,
-    /// The lengths of the first turn; absent: the same as for all turns.
+    /// The lengths of the first turn. Absent: the same as for the other turns.
     pub first_turn: Option<TurnLengths>,
-    /// The lengths of a turn.
+    /// The lengths of each turn.
     pub turn: TurnLengths,
     /// The time between an answer and the next turn: a user who thinks, or a tool that runs. Absent: no wait.
     pub think_time: Option<TimeDistribution>,
     /// Which parts of earlier turns a turn contains.
     pub history: History,
-    /// Maximum tokens of prompt and answer together. Longer conversations drop their oldest turns. Absent: no limit.
+    /// Maximum tokens of prompt and answer together. Longer conversations omit their oldest turns. Absent: no limit.
     pub max_context: Option<u32>,
-    /// Seed for lengths and texts, which are then the same in every run; absent: the run's seed.
+    /// Seed for lengths and texts, which are then the same in every run. Absent: the run's seed.
     pub seed: Option<Seed>,
 }
 
-/// The lengths of a turn in tokens.
+/// The lengths of one turn, in tokens.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TurnLengths {
-    /// The new text of the user.
+    /// The length of the user's new text.
     pub input: LengthDistribution,
-    /// The requested answer.
+    /// The requested length of the answer.
     pub output: LengthDistribution,
 }
 
@@ -47,9 +47,9 @@ pub struct TurnLengths {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum History {
-    /// The user's texts, and the server's answers from this run.
+    /// The user's texts, and the server's answers in this run.
     #[default]
     Answers,
-    /// None: each turn is independent.
+    /// Nothing: each turn is independent.
     Nothing,
 }

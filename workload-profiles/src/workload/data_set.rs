@@ -6,31 +6,31 @@ use serde::{Deserialize, Serialize};
 
 use super::{FileSource, PromptForm};
 
-/// A file of prompts. It is read once, before the load.
+/// A file with prompts. It is read once, before the load.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DataSet {
-    /// The file.
+    /// The file with the rows.
     pub file: FileSource,
-    /// How it is written.
+    /// The format of the file.
     pub format: DataSetFormat,
-    /// What a row contains. A row without the column is an error, even if it has another text column: the prompt may have been made from that
-    /// text.
+    /// What a row contains. A row without the column is an error, even if it has another text column, because the missing prompt may have been
+    /// generated from that text.
     pub row: RowContent,
-    /// Whether another prompt column in the same form is used if the file lacks the column of `row`: the first column in
-    /// [`roles::prompts`](super::roles::prompts) that the file has. If a profile names a column, only that column is used.
+    /// Whether another column in the same form may replace the column of `row` if the file does not have it. The first column in
+    /// [`roles::prompts`](super::roles::prompts) that the file has is used. False if the profile names a column.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub any_column: bool,
-    /// The rows are rendered with the chat template of the workload's tokenizer before the load, and sent as token ids; absent: they are sent
-    /// as they are.
+    /// How rows are rendered with the chat template of the workload's tokenizer. This happens before the load, and the rows are then sent as token
+    /// ids. Absent: rows are sent unchanged.
     pub chat_template: Option<ChatRendering>,
     /// Maximum tokens of each answer.
     pub output: OutputLength,
-    /// The number of rows that are used, the first in their order that pass the filter. A file with fewer rows is refused. Absent:
-    /// as many as the load needs, or all.
+    /// Number of rows to use: the first rows in `order` that pass the filter. A file with fewer rows is refused. Absent: as many as the load needs,
+    /// or all.
     pub count: Option<u64>,
-    /// Which rows are used.
+    /// Which rows are used, by their lengths.
     #[serde(default, skip_serializing_if = "LengthFilter::is_empty")]
     pub filter: LengthFilter,
     /// The order in which rows are sent.
@@ -39,7 +39,7 @@ pub struct DataSet {
     /// What happens when a load needs more rows than there are.
     #[serde(default)]
     pub used_up: UsedUp,
-    /// Where a stage begins in the data set.
+    /// At which row a stage begins.
     #[serde(default)]
     pub across_stages: AcrossStages,
 }
@@ -68,7 +68,7 @@ impl DataSet {
         }
     }
 
-    /// The form of its prompts, as they are sent.
+    /// The form of the prompts, as they are sent.
     pub fn form(&self) -> PromptForm {
         match &self.row {
             _ if self.chat_template.is_some() => PromptForm::TokenIds,
@@ -86,11 +86,11 @@ impl DataSet {
     }
 }
 
-/// How messages become the text of a prompt: through the model's chat template, followed by the beginning of the model's answer.
+/// Renders messages to the text of a prompt with the model's chat template, followed by the beginning of the model's answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ChatRendering {
-    /// Further variables of the template, such as `enable_thinking`.
+    /// Additional variables for the template, such as `enable_thinking`.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub arguments: serde_json::Map<String, serde_json::Value>,
 }
@@ -101,18 +101,18 @@ pub struct ChatRendering {
 pub enum RowContent {
     /// A prompt.
     Prompt(PromptColumn),
-    /// A conversation: a list of objects with `role` or `from`, and `content` or `value`; or a list of texts. A system message is not a turn.
-    /// Conversations without a turn to send are skipped, and a notice reports their number.
+    /// A conversation: a list of objects with `role` or `from`, and `content` or `value`; or a list of texts. A system message does not count as a
+    /// turn. Conversations without a turn to send are skipped, and a notice reports their number.
     #[serde(rename_all = "camelCase")]
     Conversation {
         /// The name of the column.
         column: String,
-        /// Which part of it is sent.
+        /// The part of the conversation that is sent.
         send: ConversationUse,
     },
 }
 
-/// Which part of a recorded conversation is sent.
+/// The part of a recorded conversation that is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ConversationUse {
@@ -122,9 +122,9 @@ pub enum ConversationUse {
     AllButLast,
     /// All turns, as messages of one request.
     All,
-    /// All turns but the last, as one text with each turn on a line of its own. The last turn is its answer.
+    /// All turns but the last, as one text with one line per turn. The last turn is its answer.
     JoinedText,
-    /// A session: each user turn is a request that contains the earlier turns, with the answers from this run.
+    /// A session with one request per user turn. Each request contains the earlier turns, with the server's answers in this run.
     Turns,
 }
 
@@ -132,9 +132,9 @@ pub enum ConversationUse {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum OutputLength {
-    /// The same for all.
+    /// The same number for all answers.
     Fixed(u32),
-    /// A number in this column.
+    /// The number in this column.
     Column(String),
     /// The length of the text in this column.
     TextOf(String),
@@ -144,28 +144,28 @@ pub enum OutputLength {
     Unbounded,
 }
 
-/// Filters rows of a data set by their lengths in tokens. The lengths of all turns in a session are added up. Both ends are inclusive;
-/// absent: no bound.
+/// Filters the rows of a data set by their lengths in tokens. For sessions, the lengths of all turns are added. All bounds are inclusive. Absent: no
+/// bound.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct LengthFilter {
-    /// The shortest prompt.
+    /// Minimum tokens per prompt.
     pub min_input: Option<u32>,
-    /// The longest prompt.
+    /// Maximum tokens per prompt.
     pub max_input: Option<u32>,
-    /// The shortest answer.
+    /// Minimum tokens per answer.
     pub min_output: Option<u32>,
-    /// The longest answer.
+    /// Maximum tokens per answer.
     pub max_output: Option<u32>,
     /// Maximum tokens of prompt and answer together.
     pub max_total: Option<u32>,
-    /// Minimum number of turns of a conversation.
+    /// Minimum number of turns per conversation.
     pub min_turns: Option<u32>,
 }
 
 impl LengthFilter {
-    /// Whether every row passes.
+    /// Whether the filter accepts every row.
     pub fn is_empty(&self) -> bool {
         *self == LengthFilter::default()
     }
@@ -175,7 +175,7 @@ impl LengthFilter {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RowOrder {
-    /// That of the file.
+    /// In the order of the file.
     #[default]
     File,
     /// Shuffled with the seed of the run.
@@ -189,43 +189,43 @@ pub enum UsedUp {
     /// The load is refused before its first request.
     #[default]
     Refuse,
-    /// The rows are sent again from the first, and the report states this.
+    /// The rows are sent again from the first one. The report states this.
     Repeat,
-    /// Further rows are drawn at random, and the report states this.
+    /// Further rows are drawn at random. The report states this.
     Draw,
     /// The stage ends.
     EndStage,
 }
 
-/// Where a stage begins in a data set.
+/// The row with which a stage begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum AcrossStages {
-    /// At the first row.
+    /// The first row.
     #[default]
     Restart,
-    /// After the last row of the stage before.
+    /// The row after the last row of the previous stage.
     Continue,
 }
 
-/// The format of a data set. The file is decompressed if its name ends with `.gz`, `.bz2`, `.xz` or `.zst`, or if its first bytes indicate
-/// a compression.
+/// The format of a data set. The file is decompressed if its name ends with `.gz`, `.bz2`, `.xz` or `.zst`, or if its first bytes show that it is
+/// compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum DataSetFormat {
     /// A JSON array with one object per row; an object of lists; or pandas' JSON formats.
     Json,
-    /// A JSON object on each line.
+    /// One JSON object per line.
     Jsonl,
-    /// Values separated by commas; the first line names the columns.
+    /// Comma-separated values. The first line contains the names of the columns.
     Csv,
     /// Apache Parquet.
     Parquet,
-    /// A prompt on each line, in the column `text`.
+    /// One prompt per line, in a column that is called `text`.
     Text,
     /// A pickle of pandas or numpy. It is read without executing it.
     Pickle,
-    /// A numpy array, an archive of arrays, or a folder of ids padded to one length.
+    /// A numpy array, an archive of arrays, or a folder with token ids that are padded to one length.
     Npy,
 }
 
@@ -254,8 +254,8 @@ impl DataSetFormat {
         }
     }
 
-    /// The format by the file extension, in upper or lower case, ignoring `.gz`, `.bz2`, `.xz`, `.zst` and `.zip`; `None` for an unknown
-    /// extension.
+    /// Returns the format for a file extension, in upper or lower case. Ignores `.gz`, `.bz2`, `.xz`, `.zst` and `.zip`. `None` if the extension is
+    /// unknown.
     pub fn from_path(path: &Path) -> Option<DataSetFormat> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "gz" | "bz2" | "xz" | "zst" | "zip" => Self::from_path(Path::new(path.file_stem()?)),
@@ -275,14 +275,14 @@ impl DataSetFormat {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PromptColumn {
-    /// The name of the column: the key in each row. `a.b` is the key `b` of the object `a`.
+    /// The name of the column: the key in each row. `a.b` means the key `b` of the object `a`.
     pub name: String,
-    /// Whether it contains a text or a list of token ids.
+    /// Whether the column contains texts or lists of token ids.
     pub form: PromptForm,
 }
 
 impl PromptColumn {
-    /// The column of this form in the data sets of MLPerf's language models: `input` or `tok_input`.
+    /// Returns the column with this form in the data sets of MLPerf's language models: `input` or `tok_input`.
     pub fn from_form(form: PromptForm) -> PromptColumn {
         let name = match form {
             PromptForm::Text => "input",

@@ -1,14 +1,14 @@
-//! Files that a workload needs: where the launcher finds them.
+//! Where the launcher finds the files that a workload needs.
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// A file on the machine, on the launcher's claim, or at a URL.
+/// A file on the machine, on the volume of the launcher's claim, or at a URL.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum FileSource {
-    /// A path, as the launcher sees it.
+    /// A path in the launcher's file system.
     Path(PathBuf),
     /// A file that the launcher downloads once and keeps.
     Url(RemoteFile),
@@ -20,13 +20,13 @@ pub enum FileSource {
 pub struct RemoteFile {
     /// An `http` or `https` URL.
     pub url: String,
-    /// The SHA-256 of the content in hexadecimal digits. A file with another digest is refused. Absent: not checked.
+    /// The SHA-256 of the content, in hexadecimal digits. A file with another digest is refused. Absent: the content is not checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
 }
 
 impl FileSource {
-    /// The path. The launcher replaces a URL with the path of the downloaded file before any code reads it. Until then the path is the part of
+    /// Returns the path. The launcher downloads each URL and replaces it with a path before any code reads the file. Before that, this is the part of
     /// the URL without secrets, for messages.
     pub fn as_path(&self) -> &Path {
         match self {
@@ -35,7 +35,7 @@ impl FileSource {
         }
     }
 
-    /// The path, or the URL without potential secrets, for messages and reports.
+    /// Returns the path, or the URL without potential secrets, for messages and reports.
     pub fn shown(&self) -> String {
         match self {
             FileSource::Path(path) => path.display().to_string(),
@@ -43,28 +43,28 @@ impl FileSource {
         }
     }
 
-    /// The last part of the path or the URL, which determines the format.
+    /// Returns the last part of the path or the URL. It determines the format.
     pub fn file_name(&self) -> String {
         self.shown().rsplit('/').next().unwrap_or_default().to_owned()
     }
 }
 
 impl RemoteFile {
-    /// The URL for messages and reports, without user and query: the query of a signed URL grants access to the file.
+    /// Returns the URL for messages and reports, without user and query, because the query of a signed URL grants access to the file.
     pub fn shown(&self) -> String {
         let (scheme, rest) = self.parts();
         format!("{scheme}{rest}")
     }
 
-    /// The scheme with `://`, and the rest without user and query.
+    /// Returns the scheme with `://`, and the rest without user and query.
     fn parts(&self) -> (&str, &str) {
         let url = self.url.split(['?', '#']).next().unwrap_or_default();
         let (scheme, rest) = url.split_at(url.find("://").map_or(0, |it| it + "://".len()));
-        // The path may contain an `@` too.
+        // Search only the host for `@`, because the path may contain one, too.
         let host = rest.find(['/', '\\']).unwrap_or(rest.len());
         match rest[..host].rfind('@') {
             Some(at) => (scheme, &rest[at + 1..]),
-            // No secret was found: the whole URL is more useful in a message than its end.
+            // There is no user to hide, so the whole URL is shown.
             None => ("", url),
         }
     }

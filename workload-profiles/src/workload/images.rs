@@ -8,27 +8,27 @@ use super::LengthDistribution;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Images {
-    /// Images of a request: a number, not tokens.
+    /// Number of images per request.
     pub per_request: LengthDistribution,
-    /// The sizes; each image draws one of them. Not empty.
+    /// The possible sizes. Each image draws one of them. Not empty.
     pub sizes: Vec<ImageSize>,
-    /// How they are encoded.
+    /// How the images are encoded.
     pub encoding: ImageEncoding,
     /// The position of the images in the message.
     pub place: ImagePlace,
-    /// Whether the requests of a group of shared prefixes have the same images.
+    /// Whether all requests with the same shared prefix have the same images.
     pub shared_by_group: bool,
 }
 
-/// The size of an image in pixels, 1 to 8,192 each way.
+/// The size of an image in pixels. Each side has 1 to 8,192 pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImageSize {
-    /// Pixels in a row.
+    /// Width in pixels.
     pub width: u32,
-    /// Pixels in a column.
+    /// Height in pixels.
     pub height: u32,
-    /// How often it is drawn: this weight / the sum of all weights. Above 0.
+    /// The probability of this size is its weight divided by the sum of all weights. Above 0.
     pub weight: f64,
 }
 
@@ -51,6 +51,6 @@ pub enum ImagePlace {
     BeforeText,
     /// After the text.
     AfterText,
-    /// Before or after it, drawn for each request.
+    /// Before or after the text, drawn for each request.
     Random,
 }

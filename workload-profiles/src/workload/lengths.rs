@@ -3,27 +3,28 @@
 use crds::units::Span;
 use serde::{Deserialize, Serialize};
 
-/// Lengths in tokens: drawn, clipped to min and max, rounded. The number of turns of a conversation is drawn in the same way.
+/// Lengths in tokens. Each is drawn, clipped to min and max, and rounded. Numbers, such as the number of turns of a conversation, are drawn in the
+/// same way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LengthDistribution {
-    /// The shape.
+    /// The shape of the distribution.
     pub shape: Shape,
-    /// The smallest length.
+    /// Minimum length.
     pub min: u32,
-    /// The largest length.
+    /// Maximum length.
     pub max: u32,
-    /// The mean of the shape before clipping.
+    /// The mean of the distribution before clipping.
     pub mean: f64,
-    /// The standard deviation of the shape before clipping.
+    /// The standard deviation of the distribution before clipping.
     pub std_dev: f64,
-    /// How many lengths are drawn before they repeat; absent: one per request.
+    /// Number of lengths that are drawn. Further requests repeat them. Absent: one per request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_count: Option<u32>,
 }
 
 impl LengthDistribution {
-    /// The same length always.
+    /// A distribution that always returns this length.
     pub fn fixed(length: u32) -> Self {
         LengthDistribution {
             shape: Shape::Fixed,
@@ -35,7 +36,7 @@ impl LengthDistribution {
         }
     }
 
-    /// Each length from `min` to `max` with the same probability.
+    /// A uniform distribution: each length from `min` to `max` has the same probability.
     pub fn uniform(min: u32, max: u32) -> Self {
         let mean = f64::midpoint(f64::from(min), f64::from(max));
         LengthDistribution { shape: Shape::Uniform, min, max, mean, std_dev: 0.0, total_count: None }
@@ -48,11 +49,11 @@ impl LengthDistribution {
 pub enum Shape {
     /// Gaussian.
     Normal,
-    /// Log-normal with the given mean and standard deviation of the lengths themselves.
+    /// Log-normal. The mean and the standard deviation are those of the lengths, not of their logarithms.
     Lognormal,
-    /// Skew-normal with the given mean and standard deviation of the lengths themselves.
+    /// Skew-normal. The mean and the standard deviation are those of the lengths.
     SkewNormal {
-        /// The shape parameter alpha: 0 is Gaussian, above 0 has its long tail on the side of long lengths.
+        /// The shape parameter alpha. 0 is Gaussian. Above 0 the distribution has a long tail of long lengths.
         skew: f64,
     },
     /// Poisson with the given mean.
@@ -63,24 +64,24 @@ pub enum Shape {
     Fixed,
 }
 
-/// Times between requests of a session: drawn, and clipped to min and max.
+/// Times between the requests of a session. Each is drawn, and clipped to min and max.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TimeDistribution {
-    /// The shape.
+    /// The shape of the distribution.
     pub shape: Shape,
-    /// The shortest time.
+    /// Minimum time.
     pub min: Span,
-    /// The longest time.
+    /// Maximum time.
     pub max: Span,
-    /// The mean of the shape before clipping.
+    /// The mean of the distribution before clipping.
     pub mean: Span,
-    /// The standard deviation of the shape before clipping.
+    /// The standard deviation of the distribution before clipping.
     pub std_dev: Span,
 }
 
 impl TimeDistribution {
-    /// The same time always.
+    /// A distribution that always returns this time.
     pub fn fixed(time: Span) -> Self {
         TimeDistribution { shape: Shape::Fixed, min: time, max: time, mean: time, std_dev: Span::default() }
     }

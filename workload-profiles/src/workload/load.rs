@@ -1,4 +1,4 @@
-//! Load: when the requests of a stage are sent, and which requests count.
+//! When the requests of a stage are sent, and which of them count.
 
 use crds::units::{RequestRate, Span};
 use serde::{Deserialize, Serialize};
@@ -9,27 +9,27 @@ use super::{
 };
 use crate::loadgen::{Phase, Scenario};
 
-/// Maximum requests of a run: each may write a record.
+/// Maximum requests per run. Each request may write a record.
 pub const MAX_REQUESTS: u64 = 10_000_000;
 
-/// A part of the load with one shape. The next stage starts when all requests of this one have ended and its pause is over.
+/// A part of the load. The next stage starts when all requests of this stage have ended and its pause is over.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stage {
-    /// Unique in the workload. The default is `r10` for 10 requests per second and `c8` for concurrency 8, with `-2` for the second stage of
-    /// the same name.
+    /// The name, which is unique in the workload. The default is `r10` for 10 requests per second and `c8` for concurrency 8. The second stage with
+    /// the same default name gets the suffix `-2`.
     pub name: String,
-    /// The shape of the stage's load.
+    /// When the stage's requests are sent.
     pub load: Load,
     /// The pause after the stage, in which nothing is sent.
     pub pause_after: Span,
-    /// The first requests of the stage, which are sent but excluded from all figures; absent: none.
+    /// The first part of the stage. Its requests are sent, but not included in any figure. Absent: none.
     pub warm_up: Option<Margin>,
-    /// The last requests of the stage, which are sent but excluded from all figures; absent: none.
+    /// The last part of the stage. Its requests are sent, but not included in any figure. Absent: none.
     pub cool_down: Option<Margin>,
-    /// How long requests may still run after the duration of the stage. Requests in flight after that are cancelled and count as incomplete.
-    /// Absent: no limit.
+    /// How long requests may still run after the end of the stage's duration. Requests that are then still in flight are cancelled and count as
+    /// incomplete. Absent: no limit.
     pub grace: Option<Span>,
 }
 
@@ -57,17 +57,17 @@ pub enum Margin {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Load {
-    /// Open loop: at times that do not depend on the answers.
+    /// Open loop: requests are sent at times that do not depend on the answers.
     #[serde(rename_all = "camelCase")]
     Open {
-        /// How the times are drawn.
+        /// How the send times are drawn.
         arrivals: Arrivals,
         /// Requests per second.
         rate: Rate,
-        /// How long requests are sent; absent: until `count` were sent.
+        /// How long requests are sent. Absent: until `count` requests were sent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         duration: Option<Span>,
-        /// Maximum requests; absent: all that are due within `duration`.
+        /// Maximum requests. Absent: all requests that are due within `duration`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         count: Option<u64>,
         /// Maximum concurrency. Other requests wait in the client, and their latency includes the wait. Absent: no limit.
@@ -77,70 +77,70 @@ pub enum Load {
     /// A burst: all requests are due at the start of the stage.
     #[serde(rename_all = "camelCase")]
     Burst {
-        /// The number of requests.
+        /// The number of requests in the burst.
         count: u64,
-        /// As for an open loop.
+        /// Maximum concurrency, as in an open loop.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         max_concurrency: Option<u32>,
     },
-    /// At recorded times.
+    /// Replays requests at recorded times.
     #[serde(rename_all = "camelCase")]
     Trace {
         /// The recorded requests.
         trace: Trace,
         /// The speed of the replay: 2 replays in half the time.
         speed: f64,
-        /// Maximum requests; absent: all.
+        /// Maximum requests. Absent: all recorded requests.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         count: Option<u64>,
-        /// Whether recorded lengths, where a request has them, replace the lengths of the request source.
+        /// Whether the recorded lengths replace the lengths from the request source. Requests without recorded lengths keep the latter.
         lengths: bool,
-        /// As for an open loop.
+        /// Maximum concurrency, as in an open loop.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         max_concurrency: Option<u32>,
     },
-    /// Closed loop: each slot sends its next request when its last one has ended.
+    /// Closed loop: each slot sends its next request when its previous one has ended.
     #[serde(rename_all = "camelCase")]
     Closed {
         /// The number of slots.
         concurrency: u32,
-        /// Maximum requests in all; absent: [`MAX_REQUESTS`].
+        /// Maximum requests in total. Absent: [`MAX_REQUESTS`].
         #[serde(default, skip_serializing_if = "Option::is_none")]
         count: Option<u64>,
-        /// How long requests are sent; absent: until `count` were sent.
+        /// How long requests are sent. Absent: until `count` requests were sent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         duration: Option<Span>,
-        /// The slots open one by one, evenly spaced within this time.
+        /// The time in which the slots open one by one, evenly spaced.
         #[serde(default)]
         ramp_up: Span,
-        /// Maximum requests that all slots together start per second: starts are at least 1 / rate apart. Absent: no limit.
+        /// Maximum rate at which all slots together start requests. Two starts are at least 1 / rate apart. Absent: no limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         start_rate: Option<RequestRate>,
     },
-    /// A fixed number of users. Each user sends one turn every users / rate seconds. Sessions end after their turns, and new users replace
-    /// them. The initial users start at different turns, so that the load is mixed from the first second. Request i is due at i / rate,
+    /// A fixed number of users. Each user sends one turn every users / rate seconds. A user's session ends after its turns, and a new user replaces
+    /// the user. The initial users start at different turns, so that the load is mixed from the first second. Request i is due at i / rate,
     /// independent of the answers.
     #[serde(rename_all = "camelCase")]
     Users {
-        /// Users at each time.
+        /// Number of users who are active at any time.
         users: u32,
-        /// Requests per second of all users together.
+        /// The rate of all users together, in requests per second.
         rate: RequestRate,
-        /// Turns of a user.
+        /// Turns per user.
         turns: u32,
-        /// How long requests are sent; absent: until `count` were sent.
+        /// How long requests are sent. Absent: until `count` requests were sent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         duration: Option<Span>,
-        /// Maximum requests; absent: all that are due within `duration`.
+        /// Maximum requests. Absent: all requests that are due within `duration`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         count: Option<u64>,
     },
     /// A phase of an MLPerf LoadGen test. The scenario and the settings of the test decide when requests are sent.
     #[serde(rename_all = "camelCase")]
     LoadGen {
-        /// How its queries are issued.
+        /// How the test's queries are issued.
         scenario: Scenario,
-        /// The index of the workload's test, from 0.
+        /// The index of the test in the workload, from 0.
         test: u32,
         /// The phase of the test.
         phase: Phase,
@@ -148,13 +148,13 @@ pub enum Load {
 }
 
 impl Load {
-    /// A closed loop of this many requests.
+    /// A closed loop with this concurrency and this number of requests.
     pub fn closed(concurrency: u32, count: u64) -> Load {
         Load::Closed { concurrency, count: Some(count), duration: None, ramp_up: Span::default(), start_rate: None }
     }
 
-    /// The number of requests that the load specifies; its duration may end it earlier. `None` if a draw, a trace, a test's settings or the
-    /// server decides.
+    /// Returns the number of requests that the load specifies. Its duration may end it earlier. `None` if the number depends on random draws, a
+    /// trace, the settings of a test, or the server.
     pub fn count(&self) -> Option<u64> {
         match self {
             Load::Burst { count, .. } => Some(*count),
@@ -166,13 +166,13 @@ impl Load {
         }
     }
 
-    /// The mean number of requests; 0 where it is not known before the run. Of a trace in a file only `count` is known.
+    /// Returns the expected number of requests. 0 if it is not known before the run. For a trace in a file only `count` is known.
     pub fn mean_count(&self) -> f64 {
         let count = self.count().map(|it| it as f64);
         let of_rate_or_trace = match self {
             Load::Open { rate, duration: Some(duration), arrivals, .. } => {
                 let mean = rate.requests_until(duration.0.as_secs_f64());
-                // The first request is due immediately.
+                // The first request is due immediately, so the number is rounded up.
                 if *arrivals == Arrivals::Constant { mean.map(f64::ceil) } else { mean }
             }
             Load::Users { rate, duration: Some(duration), .. } => Some(rate.per_second() * duration.0.as_secs_f64()),
@@ -185,12 +185,12 @@ impl Load {
         }
     }
 
-    /// Whether its rate comes from earlier stages.
+    /// Whether the load's rate is computed from earlier stages.
     pub fn has_measured_rate(&self) -> bool {
         matches!(self, Load::Open { rate: Rate::Varying(RateShape::Measured(_)), .. })
     }
 
-    /// Maximum concurrency, if the load has such a limit.
+    /// Returns the maximum concurrency, if the load has such a limit.
     pub fn max_concurrency(&self) -> Option<u32> {
         match self {
             Load::Open { max_concurrency, .. }
@@ -202,32 +202,33 @@ impl Load {
     }
 }
 
-/// How the times of an open-loop stage are drawn. For a varying rate, times are drawn at one request per second, and then mapped through
-/// the inverse of the integrated rate.
+/// How the send times of an open loop are drawn. For a varying rate, times are drawn for one request per second, and then mapped through the inverse
+/// of the integrated rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Arrivals {
-    /// Evenly spaced, the first immediately: request i is due at i / rate.
+    /// Evenly spaced. The first request is due immediately: request i is due at i / rate.
     Constant,
-    /// Evenly spaced, the first after a gap: request i is due at (i + 1) / rate.
+    /// Evenly spaced. The first request is due after a gap: request i is due at (i + 1) / rate.
     ConstantAfterGap,
     /// Exponential gaps: a Poisson process.
     Poisson,
-    /// Gamma gaps of shape `burstiness` and of the rate's mean: 1 is a Poisson process, below 1 is burstier, above 1 more even.
+    /// Gamma gaps with the shape `burstiness`. Their mean is that of the rate. 1 is a Poisson process. Values below 1 are burstier, values above 1
+    /// are more even.
     Gamma {
-        /// The shape: 1 / the squared coefficient of variation of the gaps.
+        /// The shape parameter: 1 / the squared coefficient of variation of the gaps.
         burstiness: f64,
     },
-    /// Exponential gaps, rescaled so that the last request is due exactly at the end: a Poisson process conditioned on its count.
-    /// inference-perf calls this `constant`.
+    /// Exponential gaps, rescaled so that the last request is due exactly at the end. This is a Poisson process conditioned on its count.
+    /// inference-perf calls it `constant`.
     ConditionedPoisson,
-    /// Gamma gaps, rescaled in the same way, as in vLLM with a steady rate.
+    /// Gamma gaps, rescaled in the same way. vLLM does this for a steady rate.
     ConditionedGamma {
-        /// As for [`Arrivals::Gamma`].
+        /// The shape parameter, as for [`Arrivals::Gamma`].
         burstiness: f64,
     },
-    /// Second by second: a Poisson number of requests, placed by rescaled exponential gaps, until the count is reached. inference-perf calls
-    /// this `poisson`; its span varies around the duration. Its rate cannot vary.
+    /// Draws a Poisson number of requests for each second, and places them by rescaled exponential gaps, until the count is reached. inference-perf
+    /// calls this `poisson`. The total time varies around the duration. The rate must be constant.
     PoissonPerSecond,
 }
 
@@ -235,9 +236,9 @@ pub enum Arrivals {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Trace {
-    /// In the profile itself, in order of time.
+    /// Requests in the profile itself, ordered by time.
     Inline(Vec<TraceEntry>),
-    /// From a file, which the launcher reads before it sends the first request.
+    /// Requests in a file, which the launcher reads before it sends the first request.
     File(TraceFile),
 }
 
@@ -246,32 +247,32 @@ pub enum Trace {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TraceEntry {
-    /// The time from the start of the stage, at speed 1.
+    /// The time since the start of the stage, at replay speed 1.
     pub at: Span,
-    /// Length of the prompt in tokens, where it was recorded.
+    /// Length of the prompt in tokens, if it was recorded.
     pub input: Option<u32>,
-    /// Length of the answer in tokens, where it was recorded.
+    /// Length of the answer in tokens, if it was recorded.
     pub output: Option<u32>,
 }
 
-/// A file with one recorded request per line. Times count from the first request.
+/// A file with one recorded request per line. The first request is at time 0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TraceFile {
     /// The file.
     #[serde(rename = "path")]
     pub file: FileSource,
-    /// The format of a line.
+    /// The format of each line.
     pub format: TraceFormat,
     /// The format of the times.
     pub time: TraceTime,
-    /// The column, or key, with the time.
+    /// The column or key that contains the time.
     pub at_column: String,
-    /// The column, or key, with the length of the prompt in tokens, if the file has it.
+    /// The column or key that contains the length of the prompt in tokens. The file may omit it.
     pub input_column: String,
-    /// The column, or key, with the length of the answer in tokens, if the file has it.
+    /// The column or key that contains the length of the answer in tokens. The file may omit it.
     pub output_column: String,
-    /// The column, or key, with the hashes of the blocks of the prompt, if the file has it; absent: it is not read.
+    /// The column or key that contains the hashes of the prompt's blocks. Absent: hashes are not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hashes_column: Option<String>,
 }
@@ -280,9 +281,9 @@ pub struct TraceFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum TraceFormat {
-    /// Values separated by commas; the first line names the columns.
+    /// Comma-separated values. The first line contains the names of the columns.
     Csv,
-    /// A JSON object.
+    /// One JSON object per line.
     Jsonl,
 }
 
@@ -296,6 +297,6 @@ pub enum TraceTime {
     Milliseconds,
     /// A number of microseconds.
     Microseconds,
-    /// A date and a time of day, `2023-11-16 18:17:03.97996`.
+    /// A date and a time of day, such as `2023-11-16 18:17:03.97996`.
     DateTime,
 }

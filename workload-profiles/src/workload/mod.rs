@@ -1,7 +1,6 @@
-//! Workload: the load that the launcher's engine runs, in whichever format it was written.
+//! Workload: the load that the launcher's engine runs, independent of the profile's format.
 //!
-//! The parser of each format fills in every default. The workload is part of `report.json`, so that a report alone is enough
-//! to repeat its run.
+//! Each format's parser fills in every default. The workload is part of `report.json`, so that a report alone is enough to repeat its run.
 
 mod abandonment;
 mod accuracy;
@@ -77,32 +76,32 @@ pub use crate::loadgen::{AutoQps, LoadGen, LoadGenTest, Phase};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Workload {
-    /// What the run does. Work other than a load has no stages.
+    /// What the run does. Only a load has stages.
     #[serde(default, skip_serializing_if = "Work::is_load")]
     pub work: Work,
-    /// The levels of vLLM's sleep mode, 1 and 2. A run that measures a start measures sleep and wake at these levels, after its request. Empty:
-    /// none.
+    /// The levels of vLLM's sleep mode to measure, 1 and 2. A run that measures the start of a server measures sleep and wake-up at these levels,
+    /// after its request. Empty: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sleep_levels: Vec<u8>,
     /// The API that is called.
     pub api: Api,
-    /// Whether answers are streamed. Without streams there is no TTFT, TPOT or ITL.
+    /// Whether answers are streamed. Without streaming there are no TTFT, TPOT and ITL.
     pub streaming: bool,
-    /// The model that requests name; absent: the model that the server reports.
+    /// The model that requests name. Absent: the model that the server reports.
     pub model: Option<String>,
     /// Header fields sent with every request.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
     /// The content of the requests.
     pub requests: RequestSource,
-    /// Whether the texts of synthetic prompts are used again.
+    /// Whether the texts of synthetic prompts are repeated.
     #[serde(default)]
     pub prompts: PromptReuse,
-    /// The model's `tokenizer.json`, which gives prompts exactly the requested length; absent: a prompt of n tokens has n words.
+    /// The model's `tokenizer.json`, with which prompts have exactly the requested length. Absent: a prompt of n tokens has n words.
     pub tokenizer: Option<FileSource>,
-    /// The source text for prose; absent: the built-in text.
+    /// The file from which prose is taken. Absent: the built-in text.
     pub corpus: Option<FileSource>,
-    /// Images in the messages; absent: none.
+    /// Images in the messages. Absent: none.
     pub images: Option<Images>,
     /// Classes of requests, such as LoRA adapters.
     #[serde(default, skip_serializing_if = "TrafficClasses::is_empty")]
@@ -112,42 +111,42 @@ pub struct Workload {
     pub sessions: Sessions,
     /// When the requests are sent. Stages run one after the other.
     pub stages: Vec<Stage>,
-    /// The MLPerf LoadGen tests. Their phases are the stages; absent for any other load.
+    /// The MLPerf LoadGen tests. Each of their phases is a stage. Absent for any other load.
     pub loadgen: Option<LoadGen>,
-    /// How the answers are scored; absent: they are not.
+    /// How the answers are scored. Absent: answers are not scored.
     pub accuracy: Option<Accuracy>,
     /// Which requests the figures include.
     #[serde(default)]
     pub window: Window,
-    /// Clients that disconnect early; absent: none.
+    /// Clients that disconnect early. Absent: none.
     pub abandonment: Option<Abandonment>,
-    /// Tiny requests beside the load; absent: none.
+    /// Tiny requests that are sent in addition to the load. Absent: none.
     pub probes: Option<Probes>,
-    /// Rules that end the load early because requests fail.
+    /// Rules that end the load early when requests fail.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stop_rules: Vec<StopRule>,
-    /// How the server is to generate.
+    /// How the server generates answers.
     #[serde(default)]
     pub sampling: Sampling,
     /// How long a request, and each part of it, may take.
     #[serde(default)]
     pub timeouts: Timeouts,
-    /// Bounds that a request must meet to count as good.
+    /// Limits that a good request must meet.
     #[serde(default, skip_serializing_if = "Goodput::is_empty")]
     pub goodput: Goodput,
 }
 
 impl Workload {
-    /// Reads a workload from its JSON. The crates above share the code that this function needs for the types of a workload;
-    /// without it, each crate that reads a document with a workload has its own copy, of 200 kB.
+    /// Reads a workload from its JSON. Other crates call this function and not `serde_json` directly, so that they share its compiled code for all
+    /// types of a workload. Otherwise each of them would contain its own copy, of 200 kB.
     ///
     /// # Errors
-    /// The text is not JSON, or a field is missing, unknown or of a wrong type.
+    /// Returns an error if the text is not JSON, or if a field is missing, unknown or of a wrong type.
     pub fn from_json(text: &str) -> Result<Workload, FieldError> {
         crds::json::read(text)
     }
 
-    /// A load with defaults for everything else: streamed, without headers, windows, bounds and stop rules.
+    /// A load with defaults for all other fields: streamed, without header fields, window, limits and stop rules.
     pub fn new(api: Api, requests: RequestSource, stages: Vec<Stage>) -> Workload {
         Workload {
             work: Work::Load,
@@ -176,7 +175,7 @@ impl Workload {
         }
     }
 
-    /// The start of a server, and its first answer: the load is one short request. Its first token ends the start.
+    /// A run that measures the start of a server until its first answer. The load is one short request, whose first token ends the start.
     pub fn startup() -> Workload {
         let first = Stage::new("first request", Load::Burst { count: 1, max_concurrency: None });
         let one_token = LengthDistribution::fixed(1);
@@ -184,17 +183,17 @@ impl Workload {
         Workload { work: Work::Startup, ..Workload::new(Api::Completions, requests, vec![first]) }
     }
 
-    /// The sleep levels to measure on a server that is started for this workload: the levels in the workload, else level 1 if the server is
-    /// started with its sleep mode, as in llm-d-benchmark. Empty: none.
+    /// Returns the sleep levels to measure on a server that is started for this workload: the levels in the workload. If it has none, but the server
+    /// is started with its sleep mode, level 1, as in llm-d-benchmark. Empty: none.
     pub fn measured_sleep_levels(&self, server: &ManagedServer) -> Vec<u8> {
         match self.work {
-            // Port and program do not matter here.
+            // The port and the program have no effect on the result.
             Work::Startup if self.sleep_levels.is_empty() && server.replica(0, 0, "").has_sleep_mode() => vec![1],
             _ => self.sleep_levels.clone(),
         }
     }
 
-    /// Why the requested sleep cannot be measured on this server, in a sentence; `None`: no reason is known.
+    /// Explains in one sentence why the requested sleep levels cannot be measured on this server. `None` if there is no known reason.
     pub fn sleep_refusal(&self, server: &ManagedServer) -> Option<String> {
         let (levels, engine) = (&self.sleep_levels, server.engine.name());
         if levels.is_empty() || !server.engine.is_known() {
@@ -215,8 +214,7 @@ impl Workload {
         ))
     }
 
-    /// The paths of the other files that the workload needs: traces, data sets, recordings, a tokenizer and a corpus. Files behind URLs are
-    /// excluded.
+    /// Returns the paths of the files that the workload needs: traces, data sets, recordings, a tokenizer and a corpus. Files at URLs are excluded.
     pub fn files_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
         let (folders, sources) = self.folders_and_sources();
         let local = sources.into_iter().filter_map(|(_, it)| match it {
@@ -226,12 +224,12 @@ impl Workload {
         folders.into_iter().chain(local)
     }
 
-    /// The files of [`Workload::files_mut`] that are paths or URLs, each with a description.
+    /// Returns the files that are paths or URLs, each with a description. Folders are excluded.
     pub fn sources_mut(&mut self) -> Vec<(&'static str, &mut FileSource)> {
         self.folders_and_sources().1
     }
 
-    /// The folders of recordings and of tables, and all other files.
+    /// Returns the folders (of recordings and of tables), and all files with a description.
     fn folders_and_sources(&mut self) -> (Vec<&mut PathBuf>, Vec<(&'static str, &mut FileSource)>) {
         let (mut folders, mut sources) = (Vec::new(), Vec::new());
         match &mut self.requests {
@@ -266,45 +264,45 @@ impl Workload {
     }
 }
 
-/// Bounds that a request must meet to count as good; none set: goodput is not reported.
+/// Latency limits that a good request must meet. If none is set, goodput is not reported.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Goodput {
-    /// Time to the first token.
+    /// Limit for the time to the first token.
     pub ttft: Option<Span>,
-    /// Time per output token after the first.
+    /// Limit for the time per output token after the first.
     pub tpot: Option<Span>,
-    /// Mean gap between content events.
+    /// Limit for the mean gap between events with content.
     pub itl: Option<Span>,
-    /// Latency per output token.
+    /// Limit for the latency per output token.
     pub ntpot: Option<Span>,
-    /// Time to the last token.
+    /// Limit for the time to the last token.
     pub latency: Option<Span>,
 }
 
 impl Goodput {
-    /// Whether no bound is set.
+    /// Whether no limit is set.
     pub fn is_empty(&self) -> bool {
         *self == Goodput::default()
     }
 }
 
-/// The content of the requests. Request i has the same lengths in every stage and in every run with the same seed.
-/// [`PromptReuse`] decides on its text.
+/// The content of the requests. Request i has the same lengths in every stage and in every run with the same seed. [`PromptReuse`] decides whether it
+/// also has the same text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RequestSource {
-    /// A fixed short text with the request's number; the server decides how long the answer is.
+    /// A fixed short text with the number of the request. The server decides how long the answer is.
     Mock,
-    /// Unrelated prompts of drawn lengths.
+    /// Independent prompts with random lengths.
     #[serde(rename_all = "camelCase")]
     Random {
         /// Prompt lengths in tokens.
         input: LengthDistribution,
         /// Requested output lengths in tokens.
         output: LengthDistribution,
-        /// Random words, running text, or token ids.
+        /// What prompts are made of: random words, prose, or token ids.
         text: PromptText,
         /// Texts at the beginning of several prompts. Their lengths are not part of `input`.
         #[serde(default, skip_serializing_if = "Prefixes::is_empty")]
@@ -313,9 +311,9 @@ pub enum RequestSource {
     /// Groups of prompts that begin with the same text.
     #[serde(rename_all = "camelCase")]
     SharedPrefix {
-        /// Distinct prefixes.
+        /// Number of distinct prefixes.
         groups: u32,
-        /// Distinct questions for each prefix.
+        /// Number of distinct questions per prefix.
         prompts_per_group: u32,
         /// Length of the prefix in tokens.
         system_prompt_len: LengthDistribution,
@@ -323,19 +321,20 @@ pub enum RequestSource {
         question_len: LengthDistribution,
         /// Requested output length in tokens.
         output_len: LengthDistribution,
-        /// Seed for order and texts, which are then the same in every run; absent: the run's seed.
+        /// Seed for the order and the texts, which are then the same in every run. Absent: the run's seed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seed: Option<Seed>,
-        /// Whether each prompt is a user's text, repeated in every turn after the earlier turns and their answers.
+        /// Whether the requests of a group are the turns of conversations. Every turn repeats the user's text, after the earlier turns and their
+        /// answers.
         #[serde(default, skip_serializing_if = "is_false")]
         multi_turn: bool,
     },
     /// Conversations of several turns.
     Conversations(Box<Conversations>),
-    /// Prompts that are made of the blocks that the trace of each stage names by hashes: equal hashes are equal texts.
+    /// Prompts made of blocks. The trace of each stage names the blocks by hashes, and equal hashes become equal texts.
     #[serde(rename_all = "camelCase")]
     TraceBlocks {
-        /// Tokens per block; the last block of a prompt may be shorter.
+        /// Tokens per block. The last block of a prompt may be shorter.
         block_size: u32,
     },
     /// The rows of a file.
@@ -352,12 +351,12 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl RequestSource {
-    /// Unrelated prompts that share no prefix.
+    /// Independent prompts without a shared prefix.
     pub fn random(input: LengthDistribution, output: LengthDistribution, text: PromptText) -> RequestSource {
         RequestSource::Random { input, output, text, prefixes: Prefixes::default() }
     }
 
-    /// The form of the prompts in requests.
+    /// Returns the form of the prompts in requests.
     pub fn form(&self) -> PromptForm {
         match self {
             RequestSource::Random { text, .. } => text.form(),

@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 pub enum PromptText {
     /// Words drawn at random.
     Words,
-    /// A passage of English prose, from a random offset.
+    /// A passage of English prose that begins at a random position.
     Prose,
-    /// Random token ids, sent as ids, so that the prompt has exactly the requested length. Completions only.
+    /// Random token ids, sent as ids, so that the prompt has exactly the requested length. Only for completions.
     TokenIds(TokenIdRange),
 }
 
 impl PromptText {
-    /// The form of such a prompt in a request.
+    /// The form of a prompt with this content.
     pub fn form(self) -> PromptForm {
         match self {
             PromptText::Words | PromptText::Prose => PromptForm::Text,
@@ -24,14 +24,14 @@ impl PromptText {
     }
 }
 
-/// Whether the texts of synthetic prompts are used again. Lengths and times repeat with the seed in both cases.
+/// Whether the texts of synthetic prompts are repeated. Lengths and times always repeat with the seed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PromptReuse {
-    /// Each request has a new text in each stage, run and attempt. Shared prefixes and their questions are the same in every stage of a run.
+    /// Each request has a new text in each stage, run and attempt. Shared prefixes and their questions are the same in all stages of a run.
     #[default]
     Fresh,
-    /// Request i of a stage has the same text in every run with the same seed. Texts differ between stages, including shared prefixes.
+    /// Request i of a stage has the same text in every run with the same seed. All texts differ between stages, including shared prefixes.
     PerStage,
     /// Request i has the same text in every stage and in every run with the same seed.
     Repeated,
@@ -50,7 +50,7 @@ pub enum PromptForm {
     Messages,
 }
 
-/// The range of ids for prompts, both ends included.
+/// The range of token ids in prompts. Both ends are included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", try_from = "Range")]
 pub struct TokenIdRange {
@@ -58,7 +58,7 @@ pub struct TokenIdRange {
     max: u32,
 }
 
-/// A range that is not checked yet.
+/// A range before it is checked.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Range {
@@ -66,8 +66,8 @@ struct Range {
     max: u32,
 }
 
-/// Ids of plain tokens in the vocabularies of GPT-2, Llama 2 to 4, Mistral, Qwen and similar models. Their special tokens have
-/// lower or higher ids.
+/// The ids of plain tokens in the vocabularies of GPT-2, Llama 2 to 4, Mistral, Qwen and similar models. Their special tokens have lower or higher
+/// ids.
 impl Default for Range {
     fn default() -> Self {
         Range { min: 1_000, max: 31_999 }
@@ -92,10 +92,10 @@ pub struct TokenIdRangeError {
 }
 
 impl TokenIdRange {
-    /// The ids from `min` to `max`.
+    /// Returns the range from `min` to `max`.
     ///
     /// # Errors
-    /// `min` is above `max`.
+    /// Returns an error if `min` is above `max`.
     pub fn new(min: u32, max: u32) -> Result<TokenIdRange, TokenIdRangeError> {
         if min > max { Err(TokenIdRangeError { min, max }) } else { Ok(TokenIdRange { min, max }) }
     }

@@ -1,11 +1,11 @@
-//! Data sets that are published under a known file name.
+//! Data sets with a well-known file name.
 
 /// A published data set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Published {
-    /// The name of the file, as a profile expects it.
+    /// The file name that profiles use.
     pub file: &'static str,
-    /// How to get the file, as the end of a sentence.
+    /// How to get the file, worded as the end of a sentence.
     pub get: &'static str,
 }
 
@@ -16,13 +16,13 @@ impl Published {
         get: "download it by `hf download anon8231489123/ShareGPT_Vicuna_unfiltered ShareGPT_V3_unfiltered_cleaned_split.json \
               --repo-type dataset`",
     };
-    /// Articles of newspapers, with summaries.
+    /// Newspaper articles with summaries.
     pub const CNN_DAILYMAIL: Published = Published {
         file: "cnn_dailymail.parquet",
         get: "download the Parquet files of 3.0.0 by `hf download abisee/cnn_dailymail --repo-type dataset`",
     };
 
-    /// The published data set that has this file name.
+    /// Returns the published data set with this file name.
     pub fn by_file(name: &str) -> Option<Published> {
         [Published::SHAREGPT, Published::CNN_DAILYMAIL].into_iter().find(|it| it.file == name)
     }

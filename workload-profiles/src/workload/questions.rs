@@ -1,50 +1,50 @@
-//! Questions: multiple-choice questions in the form of MMLU, their prompts, and how the answers are scored.
+//! Questions: multiple-choice questions in the form of MMLU, their prompts, and how their answers are scored.
 
 use serde::{Deserialize, Serialize};
 
 use super::FileSource;
 
-/// Questions with four choices. Each question is sent once, in the order of the data.
+/// Multiple-choice questions with four choices. Each question is sent once, in the order of the data.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Questions {
-    /// A file with questions, or a folder with files of each split.
+    /// A file with questions, or a folder with one or more files per split.
     pub data: FileSource,
-    /// Which questions of a folder are used.
+    /// Which split of a folder is used.
     pub split: Split,
-    /// A file, or a folder, with the questions that are shown as examples; absent: the split dev of the folder `data`.
+    /// A file or a folder with the questions that are shown as examples. Absent: the split `dev` of the folder `data`.
     pub examples: Option<FileSource>,
-    /// Examples before each question, of its own subject; 0 to 5.
+    /// Number of examples before each question, from the same subject, 0 to 5.
     pub shots: u32,
-    /// Maximum tokens per prompt, by the workload's tokenizer: a question with a longer prompt has fewer examples. Absent: each question has
-    /// all examples.
+    /// Maximum tokens per prompt, as counted by the workload's tokenizer. A question with a longer prompt gets fewer examples. Absent: each question
+    /// gets all examples.
     pub max_prompt_tokens: Option<u32>,
-    /// The project that defines the prompt.
+    /// Which project's prompt format is used.
     pub format: QuestionFormat,
-    /// The text before the prompt; only present with [`QuestionFormat::Chat`].
+    /// The text before the prompt. Only present for [`QuestionFormat::Chat`].
     pub instruction: Option<String>,
-    /// The subjects to use; empty: all.
+    /// The subjects to use. Empty: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subjects: Vec<String>,
-    /// Maximum questions, shared equally between the subjects; absent: all.
+    /// Maximum number of questions, shared equally between the subjects. Absent: all.
     pub total_limit: Option<u64>,
-    /// How the letter of an answer is found.
+    /// How the letter of an answer is determined.
     pub scoring: AnswerScoring,
     /// Maximum tokens of an answer.
     pub max_tokens: u32,
-    /// The project that defines the table of domains.
+    /// Which project's table assigns subjects to domains.
     pub domains: Domains,
-    /// Minimum share of right answers for the run to pass, 0 to 1; absent: no minimum.
+    /// Minimum share of correct answers for the run to pass, 0 to 1. Absent: no minimum.
     pub min_accuracy: Option<f64>,
-    /// Whether the results have the counts of each subject and domain, and each answer.
+    /// Whether the results contain the counts for each subject and domain, and each answer.
     pub details: bool,
 }
 
 impl Questions {
-    /// Maximum questions to read: twice the size of MMLU's largest split.
+    /// Maximum number of questions to read: twice the size of MMLU's largest split.
     pub const MOST: u64 = 200_000;
-    /// Maximum examples before a question: MMLU has five of each subject.
+    /// Maximum number of examples before a question. MMLU has five per subject.
     pub const MOST_SHOTS: u64 = 5;
 }
 
@@ -55,19 +55,19 @@ pub enum Split {
     /// The questions of the benchmark.
     #[default]
     Test,
-    /// Questions to choose settings by.
+    /// Questions for choosing settings.
     Validation,
-    /// The examples.
+    /// Questions that are shown as examples.
     Dev,
     /// Questions of other data sets, for training.
     AuxiliaryTrain,
 }
 
 impl Split {
-    /// All of them.
+    /// All splits.
     pub const ALL: [Split; 4] = [Split::Test, Split::Validation, Split::Dev, Split::AuxiliaryTrain];
 
-    /// The name in a profile.
+    /// The name of the split in a profile.
     pub const fn name(self) -> &'static str {
         match self {
             Split::Test => "test",
@@ -77,7 +77,7 @@ impl Split {
         }
     }
 
-    /// The names that folders and files of this split have, of Hugging Face and of the authors.
+    /// The names of this split's folders and files, in the versions of Hugging Face and of MMLU's authors.
     pub const fn file_names(self) -> &'static [&'static str] {
         match self {
             Split::Test => &["test"],
@@ -88,34 +88,34 @@ impl Split {
     }
 }
 
-/// The project that defines the prompt.
+/// The project whose prompt format is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum QuestionFormat {
-    /// That of the authors of MMLU.
+    /// The format of MMLU's authors.
     #[default]
     Original,
-    /// That of lm-evaluation-harness.
+    /// The format of lm-evaluation-harness.
     Harness,
-    /// That of the authors, with an instruction before it.
+    /// The format of MMLU's authors, with an instruction before it.
     Chat,
 }
 
-/// How the letter of an answer is found.
+/// How the letter of an answer is determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum AnswerScoring {
-    /// By the most probable first token. Each request requests the probabilities of this number of tokens.
+    /// From the most probable first token. Each request asks for the log probabilities of this number of tokens.
     Logprobs(u32),
-    /// In the generated text.
+    /// From the generated text.
     Text,
 }
 
-/// The project that defines the table of domains.
+/// The project whose table assigns subjects to domains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Domains {
-    /// That of the authors of MMLU.
+    /// The table of MMLU's authors.
     #[default]
     Original,
     /// The table of lm-evaluation-harness, which counts anatomy as STEM.

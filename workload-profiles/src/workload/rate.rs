@@ -11,7 +11,7 @@ use super::time_change::TimeChange;
 pub enum Rate {
     /// A constant rate.
     Steady(RequestRate),
-    /// A rate that changes.
+    /// A rate that changes during the stage.
     Varying(RateShape),
 }
 
@@ -19,37 +19,37 @@ pub enum Rate {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RateShape {
-    /// Straight lines between these points, in order of time. Before the first point its rate applies, and after the last point the last rate.
-    /// Two points at the same time form a step.
+    /// Straight lines between these points, which are in order of time. Before the first point the rate is that of the first point, and after the
+    /// last point that of the last. Two points at the same time form a step.
     Points(Vec<RatePoint>),
-    /// mean x (1 + amplitude x sin(2 pi (t + phase) / period)): load that rises and falls, as by day and night.
+    /// mean x (1 + amplitude x sin(2 pi (t + phase) / period)): a load that rises and falls, as between day and night.
     #[serde(rename_all = "camelCase")]
     Sinusoid {
-        /// The mean over whole periods.
+        /// The mean rate over whole periods.
         mean: RequestRate,
-        /// The amplitude as a share of the mean: 0 to 1.
+        /// The amplitude as a fraction of the mean, 0 to 1.
         amplitude: f64,
-        /// The time between peaks.
+        /// The time between two peaks.
         period: Span,
-        /// The position in the period at the start of the stage. At 0 the rate is the mean and rises.
+        /// The position within the period at the start of the stage. At 0 the rate equals the mean and rises.
         phase: Span,
     },
-    /// A function of the request number, not of time: the gap of request i of n belongs to the rate at i / (n - 1). This is vLLM's
+    /// A function of the request number, not of time. The gap before request i of n is that of the rate at progress i / (n - 1). This is vLLM's
     /// `--ramp-up-strategy`.
     #[serde(rename_all = "camelCase")]
     RampUp {
-        /// How the rate changes between both.
+        /// How the rate changes between the two rates.
         strategy: RampUpStrategy,
         /// The rate of the first request.
         from: RequestRate,
         /// The rate of the last request.
         to: RequestRate,
     },
-    /// Between two rates that are known only when earlier stages have run: a sweep.
+    /// A rate between two rates that are only known after earlier stages: a sweep.
     Measured(MeasuredRate),
 }
 
-/// A constant rate between two others.
+/// A constant rate between two other rates.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MeasuredRate {
@@ -57,48 +57,48 @@ pub struct MeasuredRate {
     pub from: RateBound,
     /// The rate at position 1.
     pub to: RateBound,
-    /// The position: 0 to 1.
+    /// The position between the two rates, 0 to 1.
     pub position: f64,
-    /// How rates are spaced between both.
+    /// How the position is mapped to a rate.
     pub spacing: Spacing,
 }
 
-/// A rate that is known before the run, or that an earlier stage shows.
+/// A rate that the profile contains, or that an earlier stage measures.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RateBound {
-    /// This rate.
+    /// A rate that the profile contains.
     Rate(RequestRate),
-    /// Successful requests of this stage per second, from its start to the end of its last request. Stages count from 0.
+    /// Successful requests per second in this stage, from its start to the end of its last request. The number is the index of the stage, from 0.
     Throughput(u32),
-    /// How fast this stage's requests ended: the requests in flight are counted every 0.5 s. Each decrease gives a rate, and this is the
+    /// How fast the requests of a stage ended. Requests in flight are counted every 0.5 s, and each decrease is converted to a rate. The result is a
     /// percentile of these rates.
     #[serde(rename_all = "camelCase")]
     Drain {
-        /// The stage, from 0.
+        /// The index of the stage, from 0.
         stage: u32,
-        /// 0 to 100.
+        /// The percentile, 0 to 100.
         percentile: f64,
     },
 }
 
-/// How rates are spaced between two others.
+/// How a position between two rates is mapped to a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Spacing {
     /// from + (to - from) x position.
     Linear,
-    /// from + to - to x (from / to) ^ position: the points lie closer to each other towards `to`. This is inference-perf's `geometric`.
+    /// from + to - to x (from / to) ^ position. The rates are closer to each other near `to`. This is inference-perf's `geometric`.
     TowardsEnd,
 }
 
-/// The rate at one time.
+/// The rate at a point in time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RatePoint {
-    /// From the start of the stage.
+    /// The time since the start of the stage.
     pub at: Span,
-    /// Requests per second: 0 to [`RequestRate::MAX`].
+    /// Requests per second, from 0 to [`RequestRate::MAX`].
     pub rate: f64,
 }
 
@@ -119,47 +119,47 @@ impl From<RequestRate> for Rate {
 }
 
 impl Rate {
-    /// The highest rate; one request per second if the rate is always 0.
+    /// Returns the highest rate. If the rate is always 0, returns one request per second.
     pub fn peak(&self) -> RequestRate {
         let peak = match self {
             Rate::Steady(rate) => return *rate,
             Rate::Varying(RateShape::Points(points)) => points.iter().map(|it| it.rate).fold(0.0, f64::max),
             Rate::Varying(RateShape::Sinusoid { mean, amplitude, .. }) => mean.per_second() * (1.0 + amplitude),
             Rate::Varying(RateShape::RampUp { from, to, .. }) => from.per_second().max(to.per_second()),
-            // Not known before the run.
+            // The rate is not known before the run.
             Rate::Varying(RateShape::Measured(_)) => 0.0,
         };
         let peak = peak.min(RequestRate::MAX);
         RequestRate::try_from(peak).unwrap_or_else(|_| RequestRate::try_from(1.0).expect("1 is a rate"))
     }
 
-    /// The mean number of requests due before a time: the integral of the rate from 0. `None` if the rate is not a function of time.
+    /// Returns the expected number of requests due before a time: the integral of the rate from 0. `None` if the rate is not a function of time.
     pub fn requests_until(&self, seconds: f64) -> Option<f64> {
         TimeChange::from_rate(self).map(|it| it.requests_until(seconds))
     }
 
-    /// Whether `count` requests are due within a time, in the mean.
+    /// Whether the expected number of requests within a time is at least `count`.
     pub fn reaches(&self, count: u64, seconds: f64) -> bool {
         match self {
             Rate::Varying(RateShape::RampUp { strategy, from, to }) => {
                 ramp_up_seconds(*strategy, from.per_second(), to.per_second(), count) <= seconds
             }
-            // A rounding error must not decide.
+            // The tolerance prevents rounding errors from changing the result.
             _ => self.requests_until(seconds).is_none_or(|it| it * (1.0 + 1e-9) >= count as f64),
         }
     }
 }
 
-/// How long the requests of a ramp-up take, in the mean.
+/// Returns the expected time that the requests of a ramp-up take, in seconds.
 fn ramp_up_seconds(strategy: RampUpStrategy, from: f64, to: f64, count: u64) -> f64 {
     let ratio = to / from;
-    // The mean of 1 / rate over the ramp.
+    // The mean of 1 / rate over the ramp, in seconds.
     let gap = match strategy {
         _ if (ratio - 1.0).abs() < 1e-9 => 1.0 / from,
         RampUpStrategy::Linear => ratio.ln() / (to - from),
         RampUpStrategy::Exponential => (1.0 / from - 1.0 / to) / ratio.ln(),
     };
-    // The trapezoidal rule counts both ends half, but the gaps include both in full.
+    // The trapezoidal rule counts each end with half its weight, but the gaps at both ends count fully.
     (count - 1) as f64 * gap + f64::midpoint(1.0 / from, 1.0 / to)
 }
 
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn the_area_under_lines_and_steps_is_exact() {
-        // 2 for 10 s, up to 6 within 10 s, a step down to 1, and 1 from then on.
+        // 2 per second for 10 s, rising to 6 within 10 s, then a step down to 1, and 1 from then on.
         let rate = points(&[(10, 2.0), (20, 6.0), (20, 1.0), (30, 1.0)]);
         for (seconds, expected) in [(5.0, 10.0), (10.0, 20.0), (15.0, 35.0), (20.0, 60.0), (25.0, 65.0), (40.0, 80.0)] {
             check(&rate, seconds, expected);
@@ -195,7 +195,7 @@ mod tests {
         let mean = RequestRate::try_from(3.0).unwrap();
         let rate = Rate::Varying(RateShape::Sinusoid { mean, amplitude: 1.0, period: span(60), phase: span(15) });
         check(&rate, 120.0, 360.0);
-        // From a peak down to the mean: 3 (15 + 60 / tau).
+        // From the peak down to the mean: 3 (15 + 60 / tau).
         check(&rate, 15.0, 3.0 * (15.0 + 60.0 / TAU));
     }
 

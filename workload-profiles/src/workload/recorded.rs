@@ -7,102 +7,102 @@ use serde::{Deserialize, Serialize};
 
 use super::{AcrossStages, FileSource};
 
-/// Sessions from files. Requests, their order, and the times between them come from the recording. A stage sends each session once, and
-/// ends when no session is left. A stage that needs more sessions than are left is refused before the load.
+/// Recorded sessions from files. The requests, their order, and the times between them come from the recording. A stage sends each session once, and
+/// ends when no session is left. If a stage needs more sessions than are left, the run is refused before the load.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RecordedSessions {
-    /// Where the recordings are.
+    /// The location of the recordings.
     pub files: RecordedFiles,
-    /// How they are written.
+    /// The format of the recordings.
     pub format: RecordedFormat,
-    /// The longest time between a request and the requests that it follows.
+    /// Maximum time between the end of a request's predecessors and the request. Longer times are shortened.
     pub max_wait: Span,
-    /// Maximum idle time in a recording; longer idle times are shortened. Absent: no limit.
+    /// Maximum idle time in a recording. Longer idle times are shortened. Absent: no limit.
     pub max_idle: Option<Span>,
-    /// Which times of the recording are kept.
+    /// Which recorded times are kept.
     pub waits: RecordedWaits,
-    /// Whether a prompt contains this run's answers instead of the recorded ones.
+    /// Whether prompts contain the answers of this run or the recorded answers.
     pub answers: RecordedAnswers,
-    /// Output tokens for an answer without a recorded length.
+    /// Output tokens for an answer whose length was not recorded.
     pub default_output: u32,
-    /// The number of sessions; additional sessions are copies. Absent: the sessions in the files.
+    /// Number of sessions to send. Additional sessions are copies. Absent: the number of sessions in the files.
     pub duplicate_to: Option<u32>,
     /// Whether each session begins with its own text, so that no two sessions share a prefix.
     pub unique: bool,
-    /// How to send requests with a recorded answer that calls tools.
+    /// How to send requests whose recorded answer calls tools.
     pub tool_calls: RecordedToolCalls,
-    /// Which sessions are used: a text that [`Filter::parse`](crate::filter::Filter::parse) reads, over a record with `session_id`,
-    /// `models`, `max_tokens`, the most tokens of prompt and answer of a request, `total_tokens` and `num_turns`, the number of
-    /// requests, and, for spans, `source_id`, `harness`, `benchmark` and `spans`. Absent: all.
+    /// Which sessions are used. It is a text for [`Filter::parse`](crate::filter::Filter::parse). Each record has the keys `session_id`, `models`,
+    /// `max_tokens` (the maximum tokens of prompt and answer of a request), `total_tokens` and `num_turns` (the number of requests). For spans it
+    /// also has `source_id`, `harness`, `benchmark` and `spans`. Absent: all sessions.
     pub filter: Option<String>,
     /// Whether requests that failed in the recording are sent.
     pub include_errors: bool,
-    /// Whether files that cannot be read are left out, with a notice.
+    /// Whether files that cannot be read are skipped, with a notice.
     pub skip_invalid_files: bool,
-    /// Where a stage begins in the sessions.
+    /// The session with which a stage begins.
     pub across_stages: AcrossStages,
 }
 
-/// Where recordings are.
+/// The location of recordings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RecordedFiles {
-    /// Every `.json` and `.jsonl` file of a folder, in order of their names.
+    /// Every `.json` and `.jsonl` file of a folder, sorted by name.
     Folder(PathBuf),
-    /// Files, in this order. The last part of a path may contain `*` and `?`.
+    /// Several files, in this order. The last part of a path may contain the wildcards `*` and `?`.
     Files(Vec<FileSource>),
 }
 
-/// How recordings are written.
+/// The format of recordings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RecordedFormat {
-    /// Spans of OpenTelemetry with the attributes of its conventions for generative AI.
+    /// OpenTelemetry spans with the attributes of the conventions for generative AI.
     OpenTelemetry,
-    /// Weka's traces of agents: lengths and hashes of blocks.
+    /// Weka's traces of agents. They contain lengths, and hashes of blocks.
     #[serde(rename_all = "camelCase")]
     Weka {
-        /// Tokens per block, if a record does not contain the number.
+        /// Tokens per block, for records that do not contain this number.
         block_size: u32,
     },
 }
 
-/// Which times of a recording are kept.
+/// Which recorded times are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RecordedWaits {
-    /// The time between the end of a request's predecessors and its own start.
+    /// The times between the end of a request's predecessors and the request.
     #[default]
     All,
-    /// Only the time that the recording calls think time.
+    /// Only the times that the recording marks as think time.
     ThinkTime,
-    /// None: a request is sent as soon as its predecessors have ended.
+    /// No times: a request is sent as soon as its predecessors have ended.
     Nothing,
 }
 
-/// The source of the answers in later prompts of a recorded session.
+/// The source of the earlier answers in the prompts of a recorded session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RecordedAnswers {
-    /// The server's answers from this run.
+    /// The server's answers in this run.
     #[default]
     Server,
-    /// The server's answers from this run. If an answer calls a tool with arguments that are not JSON, the recorded answer replaces it.
+    /// The server's answers in this run. If an answer calls a tool with arguments that are not valid JSON, the recorded answer is used instead.
     ServerUnlessMalformed,
     /// The recorded answers.
     Recorded,
 }
 
-/// How to send requests with a recorded answer that calls tools. Their later requests contain the results of these calls.
+/// How to send requests whose recorded answer calls tools. Later requests of the session contain the results of these calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct RecordedToolCalls {
-    /// Whether the request demands a call: of the recorded function if the recording has one call and the request offers that function, else of
-    /// any function.
+    /// Whether the request requires the answer to call a function. If the recording has exactly one call, and the request offers its function, it
+    /// requires this function. Otherwise it requires any function.
     pub forced: bool,
-    /// Whether the answer may end before its recorded length and pass it: up to four times that length, and at least up to 4,096
-    /// tokens. A call that is cut off is not valid JSON.
+    /// Whether the answer may be shorter or longer than its recorded length. The maximum is four times that length, and at least 4,096 tokens. A call
+    /// that is cut off is not valid JSON.
     pub open_ended: bool,
 }

@@ -1,20 +1,20 @@
-//! The usual column names in data sets, by role. The first name that a file has is used.
+//! The usual column names in data sets, by role. The first name that the file contains is used.
 
 use super::PromptForm;
 
-/// Prompts as token ids.
+/// Columns with prompts as token ids.
 pub const TOKENS: &[&str] =
     &["tok_input", "input_token_ids", "input_tokens", "tokenized_input", "input_ids", "prompt_token_ids"];
-/// Prompts as text.
+/// Columns with prompts as text.
 pub const TEXT: &[&str] = &["input", "text_input", "prompt", "question", "text"];
-/// The expected answer.
+/// Columns with the expected answer.
 pub const EXPECTED: &[&str] = &["output", "gt_output", "ground_truth", "target", "answer", "highlights", "response"];
-/// Conversations.
+/// Columns with conversations.
 pub const CHAT: &[&str] = &["messages", "conversations"];
-/// The length of an answer in tokens.
+/// Columns with the length of the answer, in tokens.
 pub const OUTPUT_LENGTH: &[&str] = &["max_tokens", "output_len", "tok_output_length"];
 
-/// The usual names of a prompt column in this form.
+/// Returns the usual names of a column with prompts in this form.
 pub fn prompts(form: PromptForm) -> &'static [&'static str] {
     match form {
         PromptForm::Text => TEXT,

@@ -1,11 +1,11 @@
-//! Sampling: how the server is to generate, as fields of the request's body.
+//! Sampling: how the server generates answers, as fields of the request body.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Fields of a body that the launcher writes itself.
+/// Fields of the body that the launcher writes itself.
 const LAUNCHER_FIELDS: [&str; 12] = [
     "model",
     "prompt",
@@ -20,44 +20,44 @@ const LAUNCHER_FIELDS: [&str; 12] = [
     "stream",
     "stream_options",
 ];
-/// Maximum bytes of all further fields as JSON: every request carries them.
+/// Maximum bytes of all additional fields as JSON. Every request contains them.
 const MAX_EXTRA_BYTES: usize = 64 << 10;
 
-/// How the server generates. The server decides everything that is absent.
+/// How the server generates answers. The server decides everything that is absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Sampling {
-    /// Generate up to the requested length even if the model would stop.
+    /// Whether the server generates up to the requested length, even if the model would stop earlier.
     pub ignore_eos: bool,
-    /// The least number of tokens; for a request with a lower output length, that length.
+    /// Minimum tokens per answer. If a request has a lower output length, that length is used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_tokens: Option<u32>,
-    /// The field with the requested output length of a chat.
+    /// The name of the field with the requested output length in a chat.
     #[serde(skip_serializing_if = "LengthField::is_default")]
     pub length_field: LengthField,
-    /// Further fields of the body, sent unchanged: `temperature`, `top_p`, `stop` and others that the server knows.
+    /// Additional fields of the body, sent unchanged: `temperature`, `top_p`, `stop` and others that the server supports.
     #[serde(skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
 }
 
 impl Sampling {
-    /// The number of answers to each prompt: the further field `n`, else 1. Their tokens are counted together.
+    /// Returns the number of answers per prompt: the additional field `n`, or 1. Their tokens are counted together.
     pub fn choices(&self) -> u32 {
         let requested = self.extra.0.get("n").and_then(Value::as_u64).and_then(|it| u32::try_from(it).ok());
         requested.map_or(1, |it| it.max(1))
     }
 }
 
-/// The field with the requested output length. A completion only has `max_tokens`.
+/// The name of the field with the requested output length in a chat. A completion always uses `max_tokens`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum LengthField {
-    /// `max_tokens`, which every server knows.
+    /// `max_tokens`, which every server supports.
     #[default]
     MaxTokens,
-    /// `max_completion_tokens`, the later name for chats.
+    /// `max_completion_tokens`, the newer name in chats.
     MaxCompletionTokens,
-    /// No field: the server decides, and the requests' output lengths are not used.
+    /// No field is sent. The server decides, and the output lengths of the requests are ignored.
     NotSent,
 }
 
@@ -67,24 +67,24 @@ impl LengthField {
     }
 }
 
-/// Further fields of a request's body, at most 64 KiB. Fields that the launcher writes itself are not allowed.
+/// Additional fields of the request body, at most 64 KiB. Fields that the launcher writes itself are not allowed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "BTreeMap<String, Value>", into = "BTreeMap<String, Value>")]
 pub struct Extra(BTreeMap<String, Value>);
 
-/// Fields that cannot be added to a body.
+/// Why fields cannot be added to the body.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExtraError {
-    /// A field that the launcher writes.
+    /// A field that the launcher writes itself.
     #[error("{name} is a field that the launcher writes itself; take it out")]
     Reserved {
         /// The name of the field.
         name: String,
     },
-    /// The fields are too long together.
+    /// The fields exceed the maximum size.
     #[error("the fields have {found} bytes, and {MAX_EXTRA_BYTES} are sent at most; take some out")]
     TooLong {
-        /// The bytes of the fields as JSON.
+        /// The size of all fields as JSON, in bytes.
         found: usize,
     },
 }
@@ -95,7 +95,7 @@ impl Extra {
         self.0.is_empty()
     }
 
-    /// Each field and its value, by name.
+    /// Returns each field with its value, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
     }

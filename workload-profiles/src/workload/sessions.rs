@@ -2,48 +2,48 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How the requests of a session are sent. A request always waits until the requests before it have ended, and for its think time. In a
-/// workload without several turns, each session has one request.
+/// How the requests of a session are sent. A request always waits until the requests before it have ended, and then for its think time. In a workload
+/// without conversations, each session has one request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Sessions {
-    /// What the load starts at each of its times, and in each of its slots.
+    /// What the load starts at each send time, or in each slot.
     pub unit: Unit,
-    /// The header field with the session's id; absent: none.
+    /// The header field that contains the session's id. Absent: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub header: Option<String>,
     /// Whether all requests of a session use the same connection.
     pub keep_connection: bool,
-    /// What happens after a failed request.
+    /// What happens after a request of a session fails.
     pub after_failure: AfterFailure,
 }
 
 impl Sessions {
-    /// Whether all is as in a workload without sessions.
+    /// Whether all settings have their default values.
     pub fn is_default(&self) -> bool {
         *self == Sessions::default()
     }
 }
 
-/// What a load starts, and what its counts and rates count.
+/// What a load starts. Counts and rates refer to the same unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Unit {
-    /// One request. Request i belongs to session i modulo the number of sessions, and is its next turn. After its last turn a session restarts.
+    /// One request. Request i is the next turn of session i modulo the number of sessions. After its last turn a session restarts.
     #[default]
     Request,
-    /// A whole session of requests that follow each other. A slot of a closed loop is free again when the session has ended.
+    /// A whole session, whose requests follow each other. In a closed loop, a slot is free again when its session has ended.
     Session,
 }
 
-/// What happens after a failed request in a session.
+/// What happens after a request of a session fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum AfterFailure {
-    /// The session continues, without the failed turn in its history.
+    /// The session continues. The failed turn is not in its history.
     #[default]
     Continue,
-    /// The session ends. Its other requests are not sent, and count as skipped. Where it has no last turn, the next request begins a
-    /// new session.
+    /// The session ends. Its remaining requests are not sent, and count as skipped. If the session has no last turn, the next request begins a new
+    /// session.
     End,
 }

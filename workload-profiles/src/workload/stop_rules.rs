@@ -3,69 +3,69 @@
 use crds::units::Span;
 use serde::{Deserialize, Serialize};
 
-/// Ends a stage, or the load, when requests fail too often. Each stage counts from zero. Cancelled requests, requests that their client
-/// left, and requests that were incomplete at the end of the stage do not count. Requests in flight may end within the stage's grace.
+/// Ends a stage or the load when requests fail too often. Each stage counts from zero. Cancelled requests, requests whose client disconnected, and
+/// requests that were incomplete at the end of the stage are not counted. Requests in flight may still end within the stage's grace period.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StopRule {
     /// The name in messages and in the report.
     pub name: String,
-    /// The requests that count as hits.
+    /// Which requests count as hits.
     pub hit: Hit,
-    /// When it ends the load.
+    /// When the rule ends the stage or the load.
     pub limit: HitLimit,
-    /// What it ends.
+    /// What the rule ends.
     pub scope: StopScope,
 }
 
-/// A request that counts for a rule.
+/// Which requests count as hits of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Hit {
-    /// A request that failed in any way; also an answer without content.
+    /// A request that failed in any way, or whose answer had no content.
     Failed,
-    /// An answer with this status of HTTP.
+    /// An answer with this HTTP status.
     Status(u16),
-    /// A request that ended by a timeout.
+    /// A request that timed out.
     TimedOut,
-    /// A request with no first token within this time after it was sent.
+    /// A request without a first token within this time after it was sent.
     TtftAbove(Span),
-    /// A request that took longer than this.
+    /// A request whose latency exceeds this time.
     LatencyAbove(Span),
 }
 
-/// When a rule ends the load.
+/// When a rule takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum HitLimit {
-    /// At this number of hits.
+    /// After this number of hits.
     Count(u64),
     /// After this number of consecutive hits.
     InARow(u64),
-    /// When the share of hits among the last `of` requests reaches `share`; not before there were `of` requests.
+    /// When the share of hits among the last `of` requests reaches `share`. The rule has no effect before `of` requests have ended.
     #[serde(rename_all = "camelCase")]
     ShareOfLast {
-        /// 0 to 1.
+        /// The share, 0 to 1.
         share: f64,
-        /// A number of requests.
+        /// Number of requests.
         of: u32,
     },
     /// When the share of hits among the requests that ended within the last `within` reaches `share`.
     #[serde(rename_all = "camelCase")]
     ShareWithin {
-        /// 0 to 1.
+        /// The share, 0 to 1.
         share: f64,
         /// Requests that ended longer ago do not count.
         within: Span,
-        /// Minimum number of requests for a share.
+        /// Minimum number of requests before the rule takes effect.
         least: u32,
     },
-    /// When the share of hits among all requests reaches `share`.
+    /// When the share of hits among all requests so far reaches `share`.
     #[serde(rename_all = "camelCase")]
     ShareOfAll {
-        /// 0 to 1.
+        /// The share, 0 to 1.
         share: f64,
-        /// Minimum number of requests for a share.
+        /// Minimum number of requests before the rule takes effect.
         least: u32,
     },
 }
@@ -74,8 +74,8 @@ pub enum HitLimit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum StopScope {
-    /// The stage; the next one begins.
+    /// The stage. The next stage then begins.
     Stage,
-    /// The load.
+    /// The whole load.
     Load,
 }

@@ -1,49 +1,49 @@
-//! The integral of a rate over time, and its inverse. Only this module converts a rate into a number of requests or a time.
+//! The integral of a rate over time, and the inverse. Only this module converts between a rate, a number of requests and a time.
 //!
-//! For a rate that varies, arrivals are drawn for one request per second, and the x-th second of that process becomes the time at
-//! which the integrated rate reaches x. An arrival process changed in this way has the rate r(t) and, for exponential gaps, is the
-//! Poisson process of that rate. Source: the time-change theorem for point processes (Daley and Vere-Jones, An Introduction to
-//! the Theory of Point Processes, 7.4; Cinlar's inversion method).
+//! For a varying rate, arrivals are drawn for one request per second, and the time x of that process is mapped to the time at which the integrated
+//! rate reaches x. An arrival process that is mapped in this way has the rate r(t). With exponential gaps, it is the Poisson process of that rate.
+//! Source: the time-change theorem for point processes (Daley and Vere-Jones, An Introduction to the Theory of Point Processes, 7.4; Cinlar's
+//! inversion method).
 
 use std::f64::consts::TAU;
 
 use super::rate::{Rate, RatePoint, RateShape};
 
-/// Maximum steps of the search for a time on a sinusoid: each step at least halves the interval, until the result is exact.
+/// Maximum steps when searching for a time on a sinusoid. Each step at least halves the interval, so 64 steps are exact.
 const MAX_STEPS: usize = 64;
 
-/// The integral of a rate, and its inverse.
+/// The integral of a rate over time, and the inverse.
 #[derive(Clone, Debug)]
 pub enum TimeChange {
     /// A constant rate, in requests per second.
     Steady(f64),
-    /// Straight lines.
+    /// A rate that consists of straight lines.
     Lines(Vec<Line>),
     /// The rate mean x (1 + amplitude x sin(2 pi (t + phase) / period)).
     Sinusoid {
         /// The mean, in requests per second.
         mean: f64,
-        /// The amplitude as a share of the mean.
+        /// The amplitude as a fraction of the mean.
         amplitude: f64,
-        /// In seconds.
+        /// The period in seconds.
         period: f64,
-        /// In seconds.
+        /// The phase in seconds.
         phase: f64,
     },
 }
 
-/// A straight line of the rate, up to the start of the next line; the last line has no end.
+/// A straight line of the rate. It extends to the start of the next line. The last line has no end.
 #[derive(Clone, Copy, Debug)]
 pub struct Line {
     start: f64,
-    /// The integral up to its start.
+    /// The integral of the rate up to the start of the line.
     before: f64,
     rate: f64,
     slope: f64,
 }
 
 impl TimeChange {
-    /// `None` if the rate is not a function of time.
+    /// Returns `None` if the rate is not a function of time.
     pub fn from_rate(rate: &Rate) -> Option<TimeChange> {
         Some(match rate {
             Rate::Steady(rate) => TimeChange::Steady(rate.per_second()),
@@ -58,7 +58,7 @@ impl TimeChange {
         })
     }
 
-    /// The integral of the rate up to a time.
+    /// Returns the integral of the rate up to a time: the expected number of requests.
     pub fn requests_until(&self, seconds: f64) -> f64 {
         match self {
             TimeChange::Steady(rate) => rate * seconds,
@@ -73,14 +73,14 @@ impl TimeChange {
         }
     }
 
-    /// The time in seconds at which the integral reaches `requests`; infinite if it never does.
+    /// Returns the time in seconds at which the integral reaches `requests`. Infinite if it never does.
     pub fn time_of(&self, requests: f64) -> f64 {
         match self {
             TimeChange::Steady(rate) => requests / rate,
             TimeChange::Lines(lines) => line_at(lines, |it| it.before <= requests)
                 .map_or(f64::INFINITY, |line| line.start + line.length_of(requests - line.before)),
             TimeChange::Sinusoid { mean, period, .. } => {
-                // Every period has the same integral, so only the time within a period is searched.
+                // Every period has the same integral, so only the time within one period must be searched.
                 let in_period = mean * period;
                 let periods = (requests / in_period).floor();
                 periods * period + self.search(requests - periods * in_period, *period)
@@ -88,7 +88,7 @@ impl TimeChange {
         }
     }
 
-    /// The time within the first period of a sinusoid: Newton's method, or bisection if Newton's step leaves the interval.
+    /// Returns the time within the first period of a sinusoid. Uses Newton's method, or bisection if Newton's step leaves the interval.
     fn search(&self, requests: f64, period: f64) -> f64 {
         let TimeChange::Sinusoid { mean, amplitude, phase, .. } = self else { return 0.0 };
         let (mut low, mut high) = (0.0, period);
@@ -114,8 +114,8 @@ impl TimeChange {
 }
 
 impl Line {
-    /// How far into the line its own integral reaches `requests`: the root of slope / 2 x^2 + rate x = requests, in the
-    /// form that loses no digits.
+    /// Returns the time since the start of the line at which the line's own integral reaches `requests`: the root of slope / 2 x^2 + rate x =
+    /// requests, in a form without numerical cancellation.
     fn length_of(&self, requests: f64) -> f64 {
         let root = (self.rate * self.rate + 2.0 * self.slope * requests).max(0.0).sqrt();
         let both = self.rate + root;
@@ -129,7 +129,7 @@ impl Line {
     }
 }
 
-/// The last line that fulfils `holds`, else the first line.
+/// Returns the last line for which `holds` is true, else the first line.
 fn line_at(lines: &[Line], holds: impl Fn(&Line) -> bool) -> Option<&Line> {
     lines.get(lines.partition_point(holds).saturating_sub(1))
 }
@@ -142,7 +142,7 @@ fn lines(points: &[RatePoint]) -> Vec<Line> {
     let mut before = rate(first) * at(first);
     for pair in points.windows(2) {
         let length = at(&pair[1]) - at(&pair[0]);
-        // Two points at the same time form a step: there is no line between them.
+        // Two points at the same time form a step, so there is no line between them.
         if length > 0.0 {
             let slope = (rate(&pair[1]) - rate(&pair[0])) / length;
             lines.push(Line { start: at(&pair[0]), before, rate: rate(&pair[0]), slope });
@@ -197,7 +197,7 @@ mod tests {
             let change = TimeChange::from_rate(&rate).unwrap();
             let seconds = part * period;
             let requests = change.requests_until(seconds);
-            // Where the rate is a hundredth of its mean, a request is a hundred times as long.
+            // The time for one request is a hundred times as long where the rate is a hundredth of its mean, so the tolerance is wide.
             prop_assert!((change.time_of(requests) - seconds).abs() < 1e-7 * period.max(1.0), "{}", change.time_of(requests));
         }
     }

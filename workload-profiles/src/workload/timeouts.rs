@@ -5,21 +5,21 @@ use std::time::Duration;
 use crds::units::Span;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
-/// How long a request, and each part of it, may take; absent: no limit. A request that takes longer fails.
+/// How long a request, and each part of it, may take. Absent: no limit. A request that takes longer fails.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Timeouts {
-    /// Making a connection: name resolution, TCP and TLS.
+    /// Maximum time to open a connection: name resolution, TCP and TLS.
     #[serde(deserialize_with = "above_zero")]
     pub connect: Span,
-    /// From sending to the first event with a token. The response head does not end it: servers send the head immediately.
+    /// Maximum time from sending a request to its first event with a token. The response head does not count, because servers send it immediately.
     #[serde(deserialize_with = "some_above_zero")]
     pub first_token: Option<Span>,
-    /// Between two events with a token, and from the last such event to the end of the stream.
+    /// Maximum time between two events with a token, and from the last such event to the end of the stream.
     #[serde(deserialize_with = "some_above_zero")]
     pub token_gap: Option<Span>,
-    /// From the scheduled time of the request to its end, including the connection.
+    /// Maximum time from the scheduled time of the request to its end, including the connection.
     #[serde(deserialize_with = "some_above_zero")]
     pub request: Option<Span>,
 }

@@ -1,4 +1,4 @@
-//! Classes of requests. They differ in the model, the header fields or the body.
+//! Classes of requests, which differ in the model, the header fields or the body.
 
 use std::collections::BTreeMap;
 
@@ -6,20 +6,20 @@ use serde::{Deserialize, Serialize};
 
 use super::Extra;
 
-/// Classes of requests. Each request belongs to one class, and all turns of a session to the same class. The report contains the figures of
-/// each class.
+/// Classes of requests. Each request belongs to one class, and all turns of a session belong to the same class. The report contains separate figures
+/// for each class.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TrafficClasses {
-    /// How a request gets its class.
+    /// How a class is chosen for a request.
     pub assignment: Assignment,
-    /// The classes; empty: all requests are alike.
+    /// The classes. Empty: all requests are alike.
     pub classes: Vec<TrafficClass>,
 }
 
 impl TrafficClasses {
-    /// One cycle of [`Assignment::RoundRobin`]: the classes by index, in order; empty without classes. At most 100,000 turns: if the weights
-    /// need a longer cycle, its beginning repeats.
+    /// Returns one cycle of [`Assignment::RoundRobin`]: the indexes of the classes, in order. Empty if there are no classes. The cycle has at most
+    /// 100,000 entries. If the weights need a longer cycle, only this first part is repeated.
     pub fn turns(&self) -> Vec<u16> {
         let whole: f64 = self.classes.iter().map(|it| it.weight).sum();
         let mut credits = vec![0.0_f64; self.classes.len()];
@@ -28,12 +28,12 @@ impl TrafficClasses {
             for (credit, class) in credits.iter_mut().zip(&self.classes) {
                 *credit += class.weight;
             }
-            // The first class with the highest credit.
+            // Select the first class among those with the highest credit.
             let next = (0..credits.len()).reduce(|best, it| if credits[it] > credits[best] { it } else { best });
             let Some((next, index)) = next.and_then(|it| Some((it, u16::try_from(it).ok()?))) else { break };
             credits[next] -= whole;
             turns.push(index);
-            // Weights such as 0.2 cause rounding errors.
+            // Allow for rounding errors, which weights such as 0.2 cause.
             if credits.iter().all(|it| it.abs() < whole * 1e-9) {
                 break;
             }
@@ -47,7 +47,7 @@ impl TrafficClasses {
     }
 }
 
-/// Maximum turns that are kept.
+/// Maximum length of a cycle.
 const MAX_TURNS: usize = 100_000;
 
 /// A class of requests.
@@ -55,30 +55,30 @@ const MAX_TURNS: usize = 100_000;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TrafficClass {
-    /// Unique in the workload, such as the name of a LoRA adapter.
+    /// The name, which is unique in the workload, such as the name of a LoRA adapter.
     pub name: String,
-    /// The share of requests of this class: this weight / the sum of all weights. Above 0.
+    /// The share of requests in this class: this weight divided by the sum of all weights. Above 0.
     pub weight: f64,
-    /// The model that its requests name, such as a LoRA adapter; absent: the workload's model.
+    /// The model that the class's requests name, such as a LoRA adapter. Absent: the workload's model.
     pub model: Option<String>,
-    /// Header fields in addition to the workload's.
+    /// Header fields that are added to the workload's.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// Maximum tokens of an answer; absent: the request's own length.
+    /// Maximum tokens per answer. Absent: the length that the request source sets.
     pub output: Option<u32>,
-    /// Fields of the body in addition to the workload's.
+    /// Body fields that are added to the workload's.
     #[serde(default, skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
 }
 
-/// How a request gets its class.
+/// How a class is chosen for a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Assignment {
-    /// Drawn for each request by the weights.
+    /// Drawn at random for each request, by the weights.
     #[default]
     Random,
-    /// The classes take turns in proportion to their weights: weights of 1, 3 and 1 give 1, 3 and 1 of every 5 requests.
+    /// Classes take turns in proportion to their weights: with weights 1, 3 and 1, they get 1, 3 and 1 of every 5 requests.
     RoundRobin,
 }
 

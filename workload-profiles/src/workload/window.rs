@@ -2,17 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Which requests of a stage its figures include. The window of a stage begins after its warm-up and ends before its cool-down. Requests of
-/// warm-up and cool-down are never included.
+/// Which requests of a stage are included in its figures. The window of a stage begins after its warm-up and ends before its cool-down. Requests in
+/// the warm-up and the cool-down are never included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Window {
-    /// Every request that was due within the window, whenever it ended.
+    /// Every request that was due within the window. It may end later.
     #[default]
     All,
     /// Requests that were due and ended within the window.
     Trimmed,
-    /// Everything that happened within the window, whichever request it belongs to; a request that had not ended by then
-    /// counts as incomplete.
+    /// Everything that happened within the window, including parts of requests. A request that has not ended by the end of the window counts as
+    /// incomplete.
     Cut,
 }

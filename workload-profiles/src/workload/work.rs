@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Work {
-    /// It sends the requests of its stages.
+    /// Sends the requests of its stages.
     #[default]
     Load,
-    /// It starts a server, sends it one request, and reads from its log how long each step of the start took.
+    /// Starts a server, sends it one request, and reads from the server's log how long each step of the start took.
     Startup,
 }
 

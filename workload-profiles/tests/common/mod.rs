@@ -1,4 +1,4 @@
-//! The run for which the test templates are rendered.
+//! The run that test templates are rendered for.
 
 #![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]
 
@@ -8,7 +8,7 @@ use crds::{
     resolve::{RunIdentity, Settings, resolve},
 };
 
-/// The run of a spec, without its profile.
+/// Returns the run of a spec without a profile.
 pub fn run(spec: &str) -> ResolvedRun {
     let spec: BenchmarkRunSpec = serde_saphyr::from_str(spec).unwrap();
     let identity = RunIdentity::first_attempt("chat", "bench", "u");

@@ -1,4 +1,4 @@
-//! A spec with its defaults filled in. The only place that defaults a field of the spec.
+//! Fills in the defaults of a spec. No other module does.
 
 mod values;
 
@@ -22,22 +22,22 @@ use crate::{
     units::Seed,
 };
 
-/// The seed of a run without one in earlier releases. A run of this release draws its own.
+/// The default seed in earlier releases. In this release every run without a seed draws its own.
 const SEED_OF_EARLIER_RELEASES: u64 = 42;
 /// Minimum time to wait for a server that is started for a run, if the spec does not set one.
 const SERVER_START_SECONDS: u32 = 900;
 
-/// How long an object of a finished run stays. It is no part of [`EffectiveSpec`], because it may change at any time.
+/// How long an object of a finished run is kept. It is not part of [`EffectiveSpec`], because users may change it at any time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
-    /// Seconds from the completion of a run that succeeded.
+    /// Seconds to keep the object after the completion of a run that succeeded.
     pub after_success_seconds: u32,
-    /// Seconds from the completion of a run that failed or was cancelled.
+    /// Seconds to keep the object after the completion of a run that failed or was cancelled.
     pub after_failure_seconds: u32,
 }
 
 impl EffectiveSpec {
-    /// Fills in the defaults: the value of llm-d-benchmark wherever it has one. The default seed derives from the UID of the run.
+    /// Fills in the defaults. They equal llm-d-benchmark's defaults where it has any. The default seed derives from the UID of the run.
     pub fn new(spec: &BenchmarkRunSpec, uid: &str, settings: &Settings) -> Self {
         EffectiveSpec {
             target: target(&spec.target, harness(spec), settings),
@@ -58,33 +58,33 @@ impl EffectiveSpec {
         }
     }
 
-    /// Maximum time for which an attempt may send load, from the start of its first load, in seconds: each run of a series has the whole deadline and
-    /// grace period, and each but the first may wait for the target again.
+    /// Maximum time in seconds from the start of the first load of an attempt until the end of the last. Each repeat may use the whole deadline and
+    /// grace period, and each repeat but the first may wait again until the target is ready.
     pub fn measuring_seconds(&self) -> u32 {
         let each = self.execution.deadlines.run_seconds.saturating_add(self.execution.grace_period_seconds);
         let waits = self.target.readiness.timeout_seconds.saturating_mul(self.repeat.saturating_sub(1));
         each.saturating_mul(self.repeat.max(1)).saturating_add(waits)
     }
 
-    /// Maximum time from the start of the launcher's first load to the launcher's end, in seconds: the upload of the results follows the load.
+    /// Maximum time in seconds from the start of the launcher's first load until the launcher ends. It includes the upload of the results.
     pub fn launcher_seconds(&self) -> u32 {
         let upload = self.storage.s3.as_ref().map_or(0, |it| it.upload_timeout_seconds);
         self.measuring_seconds().saturating_add(upload)
     }
 
-    /// Reads stored values. A field that is missing, because the release that stored them did not have it, gets its default.
+    /// Reads stored values. A field gets its default if the release that stored the values did not have it.
     pub(crate) fn from_stored(stored: Value) -> Option<Self> {
         let mut defaults = EffectiveSpec::new(&BenchmarkRunSpec::default(), "", &Settings::default());
         defaults.seed = SEED_OF_EARLIER_RELEASES;
-        // Absent means that no results folder is kept.
+        // In stored values, an absent `pvc` means that no results folder is kept on a claim.
         defaults.storage.pvc = None;
         let mut values = serde_json::to_value(defaults).ok()?;
         overlay(&mut values, stored);
         serde_json::from_value(values).ok()
     }
 
-    /// Writes into a spec the values that affect a measurement, so that a release with other defaults measures the same. The number of repeats,
-    /// exclusive, the launcher's pod, the claim, retries and the operator's deadlines stay as they were written.
+    /// Writes the values that affect a measurement into a spec, so that a release with other defaults measures the same. It does not change the
+    /// number of repeats, exclusive, the launcher's pod, the claim, retries and the operator's deadlines.
     pub fn write_into(&self, spec: &mut BenchmarkRunSpec) {
         spec.harness = Some(self.harness);
         spec.seed = Some(self.seed);
@@ -99,7 +99,7 @@ impl EffectiveSpec {
         // The server's port stays as written: outside of a cluster an absent port means any free port.
         if let (Some(written), Some(server)) = (&mut spec.target.server, &self.target.server) {
             written.replicas = Some(server.replicas);
-            // llm-d's charts decide both.
+            // llm-d's charts determine distribution and lifecycle.
             if !is_of_charts(written) {
                 written.distribution = Some(server.distribution);
                 written.lifecycle = Some(server.lifecycle);
@@ -137,7 +137,7 @@ impl EffectiveSpec {
     }
 }
 
-/// Overwrites fields of one value with the fields of another.
+/// Overwrites fields of `below` with the fields of `above`, recursively.
 fn overlay(below: &mut Value, above: Value) {
     match (below, above) {
         (Value::Object(below), Value::Object(above)) => {
@@ -149,14 +149,14 @@ fn overlay(below: &mut Value, above: Value) {
     }
 }
 
-/// The harness that defines the format of the profile.
+/// The harness of a run, with its default.
 pub fn harness(spec: &BenchmarkRunSpec) -> Harness {
     spec.harness.unwrap_or(Harness::InferencePerf)
 }
 
 fn target(written: &written::Target, harness: Harness, settings: &Settings) -> Target {
     let readiness = &written.readiness;
-    // An engine loads and compiles for minutes, wherever it starts.
+    // An engine needs minutes to load and compile a model, in a cluster and outside.
     let timeout = settings.readiness_timeout_seconds;
     let timeout = if written.server.is_some() { timeout.max(SERVER_START_SECONDS) } else { timeout };
     // If a run measures the start of a server, the server's first completion must be a request of the run.
@@ -174,17 +174,17 @@ fn target(written: &written::Target, harness: Harness, settings: &Settings) -> T
     }
 }
 
-/// Whether a run has its target to itself.
+/// Whether a run needs its target to itself.
 pub fn exclusive(written: &written::Target) -> bool {
     written.exclusive.unwrap_or(true)
 }
 
-/// Which server a simulator simulates.
+/// The kind of server that a simulator simulates.
 pub(super) fn preset(simulator: &written::Simulator) -> SimulatorPreset {
     simulator.preset.unwrap_or(SimulatorPreset::Gpu)
 }
 
-/// Port, number, distribution, lifecycle and wrapper of a managed server.
+/// The defaults of a managed server: port, replicas, distribution, lifecycle and wrapper.
 pub(super) fn server(written: &written::Server) -> Server {
     let sets = u32::try_from(written.devices.len()).unwrap_or(u32::MAX).max(1);
     Server {
@@ -192,7 +192,7 @@ pub(super) fn server(written: &written::Server) -> Server {
         replicas: written.replicas.unwrap_or(sets),
         distribution: written.distribution.unwrap_or_default(),
         lifecycle: written.lifecycle.unwrap_or_default(),
-        // The entry point of an image is not known.
+        // The wrapper needs a known command, and the entry point of an image is not known.
         wrapper: written.wrapper.unwrap_or(written.engine.is_known() || !written.command.is_empty()),
     }
 }
@@ -215,7 +215,7 @@ fn launcher(written: &written::Launcher, settings: &Settings) -> Launcher {
     }
 }
 
-/// The claim for the results; `None`: no results are kept, or they are in a bucket.
+/// The claim for the results. `None` if no results are kept, or if they are in a bucket.
 pub fn claim(storage: &written::Storage) -> Option<Claim> {
     if storage.none.is_some() || storage.s3.is_some() {
         return None;
@@ -228,7 +228,7 @@ pub fn claim(storage: &written::Storage) -> Option<Claim> {
     })
 }
 
-/// The bucket of the results.
+/// The bucket for the results.
 pub(super) fn s3(written: &written::S3) -> S3 {
     let region = written.region.clone().unwrap_or_else(|| "us-east-1".into());
     let endpoint = written.endpoint.as_ref().map(|it| it.trim_end_matches('/').to_owned());
@@ -241,20 +241,20 @@ pub(super) fn s3(written: &written::S3) -> S3 {
     }
 }
 
-/// Bounds with their defaults.
+/// The validity bounds with their defaults.
 pub(super) fn validity(written: &written::Validity) -> Validity {
     let share = |written: &Option<AnyValue>, default: &str| written.as_ref().map_or(default.to_owned(), AnyValue::text);
     Validity {
         min_successful_requests: written.min_successful_requests.unwrap_or(1),
         max_error_ratio: share(&written.max_error_ratio, "0.01"),
         max_send_lag_p99_milliseconds: written.max_send_lag_p99_milliseconds.unwrap_or(10),
-        // As much as the send lag: TTFT errs by both.
+        // The same as for the send lag, because both delays add the same error to TTFT.
         max_receive_delay_p99_milliseconds: written.max_receive_delay_p99_milliseconds.unwrap_or(10),
-        // Beyond this share, requests and tokens wait for the thread for several times their own CPU time.
+        // With a larger share, requests and tokens wait for the thread for several times their own CPU time.
         max_cpu_share: share(&written.max_cpu_share, "0.9"),
-        // Past a twentieth, p95 is the launcher's and not the server's; the same for reads and stalls.
+        // If more than 5 % of the values are affected, p95 describes the launcher and not the server. The same holds for reads and stalls.
         max_throttled_share: share(&written.max_throttled_share, "0.05"),
-        // Of all CPUs, and so not all of it is the launcher's loss.
+        // This share refers to all CPUs of the machine, so only a part of it delays the launcher.
         max_steal_share: share(&written.max_steal_share, "0.1"),
         max_coalesced_read_share: share(&written.max_coalesced_read_share, "0.05"),
         max_stalled_share: share(&written.max_stalled_share, "0.05"),
@@ -263,7 +263,7 @@ pub(super) fn validity(written: &written::Validity) -> Validity {
     }
 }
 
-/// The effect of a missed objective; `None`: the spec has no objectives.
+/// The effect of a missed objective. `None` if the spec has no objectives.
 pub(super) fn slo(written: &written::Slo) -> Option<Slo> {
     (!written.objectives.is_empty()).then(|| Slo {
         enforcement: written.enforcement.unwrap_or(Enforcement::Fail),
@@ -271,7 +271,7 @@ pub(super) fn slo(written: &written::Slo) -> Option<Slo> {
     })
 }
 
-/// Maximum difference in percent by which a figure may be worse than an earlier one.
+/// Maximum percentage by which a figure may be worse than the baseline's figure.
 pub(super) fn max_regression_percent(written: &written::Baseline) -> u32 {
     written.max_regression_percent.unwrap_or(5)
 }
@@ -281,7 +281,7 @@ fn execution(written: &written::Execution) -> Execution {
     Execution {
         retry: Retry {
             limit: retry.limit.unwrap_or(1),
-            // Not TargetUnavailable: the first attempt has waited for the target for readiness.timeoutSeconds already.
+            // Without TargetUnavailable, because the first attempt has already waited for the target for readiness.timeoutSeconds.
             reasons: retry.reasons.clone().unwrap_or_else(|| vec![RetryCause::Disrupted, RetryCause::StartTimeout]),
         },
         deadlines: Deadlines {
@@ -294,7 +294,7 @@ fn execution(written: &written::Execution) -> Execution {
     }
 }
 
-/// When the run is deleted after it has finished; `None`: never.
+/// How long a finished run is kept. `None` if it is never deleted.
 pub fn run_cleanup(spec: &BenchmarkRunSpec) -> Option<Retention> {
     spec.cleanup.run.as_ref().map(|written| Retention {
         after_success_seconds: written.after_success_seconds.unwrap_or(604_800),
@@ -302,7 +302,7 @@ pub fn run_cleanup(spec: &BenchmarkRunSpec) -> Option<Retention> {
     })
 }
 
-/// When the Jobs of the run are deleted after it has finished; `None`: with the run.
+/// How long the Jobs of a finished run are kept. `None` if they are deleted together with the run.
 pub fn jobs_cleanup(spec: &BenchmarkRunSpec) -> Option<Retention> {
     spec.cleanup.jobs.as_ref().map(|written| Retention {
         after_success_seconds: written.after_success_seconds.unwrap_or(3_600),
@@ -310,11 +310,11 @@ pub fn jobs_cleanup(spec: &BenchmarkRunSpec) -> Option<Retention> {
     })
 }
 
-/// How long a server that outlives its run stays if spec.cleanup.server is absent, in seconds: a day.
+/// How long a server that outlives its run is kept if spec.cleanup.server is absent: one day, in seconds.
 const SERVER_STAYS_SECONDS: u32 = 86_400;
 
-/// When the server of the run is removed after it has finished; `None`: with the run's end, or never, if somebody else started it. A server that
-/// outlives its run has a time limit even if the spec sets none: it may occupy GPUs.
+/// How long the server of a finished run is kept. `None` if the server is removed at the end of the run, or if Benchwright did not start it. A server
+/// that outlives its run always has a time limit, even if the spec sets none, because it may occupy GPUs.
 pub fn server_cleanup(spec: &BenchmarkRunSpec) -> Option<Retention> {
     let outlives = managed_server(spec).is_some_and(|it| !matches!(it.lifecycle, None | Some(Lifecycle::PerRun)));
     match &spec.cleanup.server {

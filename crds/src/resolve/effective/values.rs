@@ -1,4 +1,4 @@
-//! The values of the fields that have defaults. The status repeats them.
+//! The fields of a spec that have defaults, with the values in use. The status repeats them.
 
 #[cfg(feature = "kube")]
 use kube::KubeSchema;
@@ -9,8 +9,8 @@ use crate::benchmark_run::{
     RetryCause, Scheme, SimulatorPreset,
 };
 
-/// The fields of a spec with defaults, and the values that an attempt uses. Names equal the names in the spec. Only cleanup is missing, because it
-/// may change at any time.
+/// The fields of a spec that have defaults, with the values that an attempt uses. Their names are the same as in the spec. Cleanup is missing because
+/// it may change at any time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -21,7 +21,7 @@ pub struct EffectiveSpec {
     pub harness: Harness,
     /// The workload.
     pub profile: Profile,
-    /// Every random draw of the run derives from it.
+    /// The seed of every random draw of the run.
     pub seed: u64,
     /// How many times the load is run.
     pub repeat: u32,
@@ -34,7 +34,7 @@ pub struct EffectiveSpec {
     /// The effect of a missed objective; absent if the spec has no objectives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slo: Option<Slo>,
-    /// Retries, deadlines and the time to drain.
+    /// Retries, deadlines and the grace period for a stop.
     pub execution: Execution,
 }
 
@@ -44,11 +44,11 @@ pub struct EffectiveSpec {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Target {
-    /// The embedded simulated vLLM, if it is the target.
+    /// The embedded simulated vLLM; absent if the run has another target.
     pub simulator: Option<Simulator>,
-    /// Port, scheme and path of the Service, if a Service is the target.
+    /// Port, scheme and path of the Service; absent if the run has another target.
     pub service_ref: Option<Service>,
-    /// The managed server, if one is the target.
+    /// The managed server; absent if the run has another target.
     pub server: Option<Server>,
     /// The version of HTTP.
     pub http_version: HttpVersion,
@@ -74,7 +74,7 @@ pub struct Simulator {
 pub struct Server {
     /// The server's port in a cluster.
     pub port: u16,
-    /// Number of servers that share the load.
+    /// Number of equal servers that share the load.
     pub replicas: u32,
     /// How a replica is chosen for a request.
     pub distribution: Distribution,
@@ -147,7 +147,7 @@ pub struct Storage {
     pub s3: Option<S3>,
     /// Whether a results folder that cannot be written fails the run.
     pub required: bool,
-    /// Whether every request leaves a row.
+    /// Which per-request records are stored.
     pub per_request_records: PerRequestRecords,
 }
 
@@ -183,7 +183,7 @@ pub struct S3 {
     /// The URL of the server, without a slash at its end.
     #[cfg_attr(feature = "kube", schemars(length(max = 512)))]
     pub endpoint: String,
-    /// The region that signed requests name.
+    /// The region in the signature of the requests.
     #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
     pub region: String,
     /// Time limit of the upload, in seconds.
@@ -219,7 +219,7 @@ pub struct Validity {
     /// Maximum share of time in which the launcher could not run.
     #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
     pub max_stalled_share: String,
-    /// Maximum step of the clock, and maximum sleep of the machine, in milliseconds.
+    /// Maximum step of the clock, and maximum time that the machine was asleep, in milliseconds.
     pub max_clock_step_milliseconds: u32,
 }
 
@@ -228,7 +228,7 @@ pub struct Validity {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Slo {
-    /// Fail: the run fails. Report: nothing else changes.
+    /// Fail: the run fails. Report: only status and report show it.
     pub enforcement: Enforcement,
     /// The comparison with an earlier run; absent without a baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -244,7 +244,7 @@ pub struct Baseline {
     pub max_regression_percent: u32,
 }
 
-/// Retries, deadlines and the time to drain.
+/// Retries, deadlines and the grace period for a stop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -274,12 +274,12 @@ pub struct Retry {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Deadlines {
-    /// Until ConfigMap, volume and Job exist.
+    /// Time limit until ConfigMap, volume and Job exist.
     pub prepare_seconds: u32,
-    /// From the creation of the Job until the launcher measures.
+    /// Time limit from the creation of the Job until the launcher measures.
     pub start_seconds: u32,
-    /// From the start of the measurement until the launcher ends.
+    /// Time limit from the start of the measurement until the launcher ends.
     pub run_seconds: u32,
-    /// From the end of the launcher until its result is read.
+    /// Time limit from the end of the launcher until its result is read.
     pub collect_seconds: u32,
 }

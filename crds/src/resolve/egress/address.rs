@@ -1,8 +1,8 @@
-//! Classifies an address, and finds the IPv4 addresses that an IPv6 address leads to.
+//! Classifies an IP address, and finds the IPv4 addresses that an IPv6 address is translated or tunnelled to.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Addresses that a launcher in a cluster does not call.
+/// Networks that a launcher in a cluster must not connect to.
 pub(super) const CLUSTER_BLOCKED: [&str; 14] = [
     "0.0.0.0/8",
     "127.0.0.0/8",
@@ -20,7 +20,7 @@ pub(super) const CLUSTER_BLOCKED: [&str; 14] = [
     "fd20:ce::254/128",
 ];
 
-/// Cloud metadata services without a link-local address: Alibaba, Azure and Oracle, and the IPv6 ones of Amazon and Google.
+/// Cloud metadata services without a link-local address: Alibaba, Azure and Oracle, and the IPv6 addresses of Amazon's and Google's services.
 const METADATA: [IpAddr; 5] = [
     IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
     IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),
@@ -30,10 +30,10 @@ const METADATA: [IpAddr; 5] = [
 ];
 
 pub(super) const LOOPBACK: &str = "loopback, the launcher's own pod";
-/// Linux takes these addresses for its own.
+/// Description of 0.0.0.0/8. Linux treats these addresses as its own.
 pub(super) const THIS_NETWORK: &str = "in 0.0.0.0/8, which leads to the launcher's own pod";
 
-/// Describes a special address; `None` for a usual address. The text follows "which is".
+/// Describes a special address, as text that follows "which is". `None` for an ordinary address.
 pub(super) fn kind(ip: IpAddr) -> Option<&'static str> {
     if METADATA.contains(&ip) {
         return Some("a metadata service of a cloud");
@@ -53,7 +53,7 @@ pub(super) fn kind(ip: IpAddr) -> Option<&'static str> {
     }
 }
 
-/// The address itself, and the IPv4 addresses that gateways and tunnels take out of it.
+/// The address itself, and the IPv4 addresses that gateways or tunnels derive from it.
 pub(super) fn forms(ip: IpAddr) -> Vec<IpAddr> {
     let mut all = vec![ip];
     if let IpAddr::V6(six) = ip {
@@ -70,7 +70,7 @@ fn embedded(ip: Ipv6Addr) -> [Option<Ipv4Addr>; 2] {
     match ip.segments() {
         // NAT64, RFC 6052.
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] => [four(high, low), None],
-        // NAT64 of a site, RFC 8215: with a prefix of 48 or of 96 bits. What reads as 0.0.0.0 is of the other length.
+        // Local-use NAT64, RFC 8215, with a prefix of 48 or of 96 bits. If one reading yields 0.0.0.0, the prefix has the other length.
         [0x64, 0xff9b, 1, high48, low48, next48, high, low] => {
             let ([_, c], [d, _]) = (low48.to_be_bytes(), next48.to_be_bytes());
             let forms = [four(high48, u16::from_be_bytes([c, d])), four(high, low)];
@@ -78,11 +78,11 @@ fn embedded(ip: Ipv6Addr) -> [Option<Ipv4Addr>; 2] {
         }
         // 6to4, RFC 3056.
         [0x2002, high, low, ..] => [four(high, low), None],
-        // Teredo, RFC 4380: the server, and the client with its bits inverted.
+        // Teredo, RFC 4380: the address of the server, and the address of the client with its bits inverted.
         [0x2001, 0, server_high, server_low, _, _, high, low] => [four(server_high, server_low), four(!high, !low)],
         // ISATAP, RFC 5214.
         [.., 0 | 0x200, 0x5efe, high, low] => [four(high, low), None],
-        // Compatible with IPv4, RFC 4291.
+        // IPv4-compatible IPv6 addresses, RFC 4291.
         [0, 0, 0, 0, 0, 0, high, low] if high != 0 || low > 1 => [four(high, low), None],
         _ => [None, None],
     }

@@ -1,5 +1,5 @@
-//! Where the launcher may not connect: networks that the operator's settings block, and hosts that are excepted from them. Pure:
-//! the launcher resolves names, and checks each address before it connects.
+//! Restricts where the launcher may connect: networks that the operator's settings block, and hosts that are exempt. Pure: the launcher resolves
+//! names, and checks each address before it connects.
 
 mod address;
 #[cfg(test)]
@@ -14,36 +14,36 @@ use super::FieldError;
 use crate::wording::quoted;
 use address::{forms, kind};
 
-/// Maximum entries per list: each check of an address reads all of them.
+/// Maximum number of entries per list. Each check of an address compares it with all of them.
 const MAX_ENTRIES: usize = 256;
-/// The longest name that DNS allows, in bytes.
+/// Maximum length of a DNS name, in bytes.
 const MAX_NAME: usize = 253;
 
-/// Addresses that the launcher may not connect to. Addresses that [`is_never_called`] names are always refused.
+/// Addresses that the launcher may not connect to. The addresses of [`is_never_called`] are always refused in addition.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Egress {
-    /// Networks in CIDR notation, such as `10.96.0.0/12`, and single addresses. At most 256.
+    /// Blocked networks in CIDR notation, such as `10.96.0.0/12`, or single addresses. At most 256.
     #[serde(default)]
     pub blocked: Vec<String>,
-    /// Exceptions to `blocked`: a host name, `*.` and a domain suffix, an address, or a network. At most 256. An empty list makes no
-    /// exceptions; it does not limit which hosts may be called.
+    /// Exceptions to `blocked`: a host name, `*.` with a domain suffix, an address, or a network. At most 256. An empty list means that there are no
+    /// exceptions; it does not mean that no host may be called.
     #[serde(default)]
     pub allowed_hosts: Vec<String>,
 }
 
 impl Egress {
-    /// Addresses that no launcher in a cluster needs: its own pod, link-local addresses, and cloud metadata services. The launcher adds the
-    /// address of the API server.
+    /// Blocks the addresses that no launcher in a cluster needs: its own pod, link-local addresses, and cloud metadata services. The launcher adds
+    /// the address of the API server.
     pub fn cluster_default() -> Egress {
         let blocked = address::CLUSTER_BLOCKED.iter().map(|it| (*it).to_owned()).collect();
         Egress { blocked, allowed_hosts: Vec::new() }
     }
 
-    /// The lists in parsed form. `field`: the path of the lists, such as `egress`.
+    /// Parses both lists. `field` is the path of the lists for error messages, such as `egress`.
     ///
     /// # Errors
-    /// Every entry that cannot be used.
+    /// All entries that cannot be used.
     pub fn rules(&self, field: &str) -> Result<EgressRules, Vec<FieldError>> {
         let mut errors = Vec::new();
         let mut rules = EgressRules::default();
@@ -81,7 +81,7 @@ impl Egress {
     }
 }
 
-/// Networks and hosts of an [`Egress`]. The default blocks nothing.
+/// The parsed form of an [`Egress`]. The default blocks nothing.
 #[derive(Clone, Debug, Default)]
 pub struct EgressRules {
     blocked: Vec<IpNet>,
@@ -91,13 +91,13 @@ pub struct EgressRules {
 }
 
 impl EgressRules {
-    /// Refuses the address of the API server as well.
+    /// Also refuses the address of the API server.
     pub fn with_api_server(self, api_server: Option<IpAddr>) -> EgressRules {
         EgressRules { api_server: api_server.map(|it| it.to_canonical()), ..self }
     }
 
-    /// Why this address of a host may not be called; `None`: it may. An IPv6 address that leads to an IPv4 address, such as a NAT64 address, is
-    /// checked as both.
+    /// Returns why this address of a host may not be called. `None` if it may. If an IPv6 address leads to an IPv4 address, such as a NAT64 address,
+    /// both are checked.
     pub fn refusal(&self, host: &str, ip: IpAddr) -> Option<Refusal> {
         let never = is_never_called(ip);
         if never.is_some() {
@@ -123,7 +123,7 @@ impl EgressRules {
     fn is_allowed_name(&self, host: &str) -> bool {
         let host = host.trim_end_matches('.').to_ascii_lowercase();
         self.names.iter().any(|name| match name.strip_prefix('*') {
-            // The dot is part of the end.
+            // `end` begins with a dot, so only subdomains match.
             Some(end) => host.len() > end.len() && host.ends_with(end),
             None => host == *name,
         })
@@ -134,12 +134,12 @@ impl EgressRules {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     ip: IpAddr,
-    /// The IPv4 address that the address leads to, or the address itself.
+    /// The IPv4 address that `ip` leads to, or `ip` itself.
     form: IpAddr,
     why: String,
 }
 
-/// For example `169.254.169.254, which is link-local`.
+/// Prints for example `169.254.169.254, which is link-local`.
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Refusal { ip, form, why } = self;
@@ -150,8 +150,8 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Why an address is never called, inside or outside a cluster: it is link-local, multicast, broadcast or unspecified, or belongs to a
-/// metadata service. `None`: it may be called unless an [`Egress`] blocks it.
+/// Returns why an address must never be called, inside or outside a cluster: it is link-local, multicast, broadcast or unspecified, or belongs to a
+/// metadata service. `None` if it may be called unless an [`Egress`] blocks it.
 pub fn is_never_called(ip: IpAddr) -> Option<Refusal> {
     let ip = ip.to_canonical();
     let never = |form: IpAddr| kind(form).filter(|it| *it != address::LOOPBACK && *it != address::THIS_NETWORK);
@@ -160,7 +160,7 @@ pub fn is_never_called(ip: IpAddr) -> Option<Refusal> {
 
 fn network(text: &str) -> Option<IpNet> {
     let network: IpNet = text.parse().or_else(|_| text.parse::<IpAddr>().map(IpNet::from)).ok()?;
-    // A network of mapped addresses is compared as a network of IPv4 addresses.
+    // A network of IPv4-mapped IPv6 addresses is converted to a network of IPv4 addresses before the comparison.
     match network {
         IpNet::V6(six) if six.prefix_len() >= 96 && six.addr().to_ipv4_mapped().is_some() => {
             IpNet::new(six.addr().to_canonical(), six.prefix_len() - 96).ok()
@@ -169,12 +169,12 @@ fn network(text: &str) -> Option<IpNet> {
     }
 }
 
-/// A name in lower case, without a dot at its end.
+/// Normalizes a host name: lower case, no dot at its end. `None` if it is not a valid host name.
 fn host_name(text: &str) -> Option<String> {
     let name = text.trim_end_matches('.').to_ascii_lowercase();
     let labels = name.strip_prefix("*.").unwrap_or(&name);
     let is_label = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphanumeric() || b"-_".contains(&it));
-    // A last label of digits would be an address that is written in another way.
+    // A numeric last label means that the text is an IPv4 address in an unusual notation.
     let is_name =
         labels.split('.').all(is_label) && labels.rsplit('.').next().is_some_and(|it| it.parse::<u32>().is_err());
     (is_name && name.len() <= MAX_NAME).then_some(name)

@@ -12,10 +12,10 @@ use crate::{
     wording::quoted,
 };
 
-/// The same as [`resolve`] for a server alone.
+/// The same as [`resolve`], for a server outside of a spec.
 ///
 /// # Errors
-/// All wrong fields.
+/// All invalid fields.
 pub fn resolve_server(server: &Server, place: Place) -> Result<ManagedServer, Vec<FieldError>> {
     let mut errors = Errors::default();
     let managed = resolve(server, place, &mut errors);
@@ -44,7 +44,7 @@ pub(in crate::resolve) fn resolve(server: &Server, place: Place, errors: &mut Er
         preprocess: server.preprocess.clone(),
         args: line.args,
         env: server.env.clone(),
-        // Whoever else is on the network of a laptop has no business with the server.
+        // On a laptop, other hosts of the network must not reach the server.
         host: if place == Place::Laptop { "127.0.0.1" } else { "0.0.0.0" }.to_owned(),
         port,
         replicas: defaults.replicas,
@@ -55,8 +55,8 @@ pub(in crate::resolve) fn resolve(server: &Server, place: Place, errors: &mut Er
     }
 }
 
-/// Refuses fields that only apply to the other place. `image`, `resources`, `scheduling` and similar fields are accepted on a laptop, so
-/// that one file works in both.
+/// Refuses fields that only work in the other place. `image`, `resources`, `scheduling` and similar fields are accepted on a laptop, so that one file
+/// works in both places.
 fn check_place(server: &Server, place: Place, errors: &mut Errors) {
     let name = server.engine.name();
     match place {
@@ -112,12 +112,12 @@ fn check_place(server: &Server, place: Place, errors: &mut Errors) {
     }
 }
 
-/// Whether the program learns the port that is chosen for it.
+/// Whether the command line or the environment contains the placeholder for the port, so that the program learns its port.
 fn names_port(server: &Server) -> bool {
     server.command.iter().chain(&server.args).chain(server.env.values()).any(|it| it.contains(PORT))
 }
 
-/// Only vLLM is known without its API, and only where its Python is on the machine of the launcher.
+/// Refuses `offline` unless the engine is vLLM and runs on the launcher's machine: the endpoint calls vLLM's Python API there.
 fn check_offline(server: &Server, place: Place, errors: &mut Errors) {
     let name = server.engine.name();
     let problem = match (server.engine, place) {
@@ -147,12 +147,12 @@ fn check_ports(server: &Server, place: Place, replicas: u32, errors: &mut Errors
     }
 }
 
-/// Whether a model is a folder of the image, and not a name on a hub.
+/// Whether a model is a path, and not a name on a hub.
 pub(super) fn is_path(model: &str) -> bool {
     model.starts_with(['/', '.', '~'])
 }
 
-/// The model as the engine receives it.
+/// The model as the engine receives it on its command line.
 fn model(server: &Server, errors: &mut Errors) -> Option<String> {
     let field = format!("{FIELD}.model");
     if let (Some(_), Some(_)) = (&server.model, &server.model_claim) {
@@ -195,7 +195,7 @@ fn model(server: &Server, errors: &mut Errors) -> Option<String> {
     model
 }
 
-/// The name under which a server certainly serves its model; `None`: the server has to be queried.
+/// The name under which the server serves its model. `None` if the name is not certain, so that the server must be queried.
 pub(in crate::resolve) fn served_model(server: &Server) -> Option<String> {
     if server.engine.row().model.is_none() || command_line::names_served_model(server) {
         return None;

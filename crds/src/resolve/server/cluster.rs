@@ -14,7 +14,7 @@ use crate::{
     wording::quoted,
 };
 
-/// How many bytes of the description's hash appear in the names of a shared server.
+/// Number of bytes of the server description's hash in the name of a shared server.
 const KEY_BYTES: usize = 5;
 
 /// The names of a managed server's objects.
@@ -22,14 +22,14 @@ const KEY_BYTES: usize = 5;
 pub struct ServerNames {
     /// The name of the Deployment, and of the Service that receives the load.
     pub server: String,
-    /// The Service that leads to each of its pods, for the requests that are spread over them and for their metrics.
+    /// The name of the Service that resolves to each pod. The launcher uses it to distribute requests over the pods and to read their metrics.
     pub pods: String,
-    /// A hash of the server description, for a server that several runs share; `None`: it belongs to one run.
+    /// A hash of the server description if several runs share the server. `None` if the server belongs to one run.
     pub key: Option<String>,
 }
 
 impl ServerNames {
-    /// The names of the server of a run, of at most 60 bytes.
+    /// The names for the server of a run. Each has at most 60 bytes.
     pub fn new(run: &RunIdentity, server: &Server, settings: &Settings) -> Self {
         let key = (effective::server(server).lifecycle == Lifecycle::Reuse).then(|| key(server, settings));
         let stem = match &key {
@@ -50,19 +50,19 @@ pub fn server_image<'a>(server: &'a Server, settings: &'a Settings) -> &'a str {
     server.image.as_deref().unwrap_or(&settings.launcher_image)
 }
 
-/// The whole name of a Service.
+/// The full host name of a Service.
 pub(super) fn host(service: &str, namespace: &str, settings: &Settings) -> String {
     format!("{service}.{namespace}.{}", settings.service_domain)
 }
 
-/// Servers of the same description have the same key.
+/// A hash of a server description. Equal descriptions have the same key.
 fn key(server: &Server, settings: &Settings) -> String {
     let defaults = effective::server(server);
     let mut whole = server.clone();
     whole.image = Some(server_image(server, settings).to_owned());
     (whole.replicas, whole.port) = (Some(defaults.replicas), Some(defaults.port));
-    // The default is left out, so that servers started before wrappers existed are still used. Their log is then missing, and a message says
-    // so.
+    // An unset wrapper is left out of the hash, so that runs still share servers that were started before wrappers existed. Such a server has no log,
+    // and a message reports it.
     whole.wrapper = None;
     let unwritten = effective::server(&whole).wrapper;
     whole.wrapper = Some(defaults.wrapper).filter(|it| *it != unwritten);
@@ -72,7 +72,7 @@ fn key(server: &Server, settings: &Settings) -> String {
     hex(&Sha256::digest(text)[..KEY_BYTES])
 }
 
-/// Where the metrics of each replica are read; `None` for one replica: the target's metrics are read.
+/// The endpoint with the metrics of all replicas. `None` if there is only one replica; the metrics are then read at the target.
 pub(in crate::resolve) fn metrics(
     run: &RunIdentity,
     spec: &BenchmarkRunSpec,
@@ -90,13 +90,13 @@ pub(in crate::resolve) fn metrics(
 pub struct ServerReplicas {
     /// The base URL of the Service. Its name resolves to the addresses of all replicas.
     pub url: String,
-    /// How many there are, from 2 to 64.
+    /// Number of replicas, from 2 to 64.
     pub count: u32,
-    /// Which replica receives a request.
+    /// How a replica is chosen for a request.
     pub distribution: Distribution,
 }
 
-/// The replicas that the launcher distributes its requests over; `None`: there is only one.
+/// The replicas that the launcher distributes its requests over. `None` if there is only one.
 pub(in crate::resolve) fn replicas(
     run: &RunIdentity,
     spec: &BenchmarkRunSpec,
@@ -133,7 +133,7 @@ pub(super) fn check(server: &Server, errors: &mut Errors) {
     }
 }
 
-/// Refuses further fields of a run that do not work with a managed server.
+/// Refuses fields of the run that do not work together with a managed server.
 pub(in crate::resolve) fn check_run(run: &RunIdentity, spec: &BenchmarkRunSpec, errors: &mut Errors) {
     if managed_server(spec).is_some() && !run.namespace.is_empty() && spec.queue_name.is_some() {
         let remedy = "the queue would admit the launcher alone, after the server has taken its GPUs; take queueName or \

@@ -1,4 +1,4 @@
-//! Turns the fields of a managed server into arguments of its engine.
+//! Converts the fields of a managed server into arguments of its engine.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ use crate::{
     wording::quoted,
 };
 
-/// The longest name of an option and of a variable, in characters.
+/// Maximum length of the name of an option or an environment variable, in characters.
 const MAX_NAME: usize = 128;
-/// Maximum GPUs that one copy of a model is spread over.
+/// Maximum number of GPUs for one copy of a model.
 const MAX_GPUS: u32 = 1024;
 
-/// The fields that become options of engines.
+/// The fields of the spec that become options of the engine.
 const FIELDS: [&str; 7] =
     ["tensorParallelSize", "maxModelLen", "maxNumSeqs", "gpuMemoryUtilization", "dtype", "quantization", "loadFormat"];
 
@@ -31,7 +31,7 @@ pub(super) struct CommandLine {
     pub(super) unknown: Vec<String>,
 }
 
-/// `gpus`: GPUs per replica, if the spec contains the number.
+/// Builds the command. `gpus` is the number of GPUs per replica, if the spec determines it.
 pub(super) fn build(server: &Server, gpus: Option<u32>, errors: &mut Errors) -> CommandLine {
     check_texts(server, errors);
     let written = written_options(server);
@@ -50,14 +50,14 @@ pub(super) fn build(server: &Server, gpus: Option<u32>, errors: &mut Errors) -> 
     CommandLine { command: command(server), args, unknown }
 }
 
-/// Whether config or args name the model, or a file that does.
+/// Whether config or args set the model, or set a configuration file that may set it.
 pub(super) fn names_model(server: &Server) -> bool {
     let written = written_options(server);
     let models = ServerEngine::ALL.into_iter().filter_map(|it| Some(it.row().model?.option));
     models.chain(["config"]).any(|it| written.contains_key(it))
 }
 
-/// Whether config or args set another name for the model, or name a file that may set one.
+/// Whether config or args set the served model name, or set a configuration file that may set it.
 pub(super) fn names_served_model(server: &Server) -> bool {
     let written = written_options(server);
     ["served-model-name", "config"].iter().any(|it| written.contains_key(*it))
@@ -71,13 +71,13 @@ fn command(server: &Server) -> Vec<String> {
     if server.command.is_empty() { default.iter().map(|it| (*it).to_owned()).collect() } else { server.command.clone() }
 }
 
-/// The options from config and args under their canonical names, and where each is written.
+/// The options in config and args: canonical name -> the places where the option is set.
 fn written_options(server: &Server) -> BTreeMap<String, Vec<&'static str>> {
     let mut found: BTreeMap<String, Vec<&'static str>> = BTreeMap::new();
     let mut add = |name: &str, place| {
         let name = options::canonical(server.engine, name).into_owned();
         let places = found.entry(name).or_default();
-        // Some options are written several times in args.
+        // In args, an option may legitimately occur several times.
         if !places.contains(&place) || place == "config" {
             places.push(place);
         }
@@ -122,7 +122,7 @@ fn shown(option: &str) -> String {
     crate::wording::cut(&format!("--{option}"))
 }
 
-/// Whether a field that becomes an option is set.
+/// Whether this field of the spec is set.
 fn is_set(server: &Server, field: &str) -> bool {
     match field {
         "model" => server.model.is_some() || server.model_claim.is_some(),
@@ -137,7 +137,7 @@ fn is_set(server: &Server, field: &str) -> bool {
     }
 }
 
-/// The fields that become options, each with its value.
+/// Returns the set fields that become options, with their values.
 fn fields(
     server: &Server,
     gpus: Option<u32>,
@@ -174,12 +174,12 @@ fn fields(
     .collect()
 }
 
-/// Whether the size is a number and not Auto.
+/// Whether tensorParallelSize is a number and not `Auto`.
 fn is_count(server: &Server) -> bool {
     server.tensor_parallel_size.as_ref().is_some_and(|it| it.text() != "Auto")
 }
 
-/// Over how many GPUs a copy of the model is spread; `None`: the engine decides.
+/// Number of GPUs for one copy of the model. `None` if the engine decides.
 fn tensor_parallel(
     server: &Server,
     gpus: Option<u32>,
@@ -220,14 +220,15 @@ fn tensor_parallel(
     }
 }
 
-/// Number of GPUs per copy of the model, and copies per replica, as far as fields and config set them; else 1.
+/// Returns the number of GPUs per copy of the model, and of copies per replica, as set in fields or config. Each is 1 if it is not set.
 pub(super) fn parallelism(server: &Server, gpus: Option<u32>) -> [u32; 2] {
     // Errors in these fields were already reported when the arguments were built.
     let tensor = tensor_parallel(server, gpus, &written_options(server), &mut Errors::default());
     [tensor.unwrap_or_else(|| configured(server, "tensor-parallel-size")), configured(server, "data-parallel-size")]
 }
 
-/// The product of pipeline and data parallelism in config. With SGLang's attention by data parallelism, these share the GPUs.
+/// The product of pipeline and data parallelism in config. It excludes SGLang's data parallelism with DP attention, which uses the same GPUs as
+/// tensor parallelism.
 fn other_parallelism(server: &Server) -> u32 {
     let is_shared = |(name, value): (&String, &AnyValue)| {
         options::canonical(server.engine, name) == "enable-dp-attention" && value.text() == "true"
@@ -236,7 +237,7 @@ fn other_parallelism(server: &Server) -> u32 {
     configured(server, "pipeline-parallel-size").saturating_mul(data)
 }
 
-/// The number of an option of config, at least 1.
+/// The value of a numeric option of config, at least 1.
 fn configured(server: &Server, option: &str) -> u32 {
     let found = server.config.iter().find(|(name, _)| options::canonical(server.engine, name) == option);
     found.and_then(|(_, value)| value.text().parse::<u32>().ok()).unwrap_or(1).max(1)
@@ -251,7 +252,7 @@ fn memory_share(server: &Server, errors: &mut Errors) -> Option<String> {
     Some(text)
 }
 
-/// An option of config as arguments.
+/// Converts an option of config into arguments.
 fn option(engine: ServerEngine, written: &str, value: &AnyValue, errors: &mut Errors) -> Vec<String> {
     let plain = |it: char| it.is_ascii_alphanumeric() || "-_.".contains(it);
     let begins = written.starts_with(|it: char| it.is_ascii_alphanumeric());
@@ -280,7 +281,7 @@ fn option(engine: ServerEngine, written: &str, value: &AnyValue, errors: &mut Er
     }
 }
 
-/// The schema checks the same, except for NUL, which no process argument may contain.
+/// Checks the texts. The schema checks the same, except that no argument of a process may contain NUL.
 fn check_texts(server: &Server, errors: &mut Errors) {
     for (field, texts) in [("command", &server.command), ("args", &server.args)] {
         for (index, text) in texts.iter().enumerate() {
@@ -321,7 +322,7 @@ fn check_texts(server: &Server, errors: &mut Errors) {
 fn check_script(script: &str, errors: &mut Errors) {
     let field = format!("{FIELD}.preprocess");
     let count = script.chars().count();
-    // `NAME=` at the beginning of a word sets a variable. A value that begins with `$` comes from elsewhere.
+    // `NAME=` at the beginning of a word sets a variable. A value that begins with `$` is a reference and contains no secret.
     let secret = script.split(|it: char| it.is_whitespace() || ";&|(".contains(it)).find_map(|word| {
         let (name, value) = word.split_once('=')?;
         let is_plain = !value.trim_start_matches(['"', '\'']).starts_with('$') && !value.is_empty();

@@ -1,4 +1,4 @@
-//! The GPUs of a replica.
+//! The number of GPUs per replica.
 
 use super::managed_server::{DEVICES, FIELD, Place};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     wording::quoted,
 };
 
-/// GPUs per replica; `None`: the spec does not contain the number.
+/// Number of GPUs per replica. `None` if the spec does not determine it.
 pub(super) fn per_replica(server: &Server, place: Place) -> Option<u32> {
     match place {
         Place::Laptop => server.devices.first().and_then(|it| u32::try_from(it.len()).ok()),
@@ -17,13 +17,13 @@ pub(super) fn per_replica(server: &Server, place: Place) -> Option<u32> {
                 let gpus = names.iter().filter(|(name, _)| is_gpu(name));
                 gpus.filter_map(|(_, count)| count.text().parse::<u32>().ok()).fold(0, u32::saturating_add)
             };
-            // Kubernetes requires equal requests and limits, or no request.
+            // Kubernetes requires that the request for a GPU, if there is one, equals the limit.
             Some(count(&resources.limits).max(count(&resources.requests))).filter(|it| *it > 0)
         }
     }
 }
 
-/// Whether a resource of Kubernetes is a GPU or the like.
+/// Whether a Kubernetes resource is a GPU or another accelerator.
 pub(super) fn is_gpu(name: &str) -> bool {
     let kinds = ["/gpu", "/tpu", "/gaudi", "/mig-", "/i915", "/xe"];
     name.starts_with("gpu.intel.com/") || kinds.iter().any(|it| name.contains(it))

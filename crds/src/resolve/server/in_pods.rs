@@ -1,4 +1,4 @@
-//! What the launcher needs to know about a server that the operator started in pods.
+//! The data that the launcher needs about a server that the operator started in pods.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ pub const LOG_PORT: u16 = 8099;
 /// server. No file contains the token, so no result contains it.
 pub const LOG_TOKEN: &str = "BENCHWRIGHT_LOG_TOKEN";
 
-/// The path of our own program in our image.
+/// The path of Benchwright's program in its own image.
 pub const OWN_PROGRAM: &str = "/benchwright";
 
 /// A server that the operator started for the run.
@@ -30,11 +30,11 @@ pub const OWN_PROGRAM: &str = "/benchwright";
 pub struct ServerInPods {
     /// The server that was started.
     pub server: ManagedServer,
-    /// Where its pods serve their logs; absent: no log is kept.
+    /// The address of its pods' logs; absent if no log is kept.
     pub log: Option<LogAddress>,
-    /// When its pods were created and started; absent: not known yet.
+    /// When its pods were created and started; absent if it is not known yet.
     pub pods: Option<PodTimes>,
-    /// Whether the run measures its sleep: an engine with a sleep mode that is known here is then started with it, and with its endpoints.
+    /// Whether the run measures the server's sleep mode. If the engine's sleep mode is known, the server is started with it and with its endpoints.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sleep_mode: bool,
 }
@@ -43,14 +43,14 @@ pub struct ServerInPods {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LogAddress {
-    /// A host name that resolves to the address of each pod.
+    /// A host name that resolves to the addresses of all pods.
     pub host: String,
     /// The port of the logs.
     pub port: u16,
 }
 
 impl ManagedServer {
-    /// The command of a pod's container, without its wrapper. `profiler`: the profiler that the run requests, if the wrapper serves its traces.
+    /// The command of a pod's container, without the wrapper. `profiler` is the profiler that the run requests, if the wrapper serves its traces.
     /// `sleep_mode`: whether the run measures the server's sleep mode.
     pub fn in_pod(&self, port: u16, profiler: Option<ProfilerKind>, sleep_mode: bool) -> ReplicaStart {
         let mut start = self.replica(0, port, OWN_PROGRAM);
@@ -63,19 +63,20 @@ impl ManagedServer {
         }
     }
 
-    /// Whether the operator starts it with the profiler of its run: other runs that share it would find it, too.
+    /// Whether the operator may start the server with a profiler. A shared server is excluded, because other runs would use it with the profiler as
+    /// well.
     pub fn can_be_profiled(&self) -> bool {
         self.lifecycle != Lifecycle::Reuse
     }
 }
 
-/// The port on which a server's pods serve their log; `None`: no log is kept.
+/// The port on which a server's pods serve their log. `None` if no log is kept.
 pub fn log_port(server: &Server) -> Option<u16> {
     let effective::Server { port, wrapper, .. } = effective::server(server);
     wrapper.then_some(if port == LOG_PORT { LOG_PORT + 1 } else { LOG_PORT })
 }
 
-/// The server of a run in a cluster; `None`: the run has another target.
+/// The server of a run in a cluster. `None` if the run has another target.
 pub(in crate::resolve) fn in_pods(
     run: &RunIdentity,
     spec: &BenchmarkRunSpec,
@@ -83,7 +84,7 @@ pub(in crate::resolve) fn in_pods(
 ) -> Option<Box<ServerInPods>> {
     let server = managed_server(spec).filter(|_| !run.namespace.is_empty())?;
     let names = ServerNames::new(run, server, settings);
-    // Of a single pod its Service leads to it, too.
+    // With a single pod, the main Service leads to this pod as well.
     let service = if effective::server(server).replicas > 1 { names.pods } else { names.server };
     let log = log_port(server).map(|port| LogAddress { host: host(&service, &run.namespace, settings), port });
     // Errors of the server are reported as errors of the endpoint.

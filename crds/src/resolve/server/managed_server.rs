@@ -9,15 +9,15 @@ use crate::{
     server_engine::{ModelArgument, Program, ServerEngine},
 };
 
-/// The field of the spec.
+/// Path of the managed server in the spec, for error messages.
 pub(in crate::resolve) const FIELD: &str = "spec.target.server";
 
 /// Where a server is started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// A process beside the launcher. Only the launcher calls it.
+    /// A process on the launcher's machine. Only the launcher calls it.
     Laptop,
-    /// A pod that other pods call.
+    /// A pod that other pods may call.
     Cluster,
 }
 
@@ -28,13 +28,13 @@ pub enum Place {
 pub struct ManagedServer {
     /// The server program.
     pub engine: ServerEngine,
-    /// The model, as the engine receives it; `None`: the engine chooses it.
+    /// The model as the engine receives it. `None` if the engine chooses its model.
     pub model: Option<String>,
-    /// The engine runs without the server of its API.
+    /// Whether the engine runs without its API server.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub offline: bool,
-    /// The program and the arguments before its options. Empty for the simulator and with offline: Benchwright's own program. Empty for Custom
-    /// in a cluster: the entry point of the image.
+    /// The program and the arguments before its options. Empty if Benchwright's own program is started, for the simulator and for `offline`. Also
+    /// empty for Custom in a cluster, where the entry point of the image is started.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
     /// Bash script that runs before the command, in the same process.
@@ -47,16 +47,16 @@ pub struct ManagedServer {
     pub env: BTreeMap<String, String>,
     /// The address to listen on.
     pub host: String,
-    /// The port of the first replica; `None`: any free port.
+    /// The port of the first replica. `None` if any free port may be used.
     pub port: Option<u16>,
-    /// How many there are, from 1 to 64.
+    /// Number of replicas, from 1 to 64.
     pub replicas: u32,
-    /// The devices of each replica; empty: the process uses the devices that it finds.
+    /// The devices of each replica. Empty if the process uses all devices that it finds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<Vec<String>>,
-    /// Which replica receives a request.
+    /// How a replica is chosen for a request.
     pub distribution: Distribution,
-    /// How long it lives.
+    /// How long the server lives.
     pub lifecycle: Lifecycle,
     /// Options that this release does not know. They are passed to the engine unchanged, and listed in the report.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -66,21 +66,21 @@ pub struct ManagedServer {
 /// The start command of one replica.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplicaStart {
-    /// The program and the arguments before its options; empty: the entry point of the image.
+    /// The program and the arguments before its options. Empty if the entry point of the image is started.
     pub command: Vec<String>,
     /// The arguments of the command.
     pub args: Vec<String>,
     /// Environment variables, in addition to inherited variables.
     pub env: BTreeMap<String, String>,
-    /// The port on which it listens.
+    /// The port on which the replica listens.
     pub port: u16,
 }
 
 impl ManagedServer {
-    /// The start command of a replica. `index` counts from 0. `port`: the port to listen on. `own_program`: the path of Benchwright's own
-    /// program on the machine that starts the replica, for the simulator.
+    /// Returns the start command of a replica. `index` counts from 0. `port` is the port to listen on. `own_program` is the path of Benchwright's own
+    /// program on the machine that starts the replica; only the simulator and `offline` need it.
     ///
-    /// The kubelet replaces `$(NAME)` in what it is given; a caller that hands the result to a pod doubles each `$`.
+    /// The kubelet expands `$(NAME)` in commands, arguments and environment. A caller that puts the result into a pod must double each `$`.
     pub fn replica(&self, index: u32, port: u16, own_program: &str) -> ReplicaStart {
         let row = self.engine.row();
         let filled = |text: &String| text.replace(PORT, &port.to_string()).replace(REPLICA, &index.to_string());
@@ -113,14 +113,14 @@ impl ManagedServer {
     }
 }
 
-/// The prefix that runs a script before a command. The command replaces the script's process.
+/// The arguments that run `script` before a command. At the end of the script, `exec` replaces the shell with the command.
 fn preprocessed(script: &str) -> Vec<String> {
     ["bash", "-ec", &format!("{script}\nexec \"$@\""), "preprocess"].map(str::to_owned).to_vec()
 }
 
 /// Placeholder for the port of a replica in arguments and environment.
 pub(super) const PORT: &str = "$(PORT)";
-/// Placeholder for the number of a replica.
+/// Placeholder for the index of a replica.
 pub(super) const REPLICA: &str = "$(REPLICA)";
-/// The variable that assigns devices to a replica.
+/// The environment variable that assigns devices to a replica.
 pub(super) const DEVICES: &str = "CUDA_VISIBLE_DEVICES";

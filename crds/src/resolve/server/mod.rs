@@ -1,5 +1,5 @@
-//! The start command of a managed server's replicas, and the checks of the spec's server fields. Pure: laptop and operator start the same
-//! command.
+//! The start commands of a managed server's replicas, and the checks of the spec's server fields. Pure. The launcher on a laptop and the operator use
+//! the same code, so they start the same command.
 
 mod check;
 mod cluster;

@@ -1,17 +1,17 @@
-//! Names of options: which field sets an option, which names are synonyms, and which options an engine is known to have.
+//! Names of options: which field of the spec sets an option, which names are synonyms, and which options an engine is known to have.
 
 use std::borrow::Cow;
 
 use crate::server_engine::ServerEngine;
 
-/// The field that sets an option; `None`: no field sets it.
+/// The field of the spec that sets an option. `None` if there is none.
 pub(super) fn field_of(engine: ServerEngine, option: &str) -> Option<&'static str> {
     let row = engine.row();
     let found = row.options.of_fields.iter().find(|it| it.1 == option).map(|it| it.0);
     found.or(row.model.filter(|it| it.option == option).map(|_| "model"))
 }
 
-/// Why an option is refused; `None`: it is allowed.
+/// Returns why an option is refused. `None` if it is allowed.
 pub(super) fn refusal(engine: ServerEngine, option: &str) -> Option<&'static str> {
     if !engine.is_known() {
         return None;
@@ -25,7 +25,7 @@ pub(super) fn refusal(engine: ServerEngine, option: &str) -> Option<&'static str
     }
 }
 
-/// Whether the value of an option is a secret, which reports would show.
+/// Whether the value of an option is a secret. Such an option is refused, because reports would show the value.
 pub(super) fn is_secret(option: &str) -> bool {
     let option = option.to_ascii_lowercase();
     let whole = ["api-key", "hf-token", "token", "password", "secret"];
@@ -33,16 +33,16 @@ pub(super) fn is_secret(option: &str) -> bool {
         || ["-api-key", "-token", "-password", "-secret"].iter().any(|it| option.ends_with(it))
 }
 
-/// Whether a variable of this name holds a secret.
+/// Whether an environment variable with this name contains a secret.
 pub(super) fn is_secret_variable(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     let ends = ["TOKEN", "KEY", "SECRET", "PASSWORD"];
     ends.iter().any(|it| name == *it || name.strip_suffix(it).is_some_and(|it| it.ends_with('_')))
 }
 
-/// The canonical name of an option: the long form, with dashes in place of underscores.
+/// The canonical name of an option: its long form, with dashes instead of underscores.
 pub(super) fn canonical(engine: ServerEngine, written: &str) -> Cow<'_, str> {
-    // The part after a dot is a key of a JSON value.
+    // Text after a dot is a key of a JSON value, and is kept unchanged.
     let (name, keys) = written.split_at(written.find('.').unwrap_or(written.len()));
     let name = name.replace('_', "-");
     let name = match name.as_str() {
@@ -55,7 +55,7 @@ pub(super) fn canonical(engine: ServerEngine, written: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{name}{keys}"))
 }
 
-/// Whether this release knows an option of the engine. An engine gets the others too, and the report lists them.
+/// Whether this release knows an option of the engine. Unknown options are passed to the engine as well, but the report lists them.
 pub(super) fn is_known(engine: ServerEngine, option: &str) -> bool {
     let options = &engine.row().options;
     let option = option.split('.').next().unwrap_or_default();

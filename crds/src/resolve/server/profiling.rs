@@ -1,4 +1,4 @@
-//! Changes the start command of a managed server so that it can be profiled, and so that its traces go to a folder that we choose.
+//! Changes the start command of a managed server so that it can be profiled, and so that its traces are written to a given folder.
 
 use serde_json::json;
 
@@ -9,13 +9,13 @@ use crate::{
 };
 
 impl ReplicaStart {
-    /// The same start command with a profiler. `folder`: the absolute path of an existing folder for the traces of this replica. Profiler
-    /// settings already present in the command or the environment stay, and then decide where the traces go.
+    /// Returns the same start command with a profiler. `folder` is the absolute path of an existing folder for the traces of this replica. Profiler
+    /// settings that the command or the environment already contains are kept, and then determine where the traces go.
     ///
-    /// Torch: the option or the variable of the engine. Nsys: the engine's switch for CUDA's profiler, and `nsys profile` before the
-    /// command, which records between start and stop of that profiler; the trace is `trace.nsys-rep`. Ranges for each layer are asked for
-    /// only where CUDA graphs are off, because engines cannot have both. Rocprof: `rocprofv3` before the command, which records from the
-    /// start of the server to its end. An empty command, the entry point of an image, is not wrapped: [`crate::resolve`] refuses that for
+    /// Torch: sets the engine's option or environment variable. Nsys: sets the engine's switch for CUDA's profiler, and runs the command under
+    /// `nsys profile`, which records between start and stop of CUDA's profiler; the trace is `trace.nsys-rep`. Layer ranges are only requested if
+    /// CUDA graphs are off, because engines do not support both together. Rocprof: runs the command under `rocprofv3`, which records from the start
+    /// of the server to its end. An empty command means the entry point of an image, which cannot be wrapped. [`crate::resolve`] refuses it for
     /// [`ServerEngine::Custom`], and every other engine has a command.
     #[must_use]
     pub fn profiled(mut self, engine: ServerEngine, kind: ProfilerKind, folder: &str) -> ReplicaStart {
@@ -52,14 +52,14 @@ impl ReplicaStart {
         }
     }
 
-    /// Adds an option, unless it is there.
+    /// Adds an option unless it is present.
     fn add_option(&mut self, name: &str, value: String) {
         if !self.has_option(name) {
             self.args.extend([format!("--{name}"), value]);
         }
     }
 
-    /// Adds a flag, unless it is there or turned off.
+    /// Adds a flag unless it is present or negated.
     pub(super) fn add_flag(&mut self, name: &str) {
         if !self.has_option(name) && !self.has_option(&format!("no-{name}")) {
             self.args.push(format!("--{name}"));
@@ -76,12 +76,12 @@ impl ReplicaStart {
     }
 }
 
-/// The wrapper before the command of a server.
+/// The profiler program, with its arguments, that runs the command of a server.
 fn wrapper(kind: ProfilerKind, folder: &str) -> Vec<String> {
     let trace = format!("{folder}/trace");
     let words: &[&str] = match kind {
         ProfilerKind::Torch => &[],
-        // Engines compute in forked processes, and one trace contains all of them.
+        // Engines compute in forked processes. With these options one trace contains all of them.
         ProfilerKind::Nsys => &[
             "nsys",
             "profile",
@@ -107,7 +107,7 @@ mod tests {
         resolve::server::{Place, resolve_server},
     };
 
-    /// Environment, command and arguments of a server that is profiled.
+    /// Environment, command and arguments of a profiled server, as one line.
     fn line(server: &str, kind: ProfilerKind) -> String {
         let server: Server = serde_saphyr::from_str(server).unwrap();
         let start = resolve_server(&server, Place::Laptop).unwrap().replica(0, 9000, "/bin/benchwright");

@@ -3,29 +3,29 @@
 use super::ReplicaStart;
 use crate::server_engine::ServerEngine;
 
-/// The option of vLLM, and of the simulator.
+/// The option of vLLM and of the simulator that enables the sleep mode.
 const OPTION: &str = "enable-sleep-mode";
-/// The option that turns it off.
+/// The option that disables the sleep mode.
 const OFF: &str = "no-enable-sleep-mode";
 /// The variable that enables the endpoints of vLLM's sleep mode.
 pub const DEV_MODE: &str = "VLLM_SERVER_DEV_MODE";
 
-/// Why a server that is started so cannot be put to sleep.
+/// Why a server with this start command cannot be put to sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SleepFault {
     /// The engine has no known sleep mode.
     NoMode,
-    /// An option turns the mode off.
+    /// An option disables the sleep mode.
     Off,
-    /// The environment closes the endpoints.
+    /// The environment does not enable the endpoints.
     Closed,
 }
 
 impl ReplicaStart {
-    /// Whether it can be put to sleep.
+    /// Checks that a server with this start command can be put to sleep.
     ///
     /// # Errors
-    /// Why not.
+    /// Why it cannot.
     pub fn sleeps(&self) -> Result<(), SleepFault> {
         match self.env.get(DEV_MODE) {
             _ if self.has_option(OFF) => Err(SleepFault::Off),

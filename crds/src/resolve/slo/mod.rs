@@ -1,4 +1,4 @@
-//! The objectives of a run as the launcher receives them, and the checks of the spec's objectives.
+//! The objectives of a run in the form that the launcher receives, and the checks of the spec's objectives.
 
 use std::{collections::BTreeSet, path::PathBuf};
 
@@ -16,11 +16,11 @@ use crate::{
     wording::quoted,
 };
 
-/// The longest name of a stage, in characters, as in a status.
+/// Maximum length of the name of a stage, in characters. The status has the same limit.
 const MAX_STAGE_CHARS: usize = 64;
-/// The largest limit of a rate. No server is that fast; a higher number is a typing mistake.
+/// Maximum limit for a rate. No server is that fast, so a higher number is a typing error.
 const MAX_RATE: f64 = 1e12;
-/// The longest limit of a time: no run takes longer than a week.
+/// Maximum limit for a time, in seconds: no run takes longer than a week.
 const MAX_TIME_SECONDS: u64 = 604_800;
 const TIME_REMEDY: &str = "write a duration with its unit above 0 and up to 168h, such as 500ms";
 
@@ -30,9 +30,9 @@ const TIME_REMEDY: &str = "write a duration with its unit above 0 and up to 168h
 pub struct ResolvedSlo {
     /// The effect of a missed objective.
     pub enforcement: Enforcement,
-    /// At least one, at most [`MAX_OBJECTIVES`], each with a distinct name.
+    /// The objectives: from 1 to [`MAX_OBJECTIVES`], with distinct names.
     pub objectives: Vec<ResolvedObjective>,
-    /// An earlier run to compare each figure with.
+    /// An earlier run to compare the figure of each objective with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<ResolvedBaseline>,
 }
@@ -46,15 +46,15 @@ pub struct ResolvedObjective {
     pub name: String,
     /// The figure.
     pub metric: Metric,
-    /// The statistic of a time; always set for a time, and absent for other figures.
+    /// The statistic. Always set if the metric is a time, and absent for other metrics.
     pub stat: Option<Stat>,
-    /// A stage, or `*`; absent: the run as a whole. See [`ResolvedObjective::scope`].
+    /// The name of a stage, or `*` for every stage; absent: the run as a whole. See [`ResolvedObjective::scope`].
     pub stage: Option<String>,
     /// The limit.
     pub bound: Bound,
 }
 
-/// The limit of an objective. A value that is equal to the limit meets it.
+/// The limit of an objective. A value that equals the limit meets the objective.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Bound {
@@ -64,7 +64,7 @@ pub enum Bound {
     Min(FigureValue),
 }
 
-/// Which figures an objective is about.
+/// The part of a run that an objective applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope<'a> {
     /// The figures of the run as a whole.
@@ -80,17 +80,17 @@ pub enum Scope<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResolvedBaseline {
-    /// The `report.json` of that run. `resolve` does not know it: the operator fills it in from the status of that run, and a
-    /// command line by `--baseline`.
+    /// The `report.json` of the earlier run. [`super::resolve`] leaves it empty. The operator fills it in from the status of that run, and the
+    /// command line from `--baseline`.
     pub report: Option<PathBuf>,
-    /// The SHA-256 of that file in hex, from the status of that run. It reveals a changed file, because others may write to the claim.
-    /// `None`: the status contains none, or a command line named the file.
+    /// The SHA-256 of that file in hex, from the status of the earlier run. It reveals whether the file was changed, because others may write to the
+    /// claim. `None` if the status contains no hash, or if the file was given on the command line.
     pub sha256: Option<String>,
-    /// By how many percent of the earlier value a figure may be worse.
+    /// Maximum percentage by which a figure may be worse than in the earlier run.
     pub max_regression_percent: u32,
 }
 
-/// An earlier run that no spec names, with the regression that is allowed by default.
+/// A baseline without a report, with the default for the allowed regression.
 impl Default for ResolvedBaseline {
     fn default() -> Self {
         let written = written::Baseline::default();
@@ -103,7 +103,7 @@ impl Default for ResolvedBaseline {
 }
 
 impl ResolvedObjective {
-    /// Which figures the objective applies to.
+    /// The part of the run that the objective applies to.
     pub fn scope(&self) -> Scope<'_> {
         match self.stage.as_deref() {
             None => Scope::Run,
@@ -130,20 +130,20 @@ impl ResolvedObjective {
         self.figure() + &place
     }
 
-    /// Figure, stage and limit as text, such as `p50 of ttft in every stage, max 500ms`. The same in every run of a spec.
+    /// Figure, stage and limit as text, such as `p50 of ttft in every stage, max 500ms`. The text is the same for all runs of a spec.
     pub fn described(&self) -> String {
         format!("{}, {}", self.figure_in_place(), self.bound.described())
     }
 }
 
 impl Bound {
-    /// The limit itself.
+    /// The limit without its direction.
     pub fn limit(self) -> FigureValue {
         let (Bound::Max(limit) | Bound::Min(limit)) = self;
         limit
     }
 
-    /// The limit with its side, such as `max 500ms`.
+    /// The limit with its direction, such as `max 500ms`.
     pub fn described(self) -> String {
         format!("{} {}", self.name(), self.limit())
     }
@@ -157,14 +157,14 @@ impl Bound {
     }
 }
 
-/// The objectives that can be read from a spec, without the baseline; `None` if it has none.
+/// The valid objectives of a spec, without the baseline. `None` if it has none. Invalid objectives are ignored.
 pub fn readable_slo(slo: &written::Slo) -> Option<ResolvedSlo> {
     let objectives = objectives(&slo.objectives, &mut Errors::default());
     let effective = effective::slo(slo)?;
     Some(ResolvedSlo { enforcement: effective.enforcement, objectives, baseline: None })
 }
 
-/// The objectives of a spec; `None` if it has none.
+/// Checks and returns the objectives of a spec. `None` if it has none.
 pub(super) fn slo(spec: &BenchmarkRunSpec, in_cluster: bool, errors: &mut Errors) -> Option<ResolvedSlo> {
     let slo = &spec.slo;
     let objectives = objectives(&slo.objectives, errors);
@@ -173,7 +173,7 @@ pub(super) fn slo(spec: &BenchmarkRunSpec, in_cluster: bool, errors: &mut Errors
     Some(ResolvedSlo { enforcement: effective.enforcement, objectives, baseline })
 }
 
-/// What is wrong with one objective, and what to write: `max: is "5"; write a duration with its unit ...`. `None`: a run can have it.
+/// Returns what is wrong with one objective, and the remedy: `max: is "5"; write a duration with its unit ...`. `None` if it is valid.
 pub fn objective_problem(objective: &written::Objective) -> Option<String> {
     let mut errors = Errors::default();
     check_objective(objective, "", &mut errors);
@@ -208,7 +208,7 @@ fn objectives(written: &[written::Objective], errors: &mut Errors) -> Vec<Resolv
     read
 }
 
-/// Returns the limit, if it can be read.
+/// Checks an objective, and returns its limit if it is valid.
 fn check_objective(objective: &written::Objective, path: &str, errors: &mut Errors) -> Option<Bound> {
     check_name(&objective.name, path, errors);
     check_stat(objective, path, errors);
@@ -267,10 +267,10 @@ fn bound(objective: &written::Objective, path: &str, errors: &mut Errors) -> Opt
     }
 }
 
-/// Reads a limit. The error contains the found value and the remedy.
+/// Parses a limit. The error contains the found value and the remedy.
 fn limit(unit: MetricUnit, found: &AnyValue) -> Result<FigureValue, String> {
     let text = found.text();
-    // A number is shown as it was written, without quotes.
+    // The message shows a number as it was written, without quotes.
     let shown = if found.0.is_number() { crate::wording::cut(&text) } else { quoted(&text) };
     let (most, remedy) = match unit {
         MetricUnit::Time => {

@@ -15,7 +15,7 @@ fn resolved_slo(slo: Value) -> Result<Option<ResolvedSlo>, Vec<String>> {
     resolved("", json!({"target": {"simulator": {}}, "slo": slo}))
 }
 
-/// The objectives from a list in which no objective has a name.
+/// Resolves a list of objectives. The helper adds the names.
 fn objectives(all: &[Value]) -> Result<Vec<ResolvedObjective>, Vec<String>> {
     let named = all.iter().enumerate().map(|(index, it)| {
         let mut it = it.clone();
@@ -105,7 +105,7 @@ fn what_an_objective_lacks_or_has_too_much_is_told() {
     );
 }
 
-/// The metric that has limits of a unit.
+/// A metric with this unit.
 fn metric_of(unit: MetricUnit) -> Value {
     match unit {
         MetricUnit::Time => json!({"metric": "itl", "stat": "p99.9"}),
@@ -231,7 +231,7 @@ fn a_resolved_slo_is_read_as_it_is_written() {
 }
 
 proptest! {
-    /// Whatever texts a user writes, an objective is refused with its place, or has a limit that can be compared with a figure.
+    /// For every text that a user may write, an objective is either refused with its path, or has a finite limit.
     #[test]
     fn hostile_texts_are_refused_with_their_place_or_mean_a_finite_limit(
         name in "\\PC{0,60}", stage in prop::option::of("\\PC{0,80}"), limit in "\\PC{0,40}|[0-9.e+-]{1,12}(ms|s|h)?",

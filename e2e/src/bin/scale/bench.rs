@@ -1,4 +1,4 @@
-//! Helpers for all parts of the measurement.
+//! Flags and helpers for all parts of the measurement.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -6,37 +6,37 @@ use clap::{Parser, ValueEnum};
 use e2e::control_plane::{ControlPlane, operator::Operator};
 use tokio::time::{Instant, sleep};
 
-/// Measures the operator of `OPERATOR` on the control plane of `e2e/scale/control-plane run`
+/// Measure the operator binary in `OPERATOR` on the control plane of `e2e/scale/control-plane run`
 #[derive(Parser)]
 pub(super) struct Flags {
-    /// Where the figures go: FILE.json and FILE.md
+    /// Where to write the figures, as FILE.json and FILE.md
     #[arg(long, default_value = "scale")]
     pub(super) out: PathBuf,
-    /// Parts to measure, by default all
+    /// Parts to measure, by default all of them
     #[arg(long = "part", value_enum, value_delimiter = ',')]
     pub(super) parts: Vec<Part>,
-    /// Finished runs, each with its Job and its pod
+    /// Number of finished runs, each with its Job and its pod
     #[arg(long, default_value_t = 10_000)]
     pub(super) finished: usize,
-    /// Runs that measure meanwhile
+    /// Number of runs that measure at the same time
     #[arg(long, default_value_t = 500)]
     pub(super) active: usize,
-    /// Suspended runs
+    /// Number of suspended runs
     #[arg(long, default_value_t = 2_000)]
     pub(super) suspended: usize,
-    /// Runs with annotations of 250 KiB
+    /// Number of runs with annotations of 250 KiB
     #[arg(long, default_value_t = 200)]
     pub(super) annotated: usize,
-    /// Runs that start and end while transitions are timed
+    /// Number of runs that start and end while their transitions are timed
     #[arg(long, default_value_t = 300)]
     pub(super) timed: usize,
-    /// Seconds of each look at an idle operator
+    /// Duration of each measurement of an idle operator, in seconds
     #[arg(long, default_value_t = 120)]
     pub(super) idle_seconds: u64,
-    /// Suspended runs that are created and deleted to see whether memory grows
+    /// Number of suspended runs that are created and deleted to find out whether memory grows
     #[arg(long, default_value_t = 20_000)]
     pub(super) churn: usize,
-    /// Whole runs that are created, measured, finished and deleted for the same reason
+    /// Number of whole runs that are created, measured, finished and deleted to find out whether memory grows
     #[arg(long, default_value_t = 1_000)]
     pub(super) churn_whole: usize,
 }
@@ -49,18 +49,18 @@ pub(super) enum Part {
     Churn,
 }
 
-/// Shared by all parts.
+/// State that all parts of the measurement share.
 pub(super) struct Bench {
     pub(super) plane: ControlPlane,
 }
 
 impl Bench {
-    /// Starts the operator with all namespaces.
+    /// Starts the operator for all namespaces.
     pub(super) fn start(&self) -> anyhow::Result<Operator> {
         Operator::start(&self.plane, "operator-a", "operator-a", &["--no-leader-election".to_owned()])
     }
 
-    /// Starts the operator and waits until it is steady. Returns it with the time from its start.
+    /// Starts the operator, and waits until it is steady. Returns it together with the time that this took.
     pub(super) async fn start_steady(&self) -> anyhow::Result<(Operator, Duration)> {
         let began = Instant::now();
         let mut operator = self.start()?;
@@ -70,12 +70,13 @@ impl Bench {
     }
 }
 
-/// Waits until the operator takes few turns and little CPU time for two seconds. Returns the beginning of these seconds.
+/// Waits until the operator has been steady for two seconds, with few turns and little CPU time. Returns the beginning of these two seconds.
 pub(super) async fn steady_since(operator: &Operator) -> anyhow::Result<Instant> {
     const LOOK: Duration = Duration::from_millis(250);
-    /// In CPUs.
+    /// Maximum CPU usage of a steady operator, in CPUs.
     const LITTLE: f64 = 0.1;
-    /// Turns per check: the operator looks at active runs up to 20 times per second.
+    /// Maximum number of turns of a steady operator between two checks. It is above 0 because the operator gives active runs up to 20 turns per
+    /// second.
     const FEW: f64 = 8.0;
     let deadline = Instant::now() + Duration::from_secs(180);
     let mut since = Instant::now();
@@ -94,7 +95,7 @@ pub(super) async fn steady_since(operator: &Operator) -> anyhow::Result<Instant>
     anyhow::bail!("the operator is not steady after three minutes")
 }
 
-/// Waits until the operator counts this many runs in a phase.
+/// Waits until the operator's metric shows `count` runs in this phase.
 pub(super) async fn wait_for_phase(
     operator: &Operator,
     phase: &str,

@@ -15,12 +15,12 @@ use crate::{
 };
 
 const SOON: Duration = Duration::from_secs(300);
-/// Suspended runs per round.
+/// Number of suspended runs per round.
 const ROUND: usize = 1_000;
-/// Whole runs per round.
+/// Number of whole runs per round.
 const WHOLE_ROUND: usize = 100;
 
-/// Memory after each round.
+/// The operator's memory after each round.
 struct Growth(Vec<f64>);
 
 impl Growth {
@@ -30,7 +30,8 @@ impl Growth {
         Ok(())
     }
 
-    /// The first rounds fill caches once: pools, buffers, the allocator's free lists. So growth counts only after the first quarter.
+    /// Adds the growth after the first quarter of the rounds. The first rounds do not count, because they fill pools, buffers and the allocator's
+    /// free lists.
     fn add_to(&self, figures: &mut Figures, what: &str) {
         let Some((first, last)) = self.0.get(self.0.len().div_ceil(4).max(1) - 1).zip(self.0.last()) else { return };
         figures.add(&format!("{what}: resident after a quarter"), *first, "MiB");
@@ -39,7 +40,7 @@ impl Growth {
     }
 }
 
-/// Measures both: whole runs, then suspended runs.
+/// Measures the growth first with whole runs, and then with suspended runs.
 pub async fn measure(bench: &Bench, flags: &Flags, figures: &mut Figures) -> anyhow::Result<()> {
     let client = &bench.plane.client;
     let (operator, _) = bench.start_steady().await?;

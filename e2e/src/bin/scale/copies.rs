@@ -1,5 +1,5 @@
-//! Thousands of finished runs in seconds: one run really finishes, and its copies are written into etcd, where the API server reads them
-//! like its own objects. Creating them through the API server would take an hour on a small machine.
+//! Creates thousands of finished runs within seconds. One real run finishes, and its copies are written directly into etcd, from where the API server
+//! reads them like its own objects. Creating them through the API server would take an hour on a small machine.
 
 use std::time::Duration;
 
@@ -26,17 +26,17 @@ use crate::{
 
 /// The namespace of the finished runs.
 pub const NAMESPACE: &str = "done";
-/// Prefix of the names of finished runs and of their children.
+/// Prefix of the names of all finished runs and of their children.
 const PREFIX: &str = "done-";
-/// The run that is copied. The name of every copy has the same length.
+/// The name of the run that is copied. The names of its copies have the same length.
 const ORIGINAL: &str = "done-00000";
-/// Maximum number of finished runs, including the original.
+/// Maximum number of finished runs, with the original.
 const MOST: usize = 100_000;
-/// Objects per transaction: etcd accepts 1.5 MiB, and a run has 10 KiB.
+/// Number of objects per transaction. etcd accepts 1.5 MiB per transaction, and a run has 10 KiB.
 const AT_ONCE: usize = 48;
 
-/// An object as etcd stores it. Names and UIDs of copies have the same length as the original's, so that they can replace its bytes in any
-/// encoding.
+/// An object as it is stored in etcd. The names and UIDs of copies have the same length as those of the original, so they can replace its bytes in
+/// any encoding.
 struct Stored {
     key: String,
     value: Vec<u8>,
@@ -86,14 +86,14 @@ fn copy(original: &Stored, number: usize, uids: &[String; 3]) -> Stored {
     let name = format!("{PREFIX}{number:05}");
     let mut value = replace(&original.value, ORIGINAL.as_bytes(), name.as_bytes());
     for uid in uids {
-        // The beginning stays the same, because names of Jobs contain part of it.
+        // The first characters of the UID must not change, because the names of Jobs contain them.
         let other = format!("{}{number:012x}", &uid[..uid.len() - 12]);
         value = replace(&value, uid.as_bytes(), other.as_bytes());
     }
     Stored { key: original.key.replace(ORIGINAL, &name), value }
 }
 
-/// Replaces bytes by other bytes of the same length.
+/// Replaces all occurrences of `old` by `new`, which has the same length.
 fn replace(text: &[u8], old: &[u8], new: &[u8]) -> Vec<u8> {
     let mut text = text.to_vec();
     let mut at = 0;
@@ -108,7 +108,7 @@ fn replace(text: &[u8], old: &[u8], new: &[u8]) -> Vec<u8> {
     text
 }
 
-/// The etcd of a control plane, through its HTTP gateway.
+/// A client for the HTTP gateway of a control plane's etcd.
 struct Etcd {
     port: u16,
 }
@@ -147,7 +147,7 @@ impl Etcd {
     }
 }
 
-/// Bytes as base64.
+/// Encodes bytes as base64.
 fn text(bytes: &[u8]) -> Value {
     serde_json::to_value(ByteString(bytes.to_vec())).expect("bytes serialize as base64")
 }

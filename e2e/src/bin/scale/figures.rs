@@ -1,39 +1,39 @@
-//! The figures, their bounds, and the table that shows them.
+//! The measured figures with their bounds, and the table that shows them.
 
 use std::fmt::Write as _;
 
 use serde::Serialize;
 
-/// All figures, in measurement order.
+/// All figures, in the order in which they were measured.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Figures(Vec<Figure>);
 
-/// One figure.
+/// A measured figure.
 #[derive(Clone, Debug, Serialize)]
 struct Figure {
     what: String,
     value: f64,
     unit: String,
-    /// Upper bound.
+    /// The upper bound, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     at_most: Option<f64>,
-    /// Lower bound.
+    /// The lower bound, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     at_least: Option<f64>,
 }
 
 impl Figures {
-    /// Adds a figure without a bound.
+    /// Adds a figure without bounds.
     pub fn add(&mut self, what: &str, value: f64, unit: &str) {
         self.push(what, value, unit, None, None);
     }
 
-    /// Adds a figure that should be at most `bound`.
+    /// Adds a figure that must be at most `bound`.
     pub fn add_at_most(&mut self, what: &str, value: f64, unit: &str, bound: f64) {
         self.push(what, value, unit, Some(bound), None);
     }
 
-    /// Adds a figure that should be at least `bound`.
+    /// Adds a figure that must be at least `bound`.
     pub fn add_at_least(&mut self, what: &str, value: f64, unit: &str, bound: f64) {
         self.push(what, value, unit, None, Some(bound));
     }
@@ -47,15 +47,15 @@ impl Figures {
         self.0.push(Figure { what: what.into(), value, unit: unit.into(), at_most, at_least });
     }
 
-    /// All figures as JSON.
+    /// Returns all figures as JSON.
     ///
     /// # Errors
-    /// When a figure is not a number.
+    /// A figure is not a number.
     pub fn json(&self) -> anyhow::Result<String> {
         Ok(serde_json::to_string_pretty(self)?)
     }
 
-    /// All figures as a table.
+    /// Returns all figures as a Markdown table.
     pub fn markdown(&self) -> String {
         let mut text = String::from("| figure | measured | bound |\n| --- | ---: | --- |\n");
         for it in &self.0 {
@@ -71,7 +71,7 @@ impl Figures {
         text
     }
 
-    /// The figures that violate their bounds, or are missing.
+    /// Describes the figures that violate their bounds, or that are not numbers.
     pub fn worse(&self) -> Vec<String> {
         let worse = |it: &&Figure| {
             it.value.is_nan()
@@ -82,7 +82,7 @@ impl Figures {
     }
 }
 
-/// Three significant digits are enough for each of these figures.
+/// Formats a figure with three significant digits, which is enough for all of them.
 fn number(value: f64) -> String {
     match value.abs() {
         it if it >= 100.0 || it.fract() == 0.0 => format!("{value:.0}"),

@@ -1,4 +1,4 @@
-//! Ten thousand finished runs, and some that measure: memory, idle CPU, restart, transitions, requests per run.
+//! Measures an operator with ten thousand finished runs and some active ones: memory, idle CPU, restart, transitions, requests per run.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::{
 
 const SOON: Duration = Duration::from_secs(300);
 
-/// Measures all of these.
+/// Measures all of these figures.
 pub async fn measure(bench: &Bench, flags: &Flags, figures: &mut Figures) -> anyhow::Result<()> {
     let began = Instant::now();
     copies::write(bench, flags.finished).await?;
@@ -62,9 +62,9 @@ pub async fn measure(bench: &Bench, flags: &Flags, figures: &mut Figures) -> any
     bench.plane.delete_namespace(&namespace).await
 }
 
-/// Measures runs that begin and end, several per second: how fast their statuses follow, and how many requests they cost.
+/// Measures runs that start and end at several per second: how fast their statuses follow, and how many requests they cause.
 async fn time_runs(bench: &Bench, flags: &Flags, figures: &mut Figures) -> anyhow::Result<()> {
-    /// Runs per second that two cores can handle together with all parts of the control plane.
+    /// Number of runs that start per second. Two cores can handle this many, together with all parts of the control plane.
     const A_SECOND: u64 = 5;
     let namespace = format!("timed-{}", std::process::id());
     bench.plane.create_namespace(&namespace).await?;

@@ -1,23 +1,23 @@
-//! An idle operator: its resource use over some time, and its requests to the API server.
+//! Measures an idle operator: its CPU time, and its requests to the API server.
 
 use std::time::Duration;
 
 use e2e::control_plane::{ControlPlane, operator::Operator};
 use tokio::time::{Instant, sleep};
 
-/// The resource use of an operator.
+/// The resource use of an idle operator.
 pub struct Idle {
-    /// In CPUs.
+    /// CPU usage, in CPUs.
     pub cpu: f64,
-    /// Requests per minute in the namespace of quiet runs.
+    /// Requests per minute for the namespace of the quiet runs.
     pub for_quiet: f64,
-    /// Requests per minute of the watches, which the server ends now and then.
+    /// Requests per minute for watches, which the server ends from time to time.
     pub of_watches: f64,
     /// All other requests per minute.
     pub others: f64,
 }
 
-/// Measures an operator for some seconds. `quiet`: the namespace of quiet runs, which need nothing.
+/// Measures an operator for `seconds`. `quiet` is the namespace of runs that need no work.
 pub async fn look(plane: &ControlPlane, operator: &Operator, seconds: u64, quiet: &str) -> anyhow::Result<Idle> {
     let (start, began, cpu) = (plane.audit_end()?, Instant::now(), operator.cpu_seconds()?);
     sleep(Duration::from_secs(seconds)).await;

@@ -1,5 +1,5 @@
-//! `make scale`: measures what the operator uses, and how fast it follows, with ten thousand runs. It prints a table, and writes the
-//! figures as JSON and as Markdown. It ends with an error if a figure violates its bound.
+//! `make scale`: measures the resource use of the operator with ten thousand runs, and how fast statuses follow. It prints a table, and writes the
+//! figures as JSON and as Markdown. If a figure violates its bound, it ends with an error.
 
 mod bench;
 mod churn;

@@ -1,4 +1,4 @@
-//! Runs that do not start: how fast they are accepted, what they cost, and the cost of annotations as large as the API server accepts.
+//! Measures runs that do not start: how fast they are accepted, their resource use, and that of annotations with the maximum size.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::{
 };
 
 const SOON: Duration = Duration::from_secs(180);
-/// An annotation that brings an object near the API server's limit of 256 KiB for all annotations.
+/// Size of an annotation in bytes that almost reaches the API server's limit of 256 KiB for all annotations of an object.
 const LARGE_ANNOTATION: usize = 250 << 10;
 
 /// Converts KiB to MiB.
@@ -21,7 +21,7 @@ pub fn mib(kib: u64) -> f64 {
     kib as f64 / 1_024.0
 }
 
-/// Measures suspended runs: accepted runs per second, memory, idle CPU.
+/// Measures suspended runs: number of runs accepted per second, memory, idle CPU.
 pub async fn measure(bench: &Bench, flags: &Flags, figures: &mut Figures) -> anyhow::Result<()> {
     let (namespace, count) = ("suspended", flags.suspended);
     bench.plane.create_namespace(namespace).await?;
@@ -55,7 +55,7 @@ pub async fn measure(bench: &Bench, flags: &Flags, figures: &mut Figures) -> any
     bench.plane.delete_namespace(namespace).await
 }
 
-/// Measures runs with large annotations: peak memory at a restart.
+/// Measures runs with large annotations: the peak memory after a restart.
 pub async fn measure_annotated(bench: &Bench, flags: &Flags, figures: &mut Figures) -> anyhow::Result<()> {
     let (namespace, count) = ("annotated", flags.annotated);
     bench.plane.create_namespace(namespace).await?;
@@ -67,7 +67,7 @@ pub async fn measure_annotated(bench: &Bench, flags: &Flags, figures: &mut Figur
         run
     };
     create_all(&bench.plane.client, &path, (0..count).map(large)).await?;
-    // The first start writes a status to each run; the second start only reads.
+    // The first start writes the status of each run. The second start only reads.
     let (operator, _) = bench.start_steady().await?;
     wait_for_phase(&operator, "Suspended", count, SOON).await?;
     operator.kill().await?;

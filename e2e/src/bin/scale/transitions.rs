@@ -1,4 +1,4 @@
-//! Times at which a run's pod and the run's status changed, as a client of the API server sees them.
+//! Records when the pod and the status of each run change, as a client of the API server sees it.
 
 use std::{
     collections::HashMap,
@@ -18,25 +18,25 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-/// The label of a pod with the name of its run.
+/// The label on a pod with the name of its run.
 const RUN: &str = "benchwright.dev/run";
 
-/// The times of one run.
+/// The times at which one run changed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Times {
-    /// The run has a phase.
+    /// When the run got its first phase.
     pub accepted: Option<Instant>,
-    /// The run's pod is ready.
+    /// When the run's pod became ready.
     pub pod_ready: Option<Instant>,
-    /// The run is `Running`.
+    /// When the run's phase became `Running`.
     pub running: Option<Instant>,
-    /// The run's pod has ended.
+    /// When the run's pod ended.
     pub pod_ended: Option<Instant>,
-    /// The run has finished.
+    /// When the run finished.
     pub finished: Option<Instant>,
 }
 
-/// Watches the runs and pods in a namespace.
+/// Watches the runs and pods of a namespace.
 pub struct Observer {
     times: Arc<Mutex<HashMap<String, Times>>>,
     watches: [JoinHandle<()>; 2],
@@ -57,15 +57,15 @@ impl Observer {
         Observer { times, watches }
     }
 
-    /// The times recorded so far, per run.
+    /// The times of all runs, as recorded so far.
     pub fn times(&self) -> Vec<Times> {
         self.times.lock().unwrap_or_else(PoisonError::into_inner).values().copied().collect()
     }
 
-    /// Waits until `count` runs have reached this point.
+    /// Waits until `reached` is true for at least `count` runs.
     ///
     /// # Errors
-    /// When that takes longer than `limit`.
+    /// It is not true within `limit`.
     pub async fn wait(&self, count: usize, limit: Duration, reached: impl Fn(&Times) -> bool) -> anyhow::Result<()> {
         let deadline = Instant::now() + limit;
         loop {
@@ -91,7 +91,7 @@ async fn note<K>(
     note_one: fn(&K, &mut HashMap<String, Times>),
 ) {
     while let Some(change) = changes.next().await {
-        // A failed watch restarts by itself.
+        // A failed watch restarts on its own, so its error is ignored.
         if let Ok(object) = change {
             note_one(&object, &mut times.lock().unwrap_or_else(PoisonError::into_inner));
         }
@@ -126,7 +126,7 @@ fn note_pod(pod: &Pod, times: &mut HashMap<String, Times>) {
     }
 }
 
-/// Median, 99th percentile and maximum, in seconds. A status that was seen before its cause counts as 0.
+/// Median, 99th percentile and maximum of the delays, in seconds. If a status was seen before its cause, the delay counts as 0.
 pub fn quantiles(
     times: &[Times],
     cause: fn(&Times) -> Option<Instant>,

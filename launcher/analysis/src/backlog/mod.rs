@@ -1,5 +1,5 @@
-//! Did the server keep up with an open load? If not, requests queue at the server, and TTFT and latency grow as long as the load lasts.
-//! `docs/metrics.md` has the rule.
+//! Detects whether the server kept up with an open load. If it did not, requests queue at the server, and TTFT and latency grow as long as the load
+//! lasts. `docs/metrics.md` has the rule.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use workload_profiles::workload::{Load, Stage};
 
 use super::{BinFigures, SeriesFigures};
 
-/// Minimum number of bins with sends; with fewer, there are no quarters to compare.
+/// Minimum number of time bins in which requests were sent. Fewer bins cannot be split into quarters.
 const FEWEST_BINS: usize = 8;
 /// If the ratio of ended to sent requests is below this, the queue grows.
 const ENDED_SHARE: f64 = 0.95;
-/// Factor between the requests in flight and Little's law. A load that varies by chance stays below it.
+/// The queue has grown only if the requests in flight exceed Little's law by this factor. Random variation of the load stays below it.
 const TIMES_LITTLE: f64 = 1.5;
-/// Minimum significant growth of the requests in flight in the second half.
+/// Minimum growth of the requests in flight in the second half of the stage. Smaller growth is ignored.
 const FEWEST_MORE: f64 = 10.0;
-/// If a server keeps up, the number in flight is Poisson distributed in the simplest case. The difference of two such numbers around n has the
-/// standard deviation sqrt(2 n). More than three standard deviations are not chance.
+/// Minimum growth in standard deviations; a larger growth is not chance. If a server keeps up, the number in flight has a Poisson distribution in the
+/// simplest case. The difference of two such numbers around n has the standard deviation sqrt(2 n).
 const DEVIATIONS: f64 = 3.0;
 
 /// State of the server's queue under an open load.
@@ -26,7 +26,7 @@ pub(super) enum Queue {
     Steady,
     /// The queue grew until the last request was sent.
     Grew(Backlog),
-    /// The stage is too short to tell. Both numbers are 0 if it has too few bins.
+    /// The stage is too short for a decision. Both numbers are 0 if it has too few bins.
     Unknown {
         /// Requests that were sent.
         sent: u64,
@@ -42,7 +42,7 @@ pub(super) struct Backlog {
     pub(super) sent: u64,
     /// Requests that ended in the same time, with any outcome.
     pub(super) ended: u64,
-    /// Requests in flight at its end.
+    /// Requests in flight at the end of the second half.
     pub(super) under_way: u64,
     /// Requests in flight by Little's law: the rate of the second half x the mean of the median latencies of the first half.
     pub(super) by_littles_law: f64,
@@ -69,8 +69,8 @@ impl Flow {
     }
 }
 
-/// The queue during a stage; `None` for a load that is not open. A burst is a queue from the start. Other loads wait for answers or have their own
-/// rules.
+/// Returns the state of the queue during a stage. `None` if the load is not open: a burst queues from the start, and all other loads wait for answers
+/// or have their own rules.
 pub(super) fn of_stage(stage: &Stage, series: &SeriesFigures) -> Option<Queue> {
     matches!(stage.load, Load::Open { .. } | Load::Trace { .. }).then(|| queue(series))
 }
@@ -91,7 +91,7 @@ fn queue(series: &SeriesFigures) -> Queue {
     let by_chance = DEVIATIONS * (2.0 * before.max(0.0)).sqrt();
     let under_way = before + more;
     let rate = sending.sent as f64 / (series.bin_width.as_secs_f64() * late.len() as f64);
-    // Without an answer in the first half, the stage is too short for its latencies.
+    // No request ended in the first half: the stage is too short for the server's latency.
     let Some(latency) = latency(early) else {
         let all = Flow::from_bins(bins);
         return Queue::Unknown { sent: all.sent, under_way: all.sent.saturating_sub(all.ended) };
@@ -113,7 +113,7 @@ fn queue(series: &SeriesFigures) -> Queue {
     })
 }
 
-/// The mean of the medians, weighted by the number of latencies per bin.
+/// The mean of the bins' median latencies, weighted by the number of latencies in each bin.
 fn latency(bins: &[BinFigures]) -> Option<Duration> {
     let of_bins = bins.iter().filter_map(|it| it.latency);
     let (count, sum) =

@@ -33,7 +33,7 @@ fn series(bins: impl IntoIterator<Item = (u64, u64, f64)>) -> SeriesFigures {
     }
 }
 
-/// A minute at 8 requests/s, answered by a server with a latency of `latency` seconds, and then the last answers.
+/// 8 requests/s for a minute, each answered after `latency` seconds; the last answers arrive after that minute.
 fn answered_after(latency: u64) -> SeriesFigures {
     let ended = |at: u64| if at >= latency && at < 60 + latency { 8 } else { 0 };
     series((0..60 + latency).map(|at| (if at < 60 { 8 } else { 0 }, ended(at), latency as f64)))

@@ -12,7 +12,7 @@ use super::{
     uncertainty::Latencies,
 };
 
-/// The shares of values, in thousandths, at which a function has a point: denser in the tails. The first point is the smallest value.
+/// The shares, in thousandths, at which a distribution function has a point. Points are denser in the tails. Share 0 stands for the smallest value.
 fn permilles() -> impl Iterator<Item = u64> {
     (0..10).chain((10..=990).step_by(10)).chain(991..=999)
 }
@@ -22,10 +22,10 @@ fn permilles() -> impl Iterator<Item = u64> {
 pub struct DistributionFunction {
     /// Number of values.
     pub count: u64,
-    /// Number of independent values with the same information; `None` if unknown.
+    /// Number of independent values that would carry the same information; `None` if unknown.
     pub effective_values: Option<f64>,
-    /// Pairs of a time and the share of values at or below it, as (share, time). The time is the middle of a bin, at most 0.05 % from the true
-    /// value. Both strictly increase.
+    /// Pairs (share, time): `share` of the values are at or below `time`. The time is the middle of a histogram bin, at most 0.05 % from the true
+    /// value. Shares and times both strictly increase.
     pub points: Vec<(f64, Duration)>,
 }
 
@@ -59,16 +59,16 @@ impl DistributionFunction {
 /// The distribution functions of a stage or a run, from the same values as its figures.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DistributionFunctions {
-    /// By the clock of each stage; `None` without streaming.
+    /// Counts from the latency origin of each stage (scheduled or sent); `None` without streaming.
     pub ttft: Option<DistributionFunction>,
     pub itl: Option<DistributionFunction>,
     pub tpot: Option<DistributionFunction>,
-    /// By the clock of each stage.
+    /// Counts from the latency origin of each stage.
     pub latency: Option<DistributionFunction>,
 }
 
 impl DistributionFunctions {
-    /// For all these stages together. `uncertainty`: the uncertainty of exactly these values.
+    /// The distribution functions of all these stages together. `uncertainty` must be estimated from the same values.
     pub(super) fn new<'a>(
         stages: impl Iterator<Item = (&'a StageTally, LatencyOrigin)>,
         streaming: bool,
@@ -90,7 +90,8 @@ impl DistributionFunctions {
         let streamed = |it: Option<DistributionFunction>| it.filter(|_| streaming);
         DistributionFunctions {
             ttft: streamed(function(&ttft, |it| it.ttft)),
-            // The gaps of a request depend on each other. They are worth at least one independent value per request: its TPOT.
+            // The gaps within a request depend on each other. A request counts as at least one independent value, so the effective number for TPOT is
+            // used.
             itl: streamed(function(&itl, |it| it.tpot)),
             tpot: streamed(function(&tpot, |it| it.tpot)),
             latency: function(&latency, |it| it.latency),

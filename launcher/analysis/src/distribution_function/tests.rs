@@ -19,7 +19,7 @@ fn one_to_a_thousand_has_a_point_at_each_share() {
     let found = points(&all);
     // The smallest value is also the 0.1st percentile.
     assert_eq!(found.len(), 117);
-    // Below 2,048 ns each value has a bin of its own.
+    // Each value below 2,048 ns is counted in a separate bin.
     assert!(found.iter().all(|(share, time)| (share * 1_000.0 - time.as_nanos() as f64).abs() < 1e-9), "{found:?}");
     let at = |place: usize| found[place].1.as_nanos();
     assert_eq!((at(0), at(8), at(9), at(10), at(107), at(108), at(116)), (1, 9, 10, 20, 990, 991, 999));

@@ -4,32 +4,32 @@ use std::time::Duration;
 
 use measurement::recorder::{TimeSeries, series::QuantileSketch};
 
-/// Maximum number of columns that a chart of a page's width can show.
+/// Maximum number of columns, limited by the width of a page.
 const MOST_COLUMNS: usize = 120;
 const MOST_ROWS: usize = 40;
-/// A row covers at least 1/16 of a power of two. A sketch's bucket is at most 1/32 of its lower edge wide. So no row lies between the middles of
-/// two buckets and stays empty for that reason.
+/// Maximum number of rows per doubling of the ITL. A bucket of a sketch is at most 1/32 of its lower edge wide, so a row never lies between the
+/// middles of two buckets, where it would always be empty.
 const ROWS_OF_A_DOUBLING: f64 = 16.0;
-/// The lowest row begins at this percentile of the times above zero: a few times near zero would otherwise make all rows high.
+/// The lowest row begins at this percentile of the times above zero. Otherwise a few times near zero would make every row too high.
 const LOWEST_PERCENT: u64 = 1;
-/// The shortest time that a sketch distinguishes from zero, in nanoseconds. Tokens that were read together are zero apart.
+/// The shortest time that a sketch distinguishes from zero, in nanoseconds. Tokens that arrive in one read have a gap of zero.
 const ABOVE_ZERO: f64 = 1_024.0;
-/// The lowest row begins at 0.1 ms or above, in nanoseconds: shorter times come from reading.
+/// Minimum lower edge of the lowest row, in nanoseconds (0.1 ms). Shorter times are an artefact of reading.
 const LEAST: f64 = 100_000.0;
 
 /// Counts of ITLs by time and value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ItlHeat {
-    /// Bins of the series per column; the last column may have fewer.
+    /// Number of time bins per column; the last column may have fewer.
     pub bins_per_column: usize,
-    /// Increasing, with a constant ratio; one more than there are rows.
+    /// The edges of the rows, in increasing order with a constant ratio. There is one edge more than rows.
     pub edges: Vec<Duration>,
-    /// The count of each row, per column. The lowest row also counts all shorter times.
+    /// `counts[column][row]`: the number of ITLs. The lowest row includes all shorter times.
     pub counts: Vec<Vec<u64>>,
 }
 
 impl ItlHeat {
-    /// `None` without values.
+    /// `None` if there are no ITLs.
     pub(super) fn new(series: &TimeSeries) -> Option<ItlHeat> {
         let sketches: Vec<&QuantileSketch> = series.bins().map(|(bin, _)| &bin.itl).collect();
         let mut all = QuantileSketch::default();
@@ -47,7 +47,7 @@ impl ItlHeat {
     }
 }
 
-/// The percentile of the times above zero at which the lowest row begins, in nanoseconds. `None`: all times are zero.
+/// The [`LOWEST_PERCENT`] percentile of the times above zero, in nanoseconds; `None` if all times are zero.
 fn shortest(all: &QuantileSketch) -> Option<f64> {
     let above_zero = || all.counts().filter(|(nanos, _)| *nanos >= ABOVE_ZERO);
     let count: u64 = above_zero().map(|(_, count)| count).sum();
@@ -60,7 +60,7 @@ fn shortest(all: &QuantileSketch) -> Option<f64> {
     found.map(|(nanos, _)| nanos)
 }
 
-/// Rows of equal height on a logarithmic scale, in base-2 logarithms of nanoseconds.
+/// Rows of equal height on a logarithmic scale. `lowest` and `height` are base-2 logarithms of nanoseconds.
 struct Rows {
     lowest: f64,
     height: f64,
@@ -74,13 +74,13 @@ impl Rows {
         let longest = longest.max(shortest);
         let lowest = shortest.log2() - 0.5 / ROWS_OF_A_DOUBLING;
         let range = longest.log2() + 0.5 / ROWS_OF_A_DOUBLING - lowest;
-        // The range of one bucket is one row, despite rounding.
+        // The 1e-6 keeps one row for the range of one bucket, despite rounding.
         let number = ((range * ROWS_OF_A_DOUBLING + 1e-6) as usize).clamp(1, MOST_ROWS);
         Some(Rows { lowest, height: range / number as f64, number })
     }
 
     fn row(&self, nanos: f64) -> usize {
-        // A cast of a negative number gives zero.
+        // The cast turns a negative number into zero.
         (((nanos.log2() - self.lowest) / self.height) as usize).min(self.number - 1)
     }
 

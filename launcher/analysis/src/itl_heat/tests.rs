@@ -11,7 +11,7 @@ const fn ms(count: u64) -> Duration {
     Duration::from_millis(count)
 }
 
-/// The heat map of requests, each with the time of its first token and the gaps after it.
+/// The heat map of requests. Each request has the time of its first token and the gaps after it.
 fn heat(requests: &[(Duration, Vec<Duration>)]) -> Option<ItlHeat> {
     let mut series = TimeSeries::new(240, LatencyOrigin::Scheduled);
     for (number, (first, gaps)) in (0..).zip(requests) {
@@ -44,7 +44,7 @@ fn heat(requests: &[(Duration, Vec<Duration>)]) -> Option<ItlHeat> {
 
 #[test]
 fn equal_times_are_one_row() {
-    // In bins of 62.5 ms: gaps end at 20, 40, 60 and at 80 ms.
+    // The bins are 62.5 ms wide. Gaps end at 20, 40 and 60 ms (first bin) and at 80 ms (second bin).
     let found = heat(&[(ms(0), vec![ms(20); 4])]).unwrap();
     assert_eq!((found.bins_per_column, found.counts), (1, vec![vec![3], vec![1]]));
     assert!(found.edges.len() == 2 && found.edges[0] < ms(20) && ms(20) < found.edges[1], "{:?}", found.edges);
@@ -62,7 +62,7 @@ fn rows_have_equal_ratios_and_a_long_run_has_two_bins_in_a_column() {
         (0..1_000).map(|it| (ms(60 * it), vec![ms(10), ms(20), ms(40)])).collect();
     requests.push((ms(30_000), vec![ms(5_120)]));
     let found = heat(&requests).unwrap();
-    // 60 s are 121 bins of 0.5 s, and a column is two of them.
+    // 60 s need 121 bins of 0.5 s; each column has two bins.
     assert_eq!((found.bins_per_column, found.counts.len(), found.edges.len()), (2, 61, 41));
     let ratios = found.edges.windows(2).map(|it| it[1].as_secs_f64() / it[0].as_secs_f64());
     // 10 ms to 5.12 s is nine doublings.

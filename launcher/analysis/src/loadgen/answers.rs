@@ -1,11 +1,11 @@
-//! Answers for the accuracy log, from the outputs that were kept. Pure.
+//! Builds the entries of the accuracy log from the outputs that were kept. Pure.
 
 use workload_profiles::loadgen::{Scenario, Settings};
 
 use loadgen::{logs::accuracy_log::AccuracyEntry, queries::PhaseQueries, results::completion::counted_tokens};
 use measurement::{output::Output, recorder::KeptOutput};
 
-/// The accuracy log entries of a phase, in order of completion.
+/// Returns the accuracy log entries of a phase, in order of completion.
 pub fn answers(settings: &Settings, queries: &PhaseQueries, kept: &[&KeptOutput]) -> Vec<AccuracyEntry> {
     let streams = settings.use_token_latencies && settings.scenario != Scenario::Offline;
     let mut kept = kept.to_vec();

@@ -10,9 +10,9 @@ use super::{
 /// The tests of a run with their verdicts.
 #[derive(Clone, Debug)]
 pub struct LoadGenTests {
-    /// Each with its verdict, in order.
+    /// Each test with its verdict, in order.
     pub tests: Vec<(TestOutcome, TestVerdict)>,
-    /// The trials before them.
+    /// The trials that were run before the tests.
     pub trials: Vec<TrialVerdict>,
 }
 

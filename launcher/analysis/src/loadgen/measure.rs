@@ -1,6 +1,6 @@
 //! LoadGen's measurements of a phase, from the records of its requests. Pure.
 //!
-//! A sample is complete when its answer has ended. A failed sample is complete too, so that the test goes on. No latency includes it, its reason is
+//! A sample is complete when its answer has ended. A failed sample counts as complete too, so that the test goes on: it has no latency, its reason is
 //! counted, and it makes its phase invalid.
 
 use std::{collections::BTreeMap, time::Duration};
@@ -17,7 +17,7 @@ use loadgen::{
 };
 use measurement::record::RequestRecord;
 
-/// The reason of a sample without a first token. LoadGen reads undefined memory in this case.
+/// The failure reason of a sample without a first token. LoadGen reads undefined memory for such a sample.
 const NO_FIRST_TOKEN: &str = "no_first_token";
 
 /// The results of a phase.
@@ -27,13 +27,13 @@ pub struct Measured {
     pub result: PhaseResult,
     /// Number of failed samples by reason.
     pub failed: BTreeMap<String, u64>,
-    /// LoadGen's errors of samples that were completed nevertheless, with the end of the sample on the clock of the records.
+    /// LoadGen's error events for samples that did complete, with the time at which the sample ended, on the clock of the records.
     pub errors: Vec<(Duration, Event)>,
-    /// The last completion, from the start of the phase.
+    /// The time of the last completion, from the start of the phase.
     pub last_completion: Duration,
 }
 
-/// Sums up the records of a phase that began at `began`: one record per issued sample, in any order.
+/// Computes the results of a phase that began at `began`. `records` has one record per issued sample, in any order.
 pub fn measure(settings: &Settings, queries: &PhaseQueries, began: Duration, records: &[&RequestRecord]) -> Measured {
     let mut records = records.to_vec();
     records.sort_unstable_by_key(|it| it.number);
@@ -47,7 +47,7 @@ pub fn measure(settings: &Settings, queries: &PhaseQueries, began: Duration, rec
         if settings.scenario == Scenario::MultiStream && complete == samples.len() {
             result.query_latencies_ns.push(nanos(done.saturating_sub(first.scheduled)));
         }
-        // Each query overwrites these values, so that the last query decides them.
+        // Each query overwrites these values, so they belong to the last query.
         result.queries_issued += 1;
         result.final_query_scheduled_time_s = seconds(queries.due(query_of(first)));
         result.final_query_issued_time_s = seconds(issued(first, settings.scenario).saturating_sub(began));
@@ -60,7 +60,7 @@ pub fn measure(settings: &Settings, queries: &PhaseQueries, began: Duration, rec
 }
 
 impl Measured {
-    /// Returns whether the sample succeeded.
+    /// Adds a sample. Returns whether it succeeded.
     fn add(&mut self, record: &RequestRecord, settings: &Settings) -> bool {
         let Some(sample) = CompletedSample::from_record(record) else {
             *self.failed.entry(record.outcome.name()).or_default() += 1;
@@ -84,7 +84,7 @@ impl Measured {
     }
 }
 
-/// When LoadGen would have issued the sample. In SingleStream and MultiStream it is also the scheduled time.
+/// The time at which LoadGen would have issued the sample. In SingleStream and MultiStream it equals the scheduled time.
 fn issued(record: &RequestRecord, scenario: Scenario) -> Duration {
     match scenario {
         Scenario::SingleStream | Scenario::MultiStream => record.scheduled,

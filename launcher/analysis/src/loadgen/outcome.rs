@@ -1,4 +1,4 @@
-//! Makes the logs of each LoadGen test from what the engine recorded. Pure, except that it reads the process id, which the logs contain.
+//! Builds the logs of each LoadGen test from what the engine recorded. Pure, except that it reads the process id, which the logs contain.
 
 use std::{process, sync::Arc, time::Duration};
 
@@ -29,7 +29,7 @@ use measurement::{
     recorder::KeptOutput,
 };
 
-/// The warning if answers are logged as text.
+/// The warning that answers are logged as text.
 const NO_IDS: &str = "The server told no token ids: answers without them are logged as their text in UTF-8.";
 
 /// A test that was run, completely or until time ran out.
@@ -43,7 +43,7 @@ pub struct TestOutcome {
     pub answers: Vec<AccuracyEntry>,
 }
 
-/// The tests of a load that issued `phases`, in order. A phase that never began is in no log.
+/// Returns the tests of a load that issued `phases`, in order. A phase that never began appears in no log.
 pub fn outcomes(
     loadgen: &LoadGen,
     stages: &[Stage],
@@ -80,7 +80,7 @@ pub fn outcomes(
     loadgen.tests.iter().enumerate().map(of_test).collect()
 }
 
-/// A phase that was stopped before its first send is in no log.
+/// Whether a phase began. A phase that was stopped before its first send is in no log.
 fn has_begun(issued: &IssuedPhase, records: &[&RequestRecord]) -> bool {
     !(records.is_empty() && matches!(issued.end, Some(PhaseEnd::Stopped(_))))
 }
@@ -89,11 +89,11 @@ fn has_begun(issued: &IssuedPhase, records: &[&RequestRecord]) -> bool {
 #[derive(Clone, Debug)]
 pub struct Began<'a> {
     pub phase: Phase,
-    /// What was issued.
+    /// The queries that were issued.
     pub queries: &'a PhaseQueries,
-    /// When it began, on the clock of the run.
+    /// The time at which it began, on the clock of the run.
     pub at: Duration,
-    /// Why the phase issued no more queries; `None` for an accuracy phase that issued all of them.
+    /// Why the phase stopped issuing queries; `None` for an accuracy phase that issued all of them.
     pub end: Option<PhaseEnd>,
     pub records: &'a [&'a RequestRecord],
     /// The outputs that were kept for the accuracy log.
@@ -105,7 +105,7 @@ pub struct Began<'a> {
 pub struct LogClock {
     /// When the test began, on the clock of the run.
     pub zero: Duration,
-    /// The time of day at time zero of the run.
+    /// The wall-clock time at time zero of the run.
     pub started: Timestamp,
 }
 
@@ -115,7 +115,7 @@ impl LogClock {
     }
 
     fn time_of_day(&self, time: Duration) -> Timestamp {
-        // A run does not reach the end of the range of time stamps.
+        // No run reaches the end of the range of time stamps.
         self.started.checked_add(SignedDuration::try_from(time).unwrap_or_default()).unwrap_or(self.started)
     }
 }

@@ -1,4 +1,4 @@
-//! The verdict on a LoadGen test, for the verdict on the run and for its reports. Pure.
+//! The verdict on a LoadGen test. The verdict on the run and its reports use it. Pure.
 
 use std::borrow::Cow;
 
@@ -18,16 +18,16 @@ use loadgen::{
     },
 };
 
-/// A trial before the tests, to find their rate.
+/// A trial that was run before the tests, to find their rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TrialVerdict {
-    /// Queries per second; Offline: the measured samples per second.
+    /// The rate in queries per second; in Offline, the measured samples per second.
     pub rate: f64,
-    /// It had the full length of the test.
+    /// Whether the trial was as long as the test.
     pub full: bool,
-    /// The limits of the scenario were met, and no sample failed. In the launcher's own search, the limits must hold to the end of the trial, and
-    /// at full length early stopping must pass.
+    /// Whether the limits of the scenario were met and no sample failed. In the launcher's own search, the limits must hold until the end of the
+    /// trial, and a trial of full length must pass early stopping.
     pub met: bool,
 }
 
@@ -38,32 +38,32 @@ pub struct TrialVerdict {
 pub struct TestVerdict {
     /// The folder of its logs.
     pub folder: Cow<'static, str>,
-    /// How its queries were issued.
+    /// The scenario in which its queries were issued.
     pub scenario: Scenario,
-    /// Which phases it had.
+    /// The mode, which determines its phases.
     pub mode: Mode,
-    /// It is the run of a compliance test, which has too few queries to be VALID: only its answers are judged.
+    /// Whether this is the run of a compliance test. Such a run has too few queries to be VALID, so only its answers are judged.
     pub audited: bool,
     /// VALID or INVALID; complete or incomplete if LoadGen reports neither.
     pub result: Cow<'static, str>,
-    /// LoadGen's VALID or INVALID; absent: the test measured no performance, or did not reach that phase.
+    /// LoadGen's VALID or INVALID; absent if the test measured no performance, or did not reach that phase.
     pub valid: Option<bool>,
-    /// Why the test does not count; empty: it counts.
+    /// Why the test does not count; empty if it counts.
     pub reasons: Vec<String>,
     /// Errors in its detail log. LoadGen's verdict ignores them.
     pub errors: u64,
     /// Warnings in its detail log.
     pub warnings: u64,
-    /// The first warning that reports more than that the test is an audit.
+    /// The first warning about anything other than the audit itself.
     pub first_warning: Option<String>,
-    /// The scheduled rate of its queries, in queries per second; absent in every scenario except Server.
+    /// The scheduled rate of its queries, in queries per second; present only in the scenario Server.
     pub target_qps: Option<f64>,
     /// The results of its detail log, under LoadGen's names.
     pub figures: Map<String, Value>,
-    /// The figures that tables show; absent when `valid` is absent.
+    /// The performance figures for tables; absent when `valid` is absent.
     #[serde(skip)]
     pub headline: Option<Headline>,
-    /// The same figures without LoadGen's quirks; absent when `valid` is absent.
+    /// The headline figures without LoadGen's quirks; absent when `valid` is absent.
     #[serde(rename = "withoutQuirks")]
     pub corrected: Option<CorrectedFigures>,
 }
@@ -72,13 +72,13 @@ pub struct TestVerdict {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Headline {
     pub queries: u64,
-    /// Server: completed samples. Absent in SingleStream and MultiStream, and if no time passed.
+    /// In Server, counts completed samples. Absent in SingleStream and MultiStream, and if no time passed.
     pub samples_per_second: Option<f64>,
-    /// With token latencies.
+    /// Present only with token latencies.
     pub tokens_per_second: Option<f64>,
-    /// With token latencies, but not Offline.
+    /// Present only with token latencies, and not in Offline.
     pub ttft_p99_ns: Option<i64>,
-    /// With token latencies, but not Offline.
+    /// Present only with token latencies, and not in Offline.
     pub tpot_p99_ns: Option<i64>,
 }
 
@@ -104,22 +104,22 @@ impl Headline {
     }
 }
 
-/// Figures with LoadGen names that do not match their meaning.
+/// Corrected values of figures that LoadGen reports under misleading names.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CorrectedFigures {
-    /// Until the latest completion, not until the completion of the query that was issued last.
+    /// Counts until the latest completion. LoadGen counts until the completion of the query that was issued last.
     pub samples_per_second: Option<f64>,
     pub tokens_per_second: Option<f64>,
-    /// Early stopping on first tokens, independent of early stopping on times per output token.
+    /// Whether early stopping on first tokens is met, independent of early stopping on times per output token.
     pub ttft_early_stopping_met: Option<bool>,
-    /// Early stopping on times per output token.
+    /// Whether early stopping on times per output token is met.
     pub tpot_early_stopping_met: Option<bool>,
-    /// The early-stopping estimate of the target percentile of latencies, in nanoseconds, if LoadGen logs an estimate of first tokens under that
-    /// name.
+    /// The early-stopping estimate of the target percentile of latencies, in nanoseconds. Present if LoadGen logs an estimate of first tokens under
+    /// that name instead.
     pub early_stopping_latency_ns: Option<i64>,
-    /// Samples with fewer than two tokens. Their time per output token is negative in the logs.
+    /// Number of samples with fewer than two tokens. Their time per output token is negative in the logs.
     pub too_few_tokens: u64,
 }
 
@@ -137,10 +137,10 @@ impl CorrectedFigures {
     }
 }
 
-/// The verdict on a performance phase that measured.
+/// The verdict on a performance phase that measured something.
 struct Judged {
     valid: bool,
-    /// Why the test is INVALID; empty: it is VALID.
+    /// Why the test is INVALID; empty if it is VALID.
     reason: String,
     figures: Map<String, Value>,
     headline: Headline,
@@ -197,17 +197,17 @@ impl TestVerdict {
         }
     }
 
-    /// Whether the test counts: VALID if LoadGen decides that, and without errors.
+    /// Whether the test counts: LoadGen reports VALID (where it decides), and the log has no errors.
     pub fn counts(&self) -> bool {
         self.reasons.is_empty()
     }
 }
 
-/// Why a test does not count; empty: it counts.
+/// Why a test does not count; empty if it counts.
 fn reasons(log: &TestLog, judged: Option<&Judged>, errors: u64) -> Vec<String> {
     let mut reasons = match judged {
         Some(Judged { valid: true, .. }) => Vec::new(),
-        // An audit does not have to measure anything. It counts if every answer arrived.
+        // An audit does not have to measure performance. It counts if every answer arrived.
         Some(_) if log.audited => log.faults(),
         Some(judged) => vec![judged.reason.clone()],
         None => log.faults(),
@@ -222,7 +222,7 @@ fn reasons(log: &TestLog, judged: Option<&Judged>, errors: u64) -> Vec<String> {
     reasons
 }
 
-/// The texts of the detail log's messages of a level, in order.
+/// The texts of the detail log's messages with this level, in order.
 fn texts(log: &TestLog, level: Level) -> impl Iterator<Item = String> {
     log.events().filter(move |it| it.level() == level).map(|it| it.text())
 }
@@ -231,13 +231,13 @@ fn texts(log: &TestLog, level: Level) -> impl Iterator<Item = String> {
 fn named_figures(results: &Results, validity: &Validity) -> Map<String, Value> {
     let named = figures(results, validity).into_iter().map(|it| (it.key.into_owned(), Value::from(&it.value)));
     let mut named: Map<String, Value> = named.collect();
-    // Keeps the log's order of the other keys.
+    // `shift_remove` keeps the log's order of the other keys.
     named.shift_remove(VALIDITY);
     named.shift_remove(INVALID_REASON);
     named
 }
 
-/// Early stopping is the one bound for which LoadGen logs no reason.
+/// Why LoadGen reports INVALID. LoadGen logs no reason for early stopping, so this adds one.
 fn invalid_reason(validity: &Validity) -> String {
     let reason = validity.invalid_reason();
     let reason = reason.trim();
@@ -323,14 +323,14 @@ mod tests {
         }
     }
 
-    /// Keys and values of the detail log, and the texts of its errors and warnings.
+    /// The detail log as keys with values, the texts of its errors, and the texts of its warnings.
     fn lines(log: &TestLog) -> (Map<String, Value>, Vec<Value>, Vec<Value>) {
         let mut written = Vec::new();
         detail::write(log, &mut written).unwrap();
         let (mut figures, mut errors, mut warnings) = (Map::new(), Vec::new(), Vec::new());
         for line in String::from_utf8(written).unwrap().lines() {
             let line = line.strip_prefix(":::MLLOG ").unwrap();
-            // The log contains numbers that JSON does not have.
+            // The log may contain numbers that JSON does not allow.
             let line = ["NaN", "Infinity"].iter().fold(line.to_owned(), |line, word| {
                 line.replace(&format!("\"value\": {word}"), &format!("\"value\": \"{word}\""))
             });
@@ -369,7 +369,7 @@ mod tests {
         check_headline(found.headline.as_ref().unwrap(), &expected);
     }
 
-    /// The log has six digits of a rate.
+    /// The log prints a rate with six digits.
     fn check_headline(found: &Headline, logged: &Map<String, Value>) {
         let first = |keys: [&str; 2]| keys.iter().find_map(|it| logged.get(*it)?.as_f64());
         let near = |found: Option<f64>, keys| match (found, first(keys)) {

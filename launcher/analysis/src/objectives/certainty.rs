@@ -1,15 +1,15 @@
-//! The certainty of an objective's value: whether its interval contains the limit, and whether the figure was drifting.
+//! The certainty of an objective's value: its interval, and whether the figure was drifting.
 
 use crds::objective::FigureValue;
 
 /// What is known about a value besides the value itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Certainty {
-    /// The 95 % interval, from its lower to its upper end.
+    /// The 95 % interval as (lower end, upper end).
     pub interval: Option<(FigureValue, FigureValue)>,
-    /// Number of independent values with the same information; `None` if unknown.
+    /// Number of independent values that would carry the same information; `None` if unknown.
     pub effective_values: Option<f64>,
-    /// Whether the stage was drifting; `None` if unknown.
+    /// The direction in which the stage was drifting; `None` if it was not, or if this is unknown.
     pub drift: Option<Drift>,
 }
 
@@ -21,7 +21,7 @@ pub enum Drift {
 }
 
 impl Certainty {
-    /// What makes the decision on a limit unsure, in words; `None` if nothing known does.
+    /// A note if the decision on a limit is uncertain; `None` otherwise.
     pub(super) fn note(&self, limit: FigureValue) -> Option<String> {
         let holds = |(low, high): &(FigureValue, FigureValue)| (low.as_f64()..=high.as_f64()).contains(&limit.as_f64());
         let interval = self.interval.filter(holds).map(|(low, high)| {

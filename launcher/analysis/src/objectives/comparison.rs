@@ -1,4 +1,4 @@
-//! Compares a value with its limit, and with the value of an earlier run.
+//! Compares a value with its limit and with the value of an earlier run.
 
 use crds::{
     objective::FigureValue,
@@ -13,7 +13,7 @@ use super::reading::{Reading, Source, profiled};
 pub struct Baseline<'a> {
     /// The figures of the earlier run.
     pub source: &'a dyn Source,
-    /// Maximum worsening of a figure, in percent of the earlier value.
+    /// Maximum allowed worsening of a figure, in percent of the earlier value.
     pub max_regression_percent: u32,
 }
 
@@ -22,25 +22,25 @@ pub struct Baseline<'a> {
 pub struct BaselineLimit {
     /// The earlier value.
     pub value: FigureValue,
-    /// The worst value that is no regression.
+    /// The worst value that is still no regression.
     pub limit: FigureValue,
 }
 
 /// The result of comparing a value with an earlier run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Comparison {
-    /// The value is no worse than allowed.
+    /// The value has not worsened by more than the allowed percentage.
     Within(BaselineLimit),
-    /// The value is worse by more than this many percent.
+    /// The value has worsened by more than the allowed percentage, which is the second field.
     Regression(BaselineLimit, u32),
-    /// The earlier value is 0, so there is no percentage of it: the limit of the objective decides alone.
+    /// The earlier value is 0, so no percentage of it exists. Only the objective's own limit decides.
     NoShare,
     /// The earlier run has no such value, or measured it differently.
     Undecided(String),
 }
 
 impl Comparison {
-    /// The earlier value and its limit, if they are compared.
+    /// The earlier value and the limit derived from it; `None` if no comparison was made.
     pub(super) fn limit(&self) -> Option<BaselineLimit> {
         match self {
             Comparison::Within(limit) | Comparison::Regression(limit, _) => Some(*limit),
@@ -48,7 +48,7 @@ impl Comparison {
         }
     }
 
-    /// Why no comparison was made.
+    /// Why no comparison was made; `None` if one was made.
     pub(super) fn note(&self) -> Option<String> {
         let text = "the value of the baseline is 0, which has no percentage: the limit decides alone";
         (*self == Comparison::NoShare).then(|| text.into())
@@ -98,16 +98,17 @@ pub(super) fn is_within(bound: Bound, limit: FigureValue, value: FigureValue) ->
     }
 }
 
-/// The stricter of the limit of an objective and another limit.
+/// Returns the stricter of the objective's own limit and `other`.
 pub fn stricter(bound: Bound, other: FigureValue) -> FigureValue {
-    // The other limit is stricter if it meets the objective's limit.
+    // `other` is stricter if it meets the objective's limit.
     if is_within(bound, bound.limit(), other) { other } else { bound.limit() }
 }
 
-/// The worst value that is no regression: earlier value x (1 + percent / 100); for a lower bound x (1 - percent / 100), but at least 0.
+/// The worst value that is no regression: earlier value x (1 + percent / 100) for an upper bound, earlier value x (1 - percent / 100) but at least 0
+/// for a lower bound.
 fn limit(bound: Bound, earlier: FigureValue, percent: u32) -> FigureValue {
     match earlier {
-        // In whole nanoseconds, so that 0 percent gives exactly the earlier value.
+        // Computed in whole nanoseconds, so that 0 percent returns exactly the earlier value.
         FigureValue::Time(time) => {
             let percent = match bound {
                 Bound::Max(_) => 100 + u128::from(percent),

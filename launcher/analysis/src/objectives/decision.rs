@@ -11,22 +11,22 @@ use super::{
     result::ObjectiveResult,
 };
 
-/// The subject of the objectives: a run with its figures.
+/// The run that objectives are decided on, with its figures.
 pub(super) struct Subject<'a> {
-    /// Why the figures decide nothing; `None` if they count.
+    /// Why no objective can be decided on these figures; `None` if the figures count.
     pub(super) undecided: Option<String>,
     pub(super) stages: Vec<&'a str>,
-    /// The stages with figures: a stage that is entirely warm-up has none.
+    /// The stages with figures. A stage that is entirely warm-up has no figures.
     pub(super) measured: Vec<&'a str>,
     pub(super) source: &'a dyn Source,
     pub(super) baseline: Option<Baseline<'a>>,
 }
 
-/// Decides an objective on the run as a whole or on one stage. A limit of the whole run is applied to a stage without the baseline: an earlier run
-/// limits only the figure of the whole run.
+/// Decides an objective for one stage, or for the whole run if `stage` is `None`. If the objective covers only the whole run, a stage is compared
+/// with its limit but not with the baseline, because the baseline then limits only the figure of the whole run.
 pub(super) fn decide(objective: &ResolvedObjective, stage: Option<&str>, subject: &Subject<'_>) -> ObjectiveResult {
     if let Some(reason) = subject.undecided.clone().or_else(|| does_not_count(subject.source, stage)) {
-        // The report shows the value even if it decides nothing.
+        // The report shows the value even if the objective stays undecided.
         let observed = subject.source.reading(stage, objective.metric, objective.stat);
         let observed = observed.filter(|it| !it.value.as_f64().is_nan());
         return ObjectiveResult { observed, ..ObjectiveResult::undecided(objective, stage, reason) };
@@ -68,7 +68,7 @@ pub(super) fn decide(objective: &ResolvedObjective, stage: Option<&str>, subject
     }
 }
 
-/// `812ms, above max 500ms`.
+/// A value past its limit, such as `812ms, above max 500ms`.
 fn past(bound: Bound, limit: FigureValue, value: FigureValue, name: &str) -> String {
     let side = match bound {
         Bound::Max(_) => "above",
@@ -77,7 +77,7 @@ fn past(bound: Bound, limit: FigureValue, value: FigureValue, name: &str) -> Str
     format!("{}, {side} {name} {limit}", value.beside(limit))
 }
 
-/// Notes that a percentile of too few values is the largest of them. It decides nevertheless.
+/// A note if there are too few values for the percentile, which is then the largest value. The objective is decided nevertheless.
 fn few(objective: &ResolvedObjective, observed: &Reading) -> Option<String> {
     let stat = objective.stat?;
     let needed = stat.fewest_values().filter(|it| observed.count < *it)?;
@@ -85,7 +85,7 @@ fn few(objective: &ResolvedObjective, observed: &Reading) -> Option<String> {
     Some(format!("{stat} of {count} values is the largest of them: it needs {needed} or more"))
 }
 
-/// Why figures decide nothing although the run counts; `None`: they decide.
+/// Why objectives stay undecided on this stage or run although the run as a whole is valid; `None` if they can be decided.
 fn does_not_count(source: &dyn Source, stage: Option<&str>) -> Option<String> {
     let invalid = || {
         let all = source.invalid();

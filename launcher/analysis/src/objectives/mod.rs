@@ -1,6 +1,6 @@
-//! Objectives of `spec.slo`: is each met, missed, or undecided? `docs/objectives.md` has the rules.
+//! Decides whether each objective of `spec.slo` is met, missed or undecided. `docs/objectives.md` has the rules.
 //!
-//! A value equal to its limit meets it. A figure that was not measured decides nothing, and neither does an invalid run.
+//! A value equal to its limit meets it. An objective is undecided if its figure was not measured, or if the run is invalid.
 
 mod certainty;
 mod comparison;
@@ -32,8 +32,8 @@ use decision::{Subject, decide};
 use reading::profiled;
 
 impl Objectives {
-    /// Evaluates the objectives on the report of a finished run. `measured`: its stages with figures. `undecided`: why its figures decide nothing;
-    /// `None`: they count.
+    /// Evaluates the objectives on the report of a finished run. `measured`: the stages with figures. `undecided`: why objectives stay undecided;
+    /// `None` if the figures count.
     pub fn of_report(
         slo: &ResolvedSlo,
         report: &dyn Source,
@@ -60,7 +60,8 @@ impl Objectives {
 }
 
 impl Analysis {
-    /// Evaluates the objectives of a run, and applies them to its verdict. It comes last, because an invalid measurement decides no objective.
+    /// Evaluates the objectives of a run, and applies them to its verdict. Call it after all other rules, because objectives of an invalid
+    /// measurement stay undecided.
     pub(crate) fn judge_objectives(&mut self, slo: &ResolvedSlo, baseline: Option<&dyn Source>) {
         let baseline = with_percent(slo, baseline);
         self.judgement.remarks.extend(baseline.and_then(|it| other_model(it.source, &self.model)));
@@ -95,7 +96,7 @@ pub fn other_model(baseline: &dyn Source, model: &str) -> Option<String> {
     ))
 }
 
-/// Why the figures of a run decide nothing; `None`: they count. `reason`: the name of the verdict's first reason.
+/// Why objectives stay undecided; `None` if the figures of the run count. `reason`: the name of the verdict's first reason.
 pub fn why_undecided(outcome: Outcome, partial: bool, reason: &str) -> Option<String> {
     match outcome {
         Outcome::Cancelled => Some("the run was stopped before its end".into()),
@@ -105,7 +106,7 @@ pub fn why_undecided(outcome: Outcome, partial: bool, reason: &str) -> Option<St
     }
 }
 
-/// The earlier run, with the maximum worsening of a figure.
+/// The baseline: the earlier run and the maximum allowed worsening of a figure.
 fn with_percent<'a>(slo: &ResolvedSlo, source: Option<&'a dyn Source>) -> Option<Baseline<'a>> {
     let max_regression_percent = slo.baseline.as_ref()?.max_regression_percent;
     Some(Baseline { source: source?, max_regression_percent })
@@ -133,7 +134,7 @@ fn evaluate(objective: &ResolvedObjective, subject: &Subject<'_>) -> ObjectiveRe
     ObjectiveResult { stages, ..result }
 }
 
-/// The result that decides, out of the results of two stages.
+/// Returns the worse of two stages' results; it decides the objective.
 fn worse(one: ObjectiveResult, other: ObjectiveResult) -> ObjectiveResult {
     if is_worse(&other, &one) { other } else { one }
 }

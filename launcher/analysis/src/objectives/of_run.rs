@@ -1,4 +1,4 @@
-//! The figures of a run as its objectives read them.
+//! Lets objectives read the figures of a run.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ impl Source for Analysis {
         self.stages.iter().filter_map(|it| Some((it.stage.name.as_str(), reason(it)?))).collect()
     }
 
-    /// For a stage, or for a run that has one stage: several stages together have no interval.
+    /// Available for a stage and for a run of one stage. Several stages together have no interval.
     fn certainty(&self, stage: Option<&str>, metric: Metric, stat: Option<Stat>) -> Certainty {
         let stage = match (stage, &self.stages[..]) {
             (None, [only]) => Some(only),
@@ -74,7 +74,7 @@ fn time(distribution: Option<Distribution<Duration>>, stat: Option<Stat>) -> Opt
     Some((FigureValue::Time(Span(time)), it.count))
 }
 
-/// A rate or a share. A load without requests has none, rather than a rate of 0.
+/// A rate or a share. `None` for a load without requests, which would otherwise have a rate of 0.
 fn number(figures: &Figures, figure: Figure) -> Option<(FigureValue, u64)> {
     let number = figures.number(figure).filter(|_| figures.requests > 0)?;
     let count = match figure {
@@ -112,7 +112,7 @@ fn estimate(of: &Latencies, stat: Stat) -> Estimate {
         Stat::P50 => p50,
         Stat::P90 => p90,
         Stat::P99 => p99,
-        // It lies between p90 and p99.
+        // p95 lies between p90 and p99, and so does its interval.
         Stat::P95 => {
             let interval = p90.interval.zip(p99.interval).map(|(low, high)| Interval { low: low.low, high: high.high });
             Estimate { interval, ..without_interval }

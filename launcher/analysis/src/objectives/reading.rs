@@ -1,4 +1,4 @@
-//! The source of an objective's figure.
+//! The source from which objectives read their figures.
 
 use ::figures::Figure;
 use crds::{
@@ -13,10 +13,10 @@ use super::certainty::Certainty;
 pub struct Reading {
     /// The value.
     pub value: FigureValue,
-    /// Number of values behind it: for a time the values of the distribution, for a rate the successful requests, for a share the requests in its
-    /// denominator.
+    /// Number of values that it was computed from. For a time, the values of the distribution; for a rate, the successful requests; for a share, the
+    /// requests in its denominator.
     pub count: u64,
-    /// Two values can be compared only if their basis is equal, see [`basis`].
+    /// The label that the value depends on. Two values can be compared only if their bases are equal, see [`basis`].
     pub basis: String,
 }
 
@@ -30,18 +30,19 @@ pub trait Source {
         None
     }
 
-    /// The stages with figures that a profiler affects. These figures decide nothing. If there is such a stage, neither do the figures of the whole
-    /// run.
+    /// The stages with figures that a profiler affects. Objectives on these stages stay undecided. If there is such a stage, so do objectives on the
+    /// whole run.
     fn profiled(&self) -> &[String] {
         &[]
     }
 
-    /// The stages that do not count, and why. They decide nothing. If there is such a stage, neither do the figures of the whole run.
+    /// The invalid stages, each with the reason. Objectives on these stages stay undecided. If there is such a stage, so do objectives on the whole
+    /// run.
     fn invalid(&self) -> Vec<(&str, String)> {
         Vec::new()
     }
 
-    /// The certainty of that value, as far as it is known.
+    /// The certainty of the value that [`Source::reading`] returns, as far as it is known.
     fn certainty(&self, _stage: Option<&str>, _metric: Metric, _stat: Option<Stat>) -> Certainty {
         Certainty::default()
     }
@@ -52,7 +53,7 @@ pub fn basis<'a>(metric: Metric, clock: &'a str, itl: &'a str, tokens: &'a str) 
     Figure::from_metric(metric).row().basis.choose(clock, itl, tokens)
 }
 
-/// Why figures decide nothing because a profiler affects them; `None`: no profiler does.
+/// Why objectives stay undecided because of a profiler; `None` if no profiler affects the figures.
 pub(super) fn profiled(source: &dyn Source, stage: Option<&str>) -> Option<String> {
     let touched = source.profiled();
     match stage {

@@ -20,11 +20,11 @@ const MAX_NAMED: usize = 3;
 /// The results of the objectives of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Objectives {
-    /// What a missed objective does.
+    /// The effect of a missed objective on the run.
     pub enforcement: Enforcement,
     /// The earlier run to compare figures with; `None` without a baseline.
     pub baseline: Option<ResolvedBaseline>,
-    /// In the order of the spec.
+    /// One result per objective, in the order of the spec.
     pub results: Vec<ObjectiveResult>,
 }
 
@@ -35,35 +35,35 @@ pub struct ObjectiveResult {
     pub objective: ResolvedObjective,
     /// Whether it is met.
     pub met: Met,
-    /// The measured value, for an objective on every stage the value of the worst stage; `None` if nothing was measured.
+    /// The measured value; `None` if nothing was measured. For an objective on every stage, the value of the worst stage.
     pub observed: Option<Reading>,
-    /// The stage of that value; `None` if it covers the whole run.
+    /// The stage with `observed`; `None` if the value covers the whole run.
     pub stage: Option<String>,
-    /// The baseline's value, and the limit that follows from it; `None` if nothing is compared.
+    /// The baseline's value and the limit derived from it; `None` if no comparison was made.
     pub baseline: Option<BaselineLimit>,
-    /// How each stage does against the limit: the measured stages that the objective covers, in their order.
+    /// The result of each measured stage that the objective covers, in the order of the stages.
     pub stages: Vec<StageResult>,
     /// Why it is missed or undecided, or a note on the value; empty if there is nothing to report.
     pub reason: String,
 }
 
-/// One stage against the limit of an objective.
+/// The comparison of one stage with the limit of an objective.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StageResult {
     /// The name of the stage.
     pub stage: String,
-    /// Whether it surely holds the limit, surely misses it, or neither.
+    /// Whether the stage meets the limit with certainty, misses it with certainty, or neither.
     pub met: Met,
     /// The measured value; `None` if nothing was measured.
     pub observed: Option<Reading>,
-    /// The 95 % interval of the value, from its lower to its upper end; `None` if it has none.
+    /// The 95 % interval of the value as (lower end, upper end); `None` if the value has no interval.
     pub interval: Option<(FigureValue, FigureValue)>,
     /// Why it is undecided; empty if it is decided.
     pub reason: String,
 }
 
 impl ObjectiveResult {
-    /// The limit that decides: the stricter of the objective's own limit and the baseline's limit.
+    /// The effective limit: the stricter of the objective's own limit and the baseline's limit.
     pub fn limit(&self) -> FigureValue {
         let own = self.objective.bound.limit();
         self.baseline.map_or(own, |it| stricter(self.objective.bound, it.limit))
@@ -99,13 +99,13 @@ impl Objectives {
         ObjectiveCounts::count(self.results.iter().map(|it| it.met))
     }
 
-    /// The objectives of a run without valid figures, with the reason.
+    /// The objectives of a run without valid figures, all undecided for this reason.
     pub fn undecided(slo: &ResolvedSlo, reason: &str) -> Objectives {
         let results = slo.objectives.iter().map(|it| ObjectiveResult::undecided(it, None, reason.to_owned())).collect();
         Objectives { enforcement: slo.enforcement, baseline: None, results }
     }
 
-    /// The outcome and reason that the objectives give a valid measurement; `None`: it stays valid, because they are met or only reported.
+    /// The outcome and the reason if the objectives invalidate a valid measurement. `None` if they are met, or if they are only reported.
     pub fn verdict(&self) -> Option<(Outcome, Reason)> {
         let all = self.counts().all();
         let (outcome, name) = match (self.enforcement, all) {
@@ -124,7 +124,7 @@ impl Objectives {
         }
     }
 
-    /// The objectives with this result, with their reasons.
+    /// The message that lists the objectives with this result and their reasons.
     fn message(&self, met: Met) -> String {
         let these: Vec<&ObjectiveResult> = self.results.iter().filter(|it| it.met == met).collect();
         let mut told: Vec<String> =
@@ -136,8 +136,8 @@ impl Objectives {
     }
 }
 
-/// Whether a result of an objective takes precedence over the result of another stage or run: missed, then undecided, then met. Among equals, the
-/// result nearer to its limit, or further past it, takes precedence. Neither of two identical results does.
+/// Whether the result `it` is worse than the result `than` of the same objective in another stage or run. Missed is worse than undecided, and
+/// undecided is worse than met. Among equals, the result nearer to its limit or further past it is worse. Returns false for identical results.
 pub(crate) fn is_worse(it: &ObjectiveResult, than: &ObjectiveResult) -> bool {
     let rank = |it: &ObjectiveResult| match it.met {
         Met::True => 0,
@@ -147,7 +147,7 @@ pub(crate) fn is_worse(it: &ObjectiveResult, than: &ObjectiveResult) -> bool {
     rank(it).cmp(&rank(than)).then_with(|| used(it).total_cmp(&used(than))).is_gt()
 }
 
-/// The part of the limit that a value uses up: above 1, the objective is missed.
+/// The value as a share of the limit; above 1, the objective is missed.
 fn used(result: &ObjectiveResult) -> f64 {
     let Some(observed) = &result.observed else { return 0.0 };
     let (value, limit) = (observed.value.as_f64(), result.limit().as_f64());
@@ -155,6 +155,6 @@ fn used(result: &ObjectiveResult) -> f64 {
         Bound::Max(_) => value / limit,
         Bound::Min(_) => limit / value,
     };
-    // 0 / 0: the value is exactly at the limit.
+    // 0 / 0: the value equals the limit.
     if share.is_nan() { 1.0 } else { share }
 }

@@ -1,7 +1,7 @@
-//! Each stage against the limit of an objective, with the certainty of the decision.
+//! Compares each stage with the limit of an objective, and states how certain the decision is.
 //!
-//! The objective itself is decided by its value. A stage is decided only if its 95 % interval lies on one side of the limit, or, without an interval,
-//! if enough independent values all do: so that a reader sees which loads surely hold the limit.
+//! The objective itself is decided by its value alone. A stage is decided only if its whole 95 % interval lies on one side of the limit. Without an
+//! interval, enough independent values must all lie on one side. So a reader sees which loads meet the limit with certainty.
 
 use crds::{
     benchmark_run::{Metric, Stat},
@@ -17,12 +17,12 @@ use super::{
     result::{ObjectiveResult, StageResult},
 };
 
-/// Minimum number of independent values for which a limit that more than half of them exceed is surely missed by a percentile of p90 or higher: five
-/// values with three or more beyond their p90 occur in 0.9 % of samples.
+/// Minimum number of independent values for a certain miss of a percentile of p90 or higher, if more than half of the values exceed the limit. Of
+/// five values, three or more lie beyond their p90 in 0.9 % of samples.
 const FEWEST_FOR_A_MISS: u64 = 5;
 
 impl StageResult {
-    /// `decided`: the objective decided by the value of a stage.
+    /// `decided`: the result of the objective for the value of one stage.
     pub(super) fn new(decided: &ObjectiveResult, subject: &Subject<'_>) -> StageResult {
         let (objective, stage) = (&decided.objective, decided.stage.as_deref());
         let certainty = subject.source.certainty(stage, objective.metric, objective.stat);
@@ -40,7 +40,7 @@ impl StageResult {
     }
 }
 
-/// Why the value of a stage does not surely lie on its side of the limit; `None` if it does.
+/// Why it is uncertain on which side of the limit the value of a stage lies; `None` if it is certain.
 fn doubt(result: &ObjectiveResult, certainty: &Certainty, subject: &Subject<'_>) -> Option<String> {
     let (limit, bound) = (result.limit(), result.objective.bound);
     match (result.met, bound, certainty.drift) {
@@ -60,14 +60,14 @@ fn doubt(result: &ObjectiveResult, certainty: &Certainty, subject: &Subject<'_>)
     (!(agrees(low) && agrees(high))).then(holds_limit)
 }
 
-/// The same for a value without an interval: independent values on one side of the limit decide a percentile.
+/// The same as [`doubt`] for a value without an interval. A percentile is decided if enough independent values lie on one side of the limit.
 fn without_interval(result: &ObjectiveResult, certainty: &Certainty, subject: &Subject<'_>) -> Option<String> {
     let no_interval = "it has no interval";
     let (Some(observed), Some(stat)) = (&result.observed, result.objective.stat) else {
         return Some(no_interval.to_owned());
     };
     if stat == Stat::Max {
-        // The largest value is known.
+        // The largest value is known exactly.
         return None;
     }
     let (Some(effective), Some(needed)) = (certainty.effective_values, fewest_values(stat)) else {
@@ -82,8 +82,8 @@ fn without_interval(result: &ObjectiveResult, certainty: &Certainty, subject: &S
     (!is_sure).then(|| if count < needed { format!("{count} of {needed} values") } else { no_interval.to_owned() })
 }
 
-/// Minimum number of independent values that decide without an interval, if all lie on one side of the limit. Of as many values, none lies beyond
-/// a percentile in less than 5 % of samples: ln 0.05 / ln p. `None` for a statistic without such a number.
+/// Minimum number of independent values that decide without an interval, if all lie on one side of the limit: ln 0.05 / ln p. In less than 5 % of
+/// samples of this size, no value lies beyond the percentile. `None` for a statistic that cannot be decided this way.
 fn fewest_values(stat: Stat) -> Option<u64> {
     match stat {
         Stat::P50 => Some(5),
@@ -95,14 +95,14 @@ fn fewest_values(stat: Stat) -> Option<u64> {
     }
 }
 
-/// Whether the largest value is within a maximum.
+/// Whether all values meet an upper limit, because the largest value does.
 fn all_within(result: &ObjectiveResult, subject: &Subject<'_>) -> bool {
     let (objective, Bound::Max(_)) = (&result.objective, result.objective.bound) else { return false };
     let largest = subject.source.reading(result.stage.as_deref(), objective.metric, Some(Stat::Max));
     largest.is_some_and(|it| is_within(objective.bound, result.limit(), it.value))
 }
 
-/// Whether the median of `count` independent values misses a maximum of a high percentile, too.
+/// Whether at least half of `count` independent values exceed an upper limit on a high percentile, because the median does.
 fn most_miss(result: &ObjectiveResult, count: u64, subject: &Subject<'_>) -> bool {
     let (objective, Bound::Max(_)) = (&result.objective, result.objective.bound) else { return false };
     let is_high = matches!(objective.stat, Some(Stat::P90 | Stat::P95 | Stat::P99 | Stat::P99P9));

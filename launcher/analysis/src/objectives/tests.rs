@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{Reason, Verdict};
 
-/// Readings by stage; the key `None` is the whole run.
+/// Readings per stage; the key `None` stands for the whole run.
 #[derive(Default)]
 struct Readings(BTreeMap<Option<String>, Reading>, Certainty);
 
@@ -48,7 +48,7 @@ fn subject(source: &Readings) -> Subject<'_> {
     Subject { undecided: None, stages: vec!["fill", "a", "b"], measured: vec!["a", "b"], source, baseline: None }
 }
 
-/// The same readings, for a run with a profiler in some stages.
+/// The same readings for a run in which a profiler was active in some stages.
 struct Profiled(Readings, Vec<String>);
 
 impl Source for Profiled {
@@ -93,7 +93,7 @@ fn a_baseline_that_was_profiled_is_compared_with_nothing() {
     assert!(result.reason.starts_with("the baseline cannot be compared: stage a was profiled"), "{}", result.reason);
 }
 
-/// One row: the limit, the readings, and the expected result.
+/// Checks one objective: its limit, the readings, and the expected result.
 #[track_caller]
 fn check(stage: Option<&str>, bound: Bound, found: &[(Option<&str>, FigureValue)], expected: (Met, &str)) {
     let source = readings(found);
@@ -110,7 +110,7 @@ fn the_truth_table() {
     let (limit, below, above) = (time("500ms"), time("499.999999ms"), time("500.000001ms"));
     let run = |value| vec![(None, value)];
 
-    // One value, with limits on either side of it.
+    // The same value is tested with limits below, at and above it.
     check(None, Max(limit), &run(below), (True, ""));
     check(None, Max(limit), &run(limit), (True, ""));
     check(None, Max(limit), &run(above), (False, "p99 of ttft is 500.000001ms, above max 500ms"));
@@ -129,12 +129,12 @@ fn the_truth_table() {
     check(Some("a"), Max(limit), &run(below), (Inconclusive, "no value of p99 of ttft was measured in stage a"));
     check(Some("c"), Max(limit), &run(below), (Inconclusive, "the load has no stage c"));
 
-    // One stage instead of the whole run.
+    // An objective on one stage instead of the whole run.
     let stages = |a, b| vec![(None, above), (Some("a"), a), (Some("b"), b)];
     check(Some("a"), Max(limit), &stages(below, above), (True, ""));
     check(Some("b"), Max(limit), &stages(below, time("1s")), (False, "p99 of ttft in stage b is 1s, above max 500ms"));
 
-    // Every stage: a missed one decides, then an undecided one.
+    // An objective on every stage: a missed stage decides it; without one, an undecided stage.
     check(Some("*"), Max(limit), &stages(below, limit), (True, ""));
     check(
         Some("*"),
@@ -168,7 +168,7 @@ fn the_truth_table() {
         let source = readings(&run(below));
         let subject = Subject { undecided: Some(why.to_owned()), ..subject(&source) };
         let result = evaluate(&objective(None, Max(limit)), &subject);
-        // The value is shown.
+        // The value is shown although the objective is undecided.
         let observed = result.observed.map(|it| it.value);
         assert_eq!((result.met, observed, result.reason.as_str()), (Inconclusive, Some(below), why));
     }
@@ -204,7 +204,7 @@ fn a_percentile_of_too_few_values_decides_and_says_what_it_is() {
     }
 }
 
-/// The result for a value beside an earlier value, with 10 percent allowed.
+/// The result for a value and the value of an earlier run, with a baseline that allows a worsening of `percent` percent.
 fn compared(bound: Bound, value: FigureValue, earlier: Option<Reading>, percent: u32) -> ObjectiveResult {
     let source = readings(&[(None, value)]);
     let before = Readings(earlier.map(|it| (None, it)).into_iter().collect(), Certainty::default());
@@ -320,7 +320,7 @@ fn a_status_row_shows_the_value_beside_the_limit_that_decided() {
 }
 
 proptest! {
-    /// For any measured values, the result equals a plain comparison, and a baseline never makes an objective easier.
+    /// For any measured values, the result equals a plain comparison, and a baseline never relaxes an objective.
     #[test]
     fn any_number_is_decided_as_it_compares(value in any::<f64>(), limit in 0.0..1e12, before in any::<f64>(), percent in 0_u32..=1_000) {
         let number = FigureValue::Number;
@@ -380,7 +380,7 @@ fn a_stage_is_decided_if_its_interval_lies_on_one_side_of_the_limit() {
         ("510ms", "500ms", "520ms", Met::Inconclusive),
         ("510ms", "501ms", "520ms", Met::False),
     ] {
-        // An interval decides, however few values there are.
+        // With an interval, the number of values does not matter.
         let (found, reason) = stage_result(value, 3, between(low, high));
         assert_eq!((found, reason.is_empty()), (met, met != Met::Inconclusive), "{low} {high}: {reason}");
     }
@@ -390,7 +390,7 @@ fn a_stage_is_decided_if_its_interval_lies_on_one_side_of_the_limit() {
 
 #[test]
 fn a_stage_without_an_interval_needs_enough_independent_values_on_one_side() {
-    // The source has the same value for every statistic: all values lie on the same side.
+    // The source returns the same value for every statistic, so all values lie on the same side.
     let without = |value, effective_values| {
         stage_result(value, 1_000, Certainty { effective_values: Some(effective_values), ..Certainty::default() })
     };

@@ -1,7 +1,7 @@
-//! Headline rates: the successful work per second between the fill and the drain of a stage.
+//! Headline rates: successful work per second between the fill phase and the drain phase of a stage.
 //!
-//! A stage fills until requests end as often as they are sent, and drains once no more requests are sent. A rate from the first request to the last
-//! answer includes both, and is therefore too low: by a third if an answer takes half as long as the stage. See `docs/metrics.md`, "Rates".
+//! A stage fills until requests end as often as they are sent. It drains after its last request was sent. A rate from the first request to the last
+//! answer includes both phases and is therefore too low: by a third if an answer takes half as long as the stage. See `docs/metrics.md`, "Rates".
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ impl RateWindow {
         self.to.saturating_sub(self.from)
     }
 
-    /// The part of an amount within the window, if the amount arrives evenly between two times.
+    /// Returns the share of an amount that falls within the window, if the amount arrives evenly from `from` to `to`.
     fn part(self, from: Duration, to: Duration) -> f64 {
         if to <= from {
             return if to > self.from && to <= self.to { 1.0 } else { 0.0 };
@@ -42,7 +42,7 @@ impl RateWindow {
     }
 }
 
-/// Work of requests that succeeded. A request that is only partly within a window counts in part: its work is assumed to arrive evenly.
+/// Work of successful requests. A request that is partly outside the window counts partly, as if its work arrived evenly.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Work {
     pub(super) requests: f64,
@@ -70,34 +70,34 @@ impl Work {
     }
 }
 
-/// Work, and the time in which it was done.
+/// An amount of work, and the time in which it was done.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Plateau {
     pub(super) work: Work,
-    /// Above zero.
+    /// The length of this time; above zero.
     pub(super) length: Duration,
     /// `None` for several stages together.
     pub(super) window: Option<RateWindow>,
 }
 
 impl Plateau {
-    /// An amount of the work, per second.
+    /// Returns an amount of this work per second.
     pub(super) fn rate(&self, amount: f64) -> f64 {
         amount / self.length.as_secs_f64()
     }
 }
 
-/// The times over which a successful request counts.
+/// The spans of time over which the work of a successful request is spread.
 pub(super) struct Spans {
-    /// The span over which the request, its prompt tokens and its goodput count.
+    /// The span for the request itself, its prompt tokens and its goodput.
     pub(super) request: (Duration, Duration),
-    /// The output tokens of the request.
+    /// The span for its output tokens.
     pub(super) output: (Duration, Duration),
 }
 
 impl Spans {
-    /// In a closed loop, a slot is busy with its request all the time. In an open loop, a request may wait in a queue of the server, which is no
-    /// work: it counts from its first to its last token. An answer in one piece counts when it arrives.
+    /// In a closed loop, a request counts from sending to its end, because its slot is busy all the time. In an open loop, it counts from its first
+    /// to its last token, because it may wait in a queue of the server before, which is not work. A non-streamed answer counts when it arrives.
     pub(super) fn new(record: &RequestRecord, origin: LatencyOrigin) -> Spans {
         let last = record.last_token.unwrap_or(record.ended);
         let output = (record.first_token.unwrap_or(last), last);
@@ -109,19 +109,19 @@ impl Spans {
     }
 }
 
-/// The plateaus of all stages, and of each traffic class.
+/// The plateau of every stage and of every traffic class. A plateau is the time between fill and drain.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plateaus {
     /// `None` for a stage without a window: its rates cover the whole stage.
     pub(super) stages: Vec<Option<Plateau>>,
-    /// Per class over all stages; `None` if a stage has no plateau.
+    /// Per class, over all stages; `None` if a stage has no plateau.
     pub(super) classes: Vec<Option<Plateau>>,
-    /// The correction factor of the work in each stage.
+    /// The correction factor for the work of each stage, see [`scales`].
     pub(super) scales: Vec<f64>,
 }
 
 impl Plateaus {
-    /// Computed from the records of all requests. Without them, no stage has a plateau.
+    /// Computed from the records of all requests. If some records are missing, no stage has a plateau.
     pub(super) fn new(recorder: &Recorder, workload: &Workload) -> Plateaus {
         let Some(records) = recorder.every_record() else {
             let count = recorder.stages.len();
@@ -157,7 +157,8 @@ impl Plateaus {
         Plateaus { stages, classes: classes.into_iter().map(of_class).collect(), scales }
     }
 
-    /// All stages together: their work, divided by the sum of the lengths of their windows. A stage without a plateau counts whole.
+    /// All stages together: the sum of their work, divided by the sum of the lengths of their windows. A stage without a plateau counts from its
+    /// first request to its last answer.
     pub(super) fn of_run(&self, tallies: &[StageTally]) -> Option<Plateau> {
         if let [only] = &self.stages[..] {
             return *only;
@@ -174,7 +175,7 @@ impl Plateaus {
     }
 }
 
-/// A stage from its first request to its last answer, without a window.
+/// The work of a stage from its first request to its last answer.
 fn whole(tally: &StageTally) -> Option<Plateau> {
     let (first, last) = tally.span()?;
     let work = Work {
@@ -191,8 +192,8 @@ pub(super) fn good_share(tally: &StageTally) -> f64 {
     tally.good as f64 / (tally.succeeded() as f64).max(1.0)
 }
 
-/// The work of a successful request within a window. Requests of the warm-up and the cool-down count too, because they kept the server busy. Their
-/// goodput is unknown, so each counts as the mean of the other requests.
+/// The work of a successful request within a window. Requests of the warm-up and the cool-down are included, because they kept the server busy. It is
+/// unknown whether they met the goodput bounds, so each counts as `good_share` of a request.
 fn work(
     record: &RequestRecord,
     used: InFigures,
@@ -220,9 +221,9 @@ pub(super) fn goodness(used: InFigures, good_share: f64) -> f64 {
     }
 }
 
-/// The correction factor of the work in each stage: the output tokens that arrived within the window, divided by the output tokens that the even
-/// spread places there. It differs from 1 if a server changes its speed, for example in the drain of an overload. Both counts cover the bins within
-/// the window, and all requests, because the time series contains all of them.
+/// The correction factor for the work of each stage: the output tokens that arrived within the window, divided by the tokens that [`arrived`] places
+/// there. It differs from 1 if the server changes its speed, for example when it drains an overload. Both numbers cover only whole bins within the
+/// window, and all requests, because the time series contains all of them.
 fn scales(records: &Records, series: &[TimeSeries], windows: &[Option<RateWindow>]) -> Vec<f64> {
     let exact: Vec<Option<(RateWindow, u64)>> =
         windows.iter().zip(series).map(|(window, series)| tokens_within((*window)?, series)).collect();
@@ -242,7 +243,7 @@ fn scales(records: &Records, series: &[TimeSeries], windows: &[Option<RateWindow
     exact.into_iter().zip(even).map(scale).collect()
 }
 
-/// The part of an answer that arrives within a window if its events arrive evenly. With few events, the tokens arrive in steps.
+/// The share of an answer that arrives within a window if its events arrive evenly from `first` to `last`. For few events, whole events are counted.
 fn arrived(window: RateWindow, events: u32, first: Duration, last: Duration) -> f64 {
     const FEW: u32 = 64;
     if !(2..=FEW).contains(&events) {
@@ -253,7 +254,7 @@ fn arrived(window: RateWindow, events: u32, first: Duration, last: Duration) -> 
     within as f64 / f64::from(events)
 }
 
-/// The bins within a window, and their output tokens; `None` if the bins cover less than half of the window.
+/// The range of the bins that lie completely within a window, and their output tokens. `None` if they cover less than half of the window.
 fn tokens_within(window: RateWindow, series: &TimeSeries) -> Option<(RateWindow, u64)> {
     let width = series.bin_width();
     let (mut found, mut tokens) = (None::<RateWindow>, 0);
@@ -271,17 +272,17 @@ fn tokens_within(window: RateWindow, series: &TimeSeries) -> Option<(RateWindow,
 #[derive(Clone, Copy, Debug, Default)]
 struct Edges {
     first_sent: Option<Duration>,
-    /// The first end of a successful request.
+    /// When the first successful request ended.
     first_end: Option<Duration>,
-    /// The longest time from sent to end, among requests sent before `first_end`.
+    /// The longest time from sending to end, among successful requests that were sent before `first_end`.
     longest: Duration,
-    /// The first send of a request that was cut off.
+    /// The time at which the first cut-off request was sent.
     first_cut_off: Option<Duration>,
 }
 
-/// The window of each stage. It begins when the stage has filled: after the first send and a ramp of slots, plus the longest time of the requests
-/// sent before the first end. It ends at the last send, or at the first send of a request that was cut off. It lies within the window of the
-/// figures.
+/// Returns the window of each stage. It starts when the stage is filled: at the first send, plus the ramp-up of a closed loop, plus
+/// [`Edges::longest`]. It ends at the last send, or when the first request that was cut off was sent. It never extends beyond the measurement window
+/// of the figures.
 fn windows(records: &Records, tallies: &[StageTally], stages: &[Stage]) -> Vec<Option<RateWindow>> {
     let mut edges = vec![Edges::default(); tallies.len().min(stages.len())];
     for record in records {

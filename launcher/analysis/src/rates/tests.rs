@@ -1,4 +1,4 @@
-//! Rates by hand: loads with known rates.
+//! Rates of loads for which the correct rate is known.
 
 use crds::units::{RequestRate, Span};
 use workload_profiles::workload::{Arrivals, Goodput, Margin, Rate, Window};
@@ -30,7 +30,7 @@ fn answer(number: u64, at: Duration, ttft: Duration, tokens: u32) -> RequestReco
     }
 }
 
-/// Lengths from 512 to 1,535, uniform and in no order.
+/// A length from 512 to 1,535: uniformly distributed, in no order.
 fn length(number: u64) -> u32 {
     512 + (number * 389 % 1_024) as u32
 }
@@ -72,7 +72,7 @@ fn recorder(stage: &Stage, kind: Window, records: impl IntoIterator<Item = Reque
     (recorder, workload)
 }
 
-/// Token gaps of equal length.
+/// Token gaps of equal length for a record.
 fn even(record: &RequestRecord) -> WireTally {
     let mut wire = WireTally::default();
     if let (Some(first), Some(last), gaps @ 1..) = (record.first_token, record.last_token, record.osl() - 1) {
@@ -97,7 +97,7 @@ fn error(found: f64, expected: f64) -> f64 {
     (found / expected - 1.0).abs()
 }
 
-/// `count` slots that each send their next request when the previous one has ended, until `until`.
+/// Requests of `count` slots. Each slot sends its next request when the previous one has ended, until `until`.
 fn slots(count: u64, ramp: Duration, until: Duration, ttft: Duration) -> Vec<RequestRecord> {
     let mut number = 0;
     let of_slot = |slot: u64| {
@@ -119,7 +119,7 @@ fn two_slots_of_one_second_each_are_two_requests_a_second() {
     // Each answer takes 820 + 9 * 20 = 1,000 ms, and each slot sends ten: at 0, 1, ... 9 s.
     let record = |number: u64| answer(number, ms(1_000) * (number / 2) as u32, ms(820), 10);
     let found = rates(Load::closed(2, 20), (0..20).map(record)).unwrap();
-    // From the end of the first two requests until the last two are sent; 16 requests lie between.
+    // The window lasts from the end of the first two requests until the last two are sent. It contains 16 requests.
     assert_eq!(found.plateau.window, Some(RateWindow { from: ms(1_000), to: ms(9_000) }));
     assert!(error(found.plateau.work.requests, 16.0) <= 1e-9);
     assert!(error(found.requests, 2.0) <= 1e-9);
@@ -128,7 +128,7 @@ fn two_slots_of_one_second_each_are_two_requests_a_second() {
 
 #[test]
 fn a_server_that_keeps_up_has_the_rate_that_was_asked() {
-    // Answers take 10 to 30 s: half of the 60 s is fill, and a drain of 30 s follows.
+    // Answers take 10 to 30 s. So the fill is half of the 60 s, and a drain of 30 s follows.
     let records: Vec<_> = (0..300).map(|it| answer(it, ms(200) * it as u32, ms(130), length(it))).collect();
     let mean = records.iter().map(|it| f64::from(it.osl())).sum::<f64>() / 300.0;
     let last = records.iter().map(|it| it.ended).max().unwrap();
@@ -151,14 +151,14 @@ fn slots_that_are_always_busy_have_a_token_every_20_ms() {
         let records = slots(40, ms(ramp), ms(60_000), ms(20));
         let found = rates(load, records).unwrap();
         assert!(error(found.output_tokens, 40.0 / 0.020) <= 0.002);
-        // 40 slots, 20 ms per token, mean length 1,023.5.
+        // Expected rate: 40 slots, 20 ms per token, mean length 1,023.5 tokens.
         assert!(error(found.requests, 40.0 / 0.020 / 1_023.5) <= 0.06);
     }
 }
 
 #[test]
 fn an_overloaded_server_has_its_own_rate() {
-    // Twenty requests arrive per second, and ten are served, one after another, each within 100 ms. The queue is no work.
+    // Twenty requests arrive per second. The server answers ten per second, one after another, in 100 ms each. Waiting in the queue is not work.
     let record = |number: u64| {
         let (due, ended) = (ms(50) * number as u32, ms(100) * (number as u32 + 1));
         RequestRecord { first_token: Some(ended - ms(80)), ..answer(number, due, ended - due - ms(80), 5) }
@@ -174,7 +174,7 @@ fn answers_in_one_piece_count_when_they_come() {
         |number: u64| RequestRecord { first_token: None, ..answer(number, ms(100) * number as u32, ms(250), 1) };
     let found = rates(open_load(10.0, 60), (0..600).map(record)).unwrap();
     assert_eq!(found.plateau.window, Some(RateWindow { from: ms(250), to: ms(59_900) }));
-    // 350 to 59,850 ms.
+    // The window lasts from 350 to 59,850 ms.
     assert!(error(found.plateau.work.requests, 596.0) <= 1e-9);
     assert!(error(found.requests, 10.0) <= 0.002);
 }
@@ -184,7 +184,7 @@ fn the_window_is_within_the_warm_up_and_the_cool_down_and_counts_their_requests(
     let margin = |seconds: u64| Some(Margin::Duration(Span(Duration::from_secs(seconds))));
     let stage = Stage { warm_up: margin(20), cool_down: margin(10), ..Stage::new("s", open_load(5.0, 60)) };
     let records = || (0..300).map(|it| answer(it, ms(200) * it as u32, ms(180), 42));
-    // One second each.
+    // Each request takes one second.
     let found = rates_in(&stage, Window::All, records()).unwrap();
     assert_eq!(found.plateau.window, Some(RateWindow { from: ms(20_000), to: ms(49_800) }));
     assert!(error(found.requests, 5.0) <= 1e-3);
@@ -210,7 +210,7 @@ fn the_window_ends_before_requests_that_were_cut_off() {
 fn without_a_window_there_is_no_plateau() {
     let burst = Load::Burst { count: 40, max_concurrency: None };
     assert!(rates(burst, (0..40).map(|it| answer(it, Duration::ZERO, ms(100), 10 + it as u32))).is_none());
-    // Nine requests fall into the window.
+    // Only nine requests are in the window.
     assert!(rates(Load::closed(1, 10), (0..10).map(|it| answer(it, ms(20) * it as u32, ms(20), 1))).is_none());
     // All requests are sent before the first one has ended.
     assert!(rates(open_load(5.0, 4), (0..20).map(|it| answer(it, ms(200) * it as u32, ms(20), 250))).is_none());
@@ -225,7 +225,7 @@ fn several_stages_are_weighted_by_their_time() {
     let stages = vec![Stage::new("a", Load::closed(1, 100)), Stage::new("b", Load::closed(2, 200))];
     let workload = crate::tests::workload(stages);
     let mut recorder = Recorder::new(2, Goodput::default(), Keep::Records);
-    // One second each; an hour lies between the stages.
+    // Each request takes one second, and an hour passes between the stages.
     for number in 0..100_u64 {
         recorder.record(answer(number, ms(1_000) * number as u32, ms(1_000), 1), &WireTally::default());
     }
@@ -239,7 +239,7 @@ fn several_stages_are_weighted_by_their_time() {
     assert!(error(all.work.requests, 98.0 + 2.0 * 98.0) <= 1e-9);
 }
 
-/// Ten requests per second of 100 tokens each. A token takes 50 ms, and 10 ms after the last send.
+/// Ten requests per second with 100 tokens each. A token takes 50 ms; after the last send it takes 10 ms.
 #[test]
 fn a_drain_that_is_faster_than_the_load_adds_nothing() {
     let last_sent = 400_u32 * 50;
@@ -267,7 +267,7 @@ fn a_drain_that_is_faster_than_the_load_adds_nothing() {
 
 #[test]
 fn answers_of_few_events_have_the_rate_of_their_slots() {
-    // Eight slots with answers of one second. Their two events arrive after 500 and 1,000 ms.
+    // Eight slots. Each answer takes one second and has two events, at 500 and 1,000 ms.
     for concurrency in [1_u64, 8] {
         let load = Load::closed(concurrency as u32, 15 * concurrency);
         let record = |number: u64| {

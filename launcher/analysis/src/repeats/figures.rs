@@ -8,12 +8,12 @@ use statistics::{Estimate, student::NORMAL_95};
 
 use crate::{distribution::Distribution, stage::StageAnalysis};
 
-/// A figure of a stage.
+/// A figure of a stage in a comparison of repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RepeatFigure {
     /// The figure and statistic in the catalogue.
     pub value: Value,
-    /// Whether a short table contains it.
+    /// Whether short tables include it.
     pub is_headline: bool,
 }
 
@@ -21,16 +21,16 @@ pub struct RepeatFigure {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Found {
     pub value: f64,
-    /// For a percentile: its permille, and the number of values that it is computed from.
+    /// For a percentile: (permille, number of values behind the percentile).
     pub percentile: Option<(u64, u64)>,
-    /// Half the width of its 95 % interval / 1.96, if the run has one. It accounts for the dependence between requests.
+    /// Half the width of the run's 95 % interval / 1.96; `None` if the run has no interval. It accounts for the dependence between requests.
     pub standard_error: Option<f64>,
-    /// For a mean: standard deviation / sqrt(number of values), as if the values were independent.
+    /// For a mean: standard deviation / sqrt(number of values). It assumes that the values are independent.
     pub independent_standard_error: Option<f64>,
 }
 
 impl RepeatFigure {
-    /// The figure of a stage; `None` if it was not measured.
+    /// Reads the figure from a stage; `None` if it was not measured.
     pub fn read(&self, stage: &StageAnalysis) -> Option<Found> {
         match self.value.stat {
             Some(stat) => time(stage, self.value.figure, stat),
@@ -71,7 +71,7 @@ const fn headline(value: Value) -> RepeatFigure {
     RepeatFigure { value, is_headline: true }
 }
 
-/// A percentile: its permille, how to read it from a distribution, and its index in [`crate::uncertainty::PERCENTILES`].
+/// A percentile as (permille, getter from a distribution, index in [`crate::uncertainty::PERCENTILES`]).
 type Percentile = (u64, fn(&Distribution<Duration>) -> Duration, usize);
 
 const P50: Percentile = (500, |it| it.p50, 0);

@@ -1,7 +1,7 @@
-//! Several runs of the same load: the mean of their figures, and the spread between runs apart from the spread within each run.
+//! Several runs of the same load: the mean of each figure, and its spread between runs, which is separate from the spread within a run.
 //!
-//! Requests of one run share a queue and a cache. So a figure often differs more between runs than the requests of one run suggest,
-//! and only repeats show it. `docs/metrics.md` has the formulas.
+//! Requests of one run share a queue and a cache. So a figure often differs more between runs than the requests of a single run suggest. Only
+//! repeated runs show this. `docs/metrics.md` has the formulas.
 
 mod figures;
 mod summary;
@@ -18,15 +18,15 @@ pub use verdict::{counts, deciding, worst_objectives};
 /// How much a figure differs between runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
-    /// Standard deviation between runs: the squares are divided by the number of runs less one.
+    /// Sample standard deviation between runs: the sum of squares is divided by the number of runs minus one.
     pub stddev: f64,
-    /// Bounds of the 95 % interval of the mean: mean -+ t(0.975, runs - 1) x stddev / sqrt(runs). Runs are taken as independent and
-    /// normally distributed.
+    /// Bounds of the 95 % interval of the mean: mean -+ t(0.975, runs - 1) x stddev / sqrt(runs). Assumes that runs are independent and normally
+    /// distributed.
     pub interval: [f64; 2],
 }
 
 impl Spread {
-    /// Of one value of each run; `None` for fewer than two values, and for values that are not finite.
+    /// `values` has one value per run. `None` for fewer than two values, and if a value is not finite.
     pub fn new(values: &[f64]) -> Option<Spread> {
         let mean = mean(values)?;
         let free = values.len().checked_sub(1).filter(|it| *it > 0)?;
@@ -37,13 +37,13 @@ impl Spread {
     }
 }
 
-/// The mean; `None` without values, and for values that are not finite.
+/// The mean; `None` if there are no values, or if a value is not finite.
 pub fn mean(values: &[f64]) -> Option<f64> {
     let is_usable = !values.is_empty() && values.iter().all(|it| it.is_finite());
     is_usable.then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The standard error that single runs suggest together: the root of the mean of the squares. `None` without values.
+/// The typical standard error of a single run: the square root of the mean of the squared errors. `None` if there are no errors.
 pub fn pooled_standard_error(errors: &[f64]) -> Option<f64> {
     let squares: Vec<f64> = errors.iter().map(|it| it * it).collect();
     mean(&squares).map(f64::sqrt)

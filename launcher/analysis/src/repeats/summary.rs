@@ -5,7 +5,7 @@ use crds::{
     summary::{Quantiles, RunSummary, StageSummary},
 };
 
-/// The mean of each figure; `None` without runs. A fractional count is rounded up, so that no failure is lost. A figure that a run lacks is absent.
+/// The mean of each figure; `None` without runs. Counts are rounded up, so that a single failure is not lost. A figure is absent if any run lacks it.
 pub fn mean_of_summaries(runs: &[RunSummary]) -> Option<RunSummary> {
     if runs.is_empty() {
         return None;
@@ -30,7 +30,7 @@ pub fn mean_of_summaries(runs: &[RunSummary]) -> Option<RunSummary> {
     })
 }
 
-/// The means of the stages of several runs, in the order of the first run. A stage that any run lacks is left out.
+/// The mean of each stage over several runs, in the order of the first run. A stage is left out if any run lacks it.
 pub fn mean_of_stages(runs: &[Vec<StageSummary>]) -> Vec<StageSummary> {
     let of_all = |name: &String| -> Option<Vec<StageSummary>> {
         runs.iter().map(|stages| stages.iter().find(|it| it.name == *name).cloned()).collect()
@@ -69,12 +69,12 @@ fn milli<T>(runs: &[T], of: fn(&T) -> Option<Milli>) -> Option<Milli> {
     Some(nearest(&all, |it| (*it).into()).into())
 }
 
-/// The mean, rounded up.
+/// The mean of a count over the runs, rounded up.
 fn count<T>(runs: &[T], of: impl Fn(&T) -> u64) -> u64 {
     whole(sum(runs, of).div_ceil(runs.len().max(1) as u128))
 }
 
-/// The mean, rounded to the nearest whole number.
+/// The mean of a count over the runs, rounded to the nearest whole number.
 fn nearest<T>(runs: &[T], of: impl Fn(&T) -> u64) -> u64 {
     let number = runs.len().max(1) as u128;
     whole((sum(runs, of) + number / 2) / number)

@@ -128,7 +128,7 @@ fn the_first_run_that_did_not_pass_decides_and_a_missed_objective_before_an_unde
     }
 }
 
-/// A result of an objective with the bound 500 ms.
+/// The result of an objective with an upper limit of 500 ms.
 fn result(met: Met, millis: Option<u64>) -> ObjectiveResult {
     let objective = json!({"name": "ttft", "metric": "ttft", "stat": "p99", "bound": {"max": "500ms"}});
     let objective: ResolvedObjective = serde_json::from_value(objective).unwrap();

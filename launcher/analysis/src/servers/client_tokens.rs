@@ -1,4 +1,4 @@
-//! The requests and tokens of a run, as the client counted them. Pure.
+//! Counts the requests and tokens of a run on the client side. Pure.
 
 use std::{collections::BTreeMap, iter};
 
@@ -8,19 +8,20 @@ use measurement::{
 };
 use workload_profiles::{Workload, workload::Extra};
 
-/// Tokens of all requests of a run. The usage of an answer reports the tokens of its request. Without usage, only a bound is known.
+/// Tokens of all requests of a run. The usage of an answer reports the tokens of its request. For requests without usage, only an upper bound is
+/// known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClientTokens {
     pub prompt: TokenRange,
     pub output: TokenRange,
 }
 
-/// A number of tokens that is only partly known.
+/// A number of tokens that is known only as a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenRange {
-    /// Tokens in the usage of answers.
+    /// Number of tokens that the usage of answers reports; the lower bound.
     pub known: u64,
-    /// `known` plus the maximum for requests without usage; `None`: unbounded.
+    /// The upper bound: `known` plus the maximum for requests without usage. `None` if unbounded.
     pub most: Option<u64>,
 }
 
@@ -31,25 +32,25 @@ impl Default for TokenRange {
 }
 
 impl TokenRange {
-    /// An exact count: every request has usage.
+    /// An exact number of tokens, because every request has usage.
     pub fn exact(tokens: u64) -> TokenRange {
         TokenRange { known: tokens, most: Some(tokens) }
     }
 
-    /// `None`: a request has no usage.
+    /// Returns the exact number of tokens; `None` if some requests have no usage.
     pub fn whole(self) -> Option<u64> {
         self.most.filter(|it| *it == self.known)
     }
 
-    /// Adds a request. `tokens`: from its usage. `most`: the maximum without usage, `None` if unbounded.
+    /// Adds a request. `tokens`: its usage. `most`: its maximum if it has no usage; `None` if unbounded.
     pub fn add(&mut self, tokens: Option<u64>, most: Option<u64>) {
         self.known += tokens.unwrap_or(0);
         self.most = self.most.zip(tokens.or(most)).map(|(sum, it)| sum.saturating_add(it));
     }
 }
 
-/// Whether the server's engine counts each request of the run once. It counts each of several answers to one prompt, and each turn of a loop over
-/// the server's own tools, as a separate request.
+/// Whether the server's engine counts each request of the run exactly once. It counts more if a prompt has several answers, or if the server runs its
+/// own tools in a loop: each answer and each turn is a request for the engine.
 pub(super) fn has_one_answer_each(workload: &Workload) -> bool {
     let of_classes = workload.classes.classes.iter().map(|it| &it.extra);
     let mut fields = iter::once(&workload.sampling.extra).chain(of_classes).flat_map(Extra::iter);
@@ -71,8 +72,8 @@ pub(super) fn most_requests(recorder: &Recorder) -> u64 {
     recorder.stages.iter().chain(&recorder.probes).map(of_stage).sum()
 }
 
-/// The tokens of all sent requests, from the usage of their answers. Requests that failed, ended early or have no usage widen the range. `None`:
-/// the run had probes, and their usage is not recorded.
+/// The tokens of all sent requests, from the usage of their answers. Requests that failed, ended early or have no usage widen the range. `None` if
+/// the run had probes, because the usage of probes is not recorded.
 pub(super) fn client_tokens(recorder: &Recorder) -> Option<ClientTokens> {
     if !recorder.probes.is_empty() {
         return None;
@@ -89,20 +90,20 @@ pub(super) fn client_tokens(recorder: &Recorder) -> Option<ClientTokens> {
 
 fn add_record(tokens: &mut ClientTokens, record: &RequestRecord) {
     let whole = |it: Option<u32>| it.filter(|_| record.outcome.is_complete()).map(u64::from);
-    // A prompt of random words has about the requested length, and the server may add the tokens of its template.
+    // A prompt of random words is at most about a tenth longer than requested, and the server may add the tokens of its chat template.
     let prompt = record.requested_input_tokens.map(|it| u64::from(it) + u64::from(it) / 10 + MAX_TEMPLATE_TOKENS);
     tokens.prompt.add(whole(record.input_tokens), prompt);
     tokens.output.add(whole(record.output_tokens), record.requested_output_tokens.map(u64::from));
 }
 
-/// Without records, the requested lengths of single requests are unknown. There is no upper bound if one of them has no usage.
+/// Adds a stage without records. The requested lengths of single requests are then unknown, so there is no upper bound if a request has no usage.
 fn add_stage(tokens: &mut ClientTokens, stage: &StageTally) {
     let succeeded = stage.succeeded();
     let all_ok = stage.excluded.is_empty() && stage.requests() == succeeded;
     let (prompt, output) = (stage.input_tokens_total, stage.output_tokens_of_ended);
     let all_told = stage.with_usage == succeeded;
     let range = |known: u64| TokenRange { known, most: Some(known).filter(|_| all_ok && all_told) };
-    // If an answer has no usage, its events were counted as its tokens, which is no count of the server.
+    // Without usage, the launcher counts events instead of tokens. That count is not comparable with the server's count.
     let ranges = [(&mut tokens.prompt, range(prompt)), (&mut tokens.output, range(if all_told { output } else { 0 }))];
     for (sum, it) in ranges {
         *sum = TokenRange {
@@ -163,7 +164,7 @@ mod tests {
         let mut tokens = ClientTokens::default();
         add_record(&mut tokens, &record(RequestOutcome::Ok, Some(90), Some(100)));
         assert_eq!((tokens.prompt, tokens.output), (TokenRange::exact(90), TokenRange::exact(90)));
-        // The token counts that a broken stream has reported so far may still grow.
+        // A broken stream has reported token counts so far, and the server may have counted more.
         add_record(&mut tokens, &record(RequestOutcome::BrokenStream, Some(7), Some(100)));
         let most = Some(90 + 100 + 10 + MAX_TEMPLATE_TOKENS);
         assert_eq!(tokens.prompt, TokenRange { known: 90, most });

@@ -1,4 +1,4 @@
-//! The metrics of the servers: figures of the run and of each stage, and contradictions between them. Pure.
+//! Analyses the metrics of the servers: figures of the run and of each stage, and contradictions with the client. Pure.
 
 mod client_tokens;
 mod other_requests;
@@ -23,17 +23,17 @@ pub struct ServerAnalysis {
     pub scraped: Arc<Scraped>,
     /// Time zero of the run, on the machine's monotonic clock.
     pub zero: Duration,
-    /// From time zero to the end of the last request.
+    /// The figures from time zero to the end of the last request.
     pub run: WindowFigures,
-    /// One entry per stage, in order; `None` for a stage without requests.
+    /// The figures of each stage, in order; `None` for a stage without requests.
     pub stages: Vec<Option<WindowFigures>>,
-    /// The window of `run` in bins of time; `None` if it has no length.
+    /// The window of `run`, split into time bins; `None` if the window has no length.
     pub over_time: Option<OverTime>,
-    /// `None`: the client did not count.
+    /// The tokens that the client counted; `None` if it did not count.
     pub client: Option<ClientTokens>,
-    /// Requests of other clients. `None`: the requests that the servers count cannot be compared with the requests of the run.
+    /// Requests of other clients; `None` if the servers' request counts cannot be compared with the run.
     pub others: Option<OtherRequests>,
-    /// Contradictions, one sentence each.
+    /// One sentence per contradiction.
     pub remarks: Vec<String>,
 }
 
@@ -51,8 +51,8 @@ impl ServerAnalysis {
         ServerAnalysis::new(scraped, measured.zero, measured.wall, stages, client, most_requests)
     }
 
-    /// `zero`: time zero of the run on the machine's monotonic clock; `wall`: the time from then to the end of the last request. `most_requests`:
-    /// the maximum number of requests that a server can have finished for this run; `None`: unknown.
+    /// `zero`: time zero of the run, on the machine's monotonic clock. `wall`: from then to the end of the last request. `most_requests`: maximum
+    /// number of requests that a server can have finished for this run; `None` if unknown.
     pub fn new(
         scraped: Arc<Scraped>,
         zero: Duration,

@@ -2,20 +2,20 @@
 
 use server_metrics::series::FinishedRequests;
 
-/// Tolerated difference of the counts: a readiness probe that the server counts late, or a request that was sent again.
+/// Tolerated difference in requests. It covers a readiness probe that the server counts late, or a request that was sent twice.
 const FEW_REQUESTS: f64 = 2.0;
 /// Tolerated difference, as a share of the server's requests.
 const FEW_SHARE: f64 = 0.01;
 
-/// The server with the most requests of other clients.
+/// The server that finished the most requests of other clients.
 ///
-/// `others` is a lower bound, so that no other client is reported by mistake. Subtracted from the server's count are:
+/// `others` is a lower bound, so that no other client is reported by mistake. These requests are subtracted from the server's count:
 ///
 /// - all requests of the run, including those that failed, were cut off, or went to another server. With separate prefill and decode, two servers
-///   each finish the same request. So each server is compared alone, and counts of servers are never added;
+///   finish the same request. So each server is compared separately, and the counts of servers are never added;
 /// - the requests in flight before the run began, such as requests of an earlier attempt, even if another client sent them.
 ///
-/// A difference of at most two requests, or of 1 % of the server's count, counts as none.
+/// A difference of at most two requests, or of at most 1 % of the server's count, counts as zero.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OtherRequests {
     /// The index of the server's address in the store.
@@ -24,12 +24,12 @@ pub struct OtherRequests {
     pub servers: usize,
     /// All requests that this server finished.
     pub finished: f64,
-    /// Requests in `finished` that other clients sent, a lower bound. 0: no such request is certain.
+    /// Lower bound of the requests in `finished` that other clients sent. 0: there may be none.
     pub others: f64,
 }
 
 impl OtherRequests {
-    /// `most_requests`: the maximum number of requests that a server can have finished for this run. `None`: no server counts requests.
+    /// `most_requests`: the maximum number of requests that a server can have finished for this run. Returns `None` if no server counts requests.
     pub(super) fn find(servers: &[FinishedRequests], most_requests: u64) -> Option<OtherRequests> {
         let all = servers.iter().map(|it| {
             let more = it.finished - it.earlier - most_requests as f64;
@@ -60,7 +60,7 @@ mod tests {
         for ours in [1_760, 2_000, 5_000] {
             check(&[(1_760.0, 0.0)], ours, Some((0, 0.0)));
         }
-        // Two requests, or 1 %.
+        // The tolerance is two requests, or 1 %.
         check(&[(102.0, 0.0)], 100, Some((0, 0.0)));
         check(&[(103.0, 0.0)], 100, Some((0, 3.0)));
         check(&[(2_020.0, 0.0)], 2_000, Some((0, 0.0)));
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn servers_that_share_each_request_have_no_surplus() {
-        // Prefill and decode: both servers count all requests of the run.
+        // With separate prefill and decode, both servers count all requests of the run.
         check(&[(1_000.0, 0.0), (1_000.0, 0.0)], 1_000, Some((0, 0.0)));
         check(&[(1_000.0, 0.0), (1_300.0, 0.0), (1_100.0, 0.0)], 1_000, Some((1, 300.0)));
         check(&[], 1_000, None);

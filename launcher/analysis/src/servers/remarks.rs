@@ -1,4 +1,4 @@
-//! Remarks on the server's metrics: gaps, restarts, requests of other clients, and token counts that differ from the client's. Pure.
+//! Remarks on the servers' metrics: gaps, restarts, requests of other clients, and token counts that differ from the client's. Pure.
 
 use super::{ClientTokens, OtherRequests, TokenRange};
 use crds::{
@@ -10,16 +10,16 @@ use server_metrics::{
     series::WindowFigures,
 };
 
-/// Tolerated difference of two token counts: a readiness probe, or a request that was sent again.
+/// Tolerated difference of two token counts. It covers a readiness probe, or a request that was sent twice.
 const FEW_TOKENS: f64 = 16.0;
 /// Tolerated difference, as a share of the client's tokens.
 const FEW_SHARE: f64 = 0.01;
-/// Above this share of failed scrapes, the gaps in the gauges matter.
+/// Above this share of failed scrapes, the gaps in the gauges get a remark.
 const FEW_FAILURES: f64 = 0.05;
-/// The tolerated factor between gauges and latencies, and the minimum number of requests for a remark.
+/// Tolerated factor between the gauges and the mean concurrency computed from latencies. Below, the minimum concurrency for a remark.
 const GAUGES_APART: f64 = 2.0;
 const FEWEST_REQUESTS: f64 = 1.0;
-/// Maximum number of sources without an address that are named.
+/// Maximum number of metric sources without an address that a remark names.
 const MAX_NAMED: usize = 4;
 
 /// `run` and `stages`: the figures of the run and of each stage.
@@ -86,7 +86,7 @@ pub(super) fn remarks(
     }
     found.extend(quiet_gauges(run));
     let of_others = others.and_then(|it| other_clients(scraped, it));
-    // Requests of other clients explain a difference of the tokens.
+    // Requests of other clients would explain a difference of the token counts, so the counts are not compared.
     let client = client.filter(|_| run.whole && of_others.is_none());
     found.extend(of_others);
     if let Some(client) = client {
@@ -101,7 +101,7 @@ fn place(it: &Address) -> String {
     format!("{}{}", one_line(&it.url), it.address.map(|it| format!(" ({it})")).unwrap_or_default())
 }
 
-/// A remark if the gauges of a server contradict its own latencies. A busy server only answers scrapes at quiet moments.
+/// A remark if the gauges of a server contradict its own latencies. This happens if a busy server answers scrapes only at quiet moments.
 fn quiet_gauges(run: &WindowFigures) -> Option<String> {
     let gauges = run.running?.mean + run.waiting.map_or(0.0, |it| it.mean);
     let by_latency = run.by_littles_law.filter(|it| *it >= FEWEST_REQUESTS)?;
@@ -173,7 +173,7 @@ mod tests {
             by_littles_law: Some(by_littles_law),
             ..WindowFigures::default()
         };
-        // A closed loop of four requests, with gauges near zero.
+        // A closed loop of four requests, but the gauges are near zero.
         let told = quiet_gauges(&run(0.23, 0.0, 4.9)).unwrap();
         assert!(told.contains("report 0.23 running and waiting requests") && told.contains("gives 4.9 from"), "{told}");
         assert!(quiet_gauges(&run(20.0, 1.0, 10.0)).is_some());

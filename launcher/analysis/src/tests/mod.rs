@@ -1,4 +1,4 @@
-//! Records made by hand, with figures computed by hand.
+//! Hand-made records with hand-computed figures.
 
 mod provenance;
 mod rates;
@@ -106,7 +106,8 @@ fn run() -> ResolvedRun {
     }
 }
 
-/// A request with ten prompt tokens: sent `lag` ms after it was due, the first of `tokens` events 100 ms later, then one every 10 ms.
+/// A request with ten prompt tokens. It is sent `lag` ms after it was due. Its first event comes 100 ms later, and the other `tokens` - 1 events
+/// follow every 10 ms.
 pub(super) fn request(stage: u32, due: u64, lag: u64, tokens: u32) -> (RequestRecord, WireTally) {
     let sent = ms(due + lag);
     let first = sent + ms(100);
@@ -215,7 +216,7 @@ fn reasons(analysis: &Analysis) -> Vec<&'static str> {
 
 #[test]
 fn three_requests_by_hand() {
-    // Due at 0, 500 and 1,000 ms, sent 0, 2 and 4 ms late; 1, 11 and 21 tokens.
+    // Due at 0, 500 and 1,000 ms; sent 0, 2 and 4 ms late; with 1, 11 and 21 tokens.
     let all = [request(0, 0, 0, 1), request(0, 500, 2, 11), request(0, 1_000, 4, 21)];
     let analysis = check(&case(vec![open("r2", 2.0)]), all);
     let stage = &analysis.stages[0];
@@ -228,19 +229,19 @@ fn three_requests_by_hand() {
     near(it.latency_sent.map(|it| it.mean), ms(200));
     near(it.tpot.map(|it| it.p50), ms(10));
     assert_eq!((it.tpot.unwrap().count, it.itl.unwrap().count), (2, 30));
-    // Latency from sent / OSL: 100 / 1, 200 / 11, 300 / 21 ms.
+    // NTPOT = latency from sending / OSL: 100 / 1, 200 / 11 and 300 / 21 ms.
     near(it.ntpot.map(|it| it.max), ms(100));
     near(it.ntpot.map(|it| it.min), ms(300) / 21);
     near(it.send_lag.map(|it| it.max), ms(4));
     assert_eq!((it.isl.unwrap().mean, it.osl.unwrap().mean), (10.0, 11.0));
     assert_eq!((it.input_tokens, it.output_tokens), (Some(30), 33));
-    // From 0 to the end of the last request, 1,000 + 4 + 300 + 1 ms.
+    // From 0 to the end of the last request at 1,000 + 4 + 300 + 1 ms.
     assert_eq!(it.duration, ms(1_305));
     let rates = it.throughput.unwrap();
     assert!((rates.requests - 3.0 / 1.305).abs() < 1e-9);
     assert!((rates.output_tokens - 33.0 / 1.305).abs() < 1e-9);
     assert!((rates.total_tokens.unwrap() - 63.0 / 1.305).abs() < 1e-9);
-    // Two gaps from the first send at 0 to the last send at 1,004 ms.
+    // Two gaps between the first send at 0 and the last send at 1,004 ms.
     assert!((stage.achieved_rate.unwrap() - 2.0 / 1.004).abs() < 1e-9);
     assert_eq!(stage.asked_rate, Some(2.0));
     assert_eq!(reasons(&analysis), ["RunSucceeded"]);
@@ -260,7 +261,7 @@ fn the_headline_clock_is_the_stages_and_pools_in_the_run() {
     assert_eq!(analysis.labels.clock, "scheduled+sent");
     assert_eq!(analysis.labels.arrivals, "conditioned-poisson+closed");
     assert_eq!(analysis.stages[1].achieved_rate, None);
-    // The pause between the stages is part of the run.
+    // The duration of the run includes the pause between the stages.
     assert_eq!(analysis.all.duration, ms(2_119));
 }
 
@@ -325,7 +326,7 @@ fn tokens_that_nobody_told_are_not_in_a_total() {
 
 #[test]
 fn several_tokens_an_event_are_told_and_labelled() {
-    // 12 tokens in 3 events, 10 ms apart: 11 of the tokens after the first event.
+    // 12 tokens in 3 events that are 10 ms apart. 11 tokens come after the first token.
     let merged =
         |(record, wire): (RequestRecord, WireTally)| (RequestRecord { output_tokens: Some(12), ..record }, wire);
     let analysis = check(&case(vec![open("r2", 2.0)]), [merged(request(0, 0, 0, 3))]);
@@ -415,7 +416,7 @@ fn the_advice_is_that_of_the_commonest_failure() {
         (Cause::Files, "ulimit -n", "several machines"),
         (Cause::Refused, "listens at target.url", "ulimit"),
     ] {
-        // A more common cause of another outcome is not the cause of this outcome.
+        // The other cause is more common, but it belongs to another outcome.
         let other_cause = if cause == Cause::Refused { Cause::Files } else { Cause::Refused };
         let failed = |cause: Cause| {
             let (record, wire) = unsuccessful(cause.outcome(), 0, 0);
@@ -473,7 +474,7 @@ fn a_late_launcher_is_invalid_and_names_the_worst_stage() {
     assert_eq!((reasons(&analysis), analysis.stages[0].invalid.len()), (vec!["RunSucceeded"], 0));
     let message = &analysis.stages[1].invalid[0].message;
     assert!(message.contains("30") && message.contains("stage r9") && message.contains("is 10;"), "{message}");
-    // The reason already reports it.
+    // The reason of the verdict already reports it, so no remark repeats it.
     let told = analysis.judgement.remarks.iter().filter(|it| it.contains("99th")).count();
     assert_eq!(told, 1, "{:?}", analysis.judgement.remarks);
 }
@@ -502,7 +503,7 @@ fn a_stop_that_cut_something_off_comes_first() {
         assert_eq!((analysis.verdict.outcome, analysis.verdict.headline().name.name()), (outcome, reason));
         assert!(analysis.partial);
         assert!(analysis.verdict.headline().message.contains("2 requests"));
-        // A request that was cut off says nothing about the server.
+        // Requests that were cut off are no failures of the server.
         assert_eq!(analysis.all.failed_share(), Some(0.0));
         assert_eq!(analysis.stages[0].achieved_rate, None);
     }
@@ -529,7 +530,7 @@ fn doubts_are_told_without_making_a_run_invalid() {
     }
 }
 
-/// The remarks on two requests with 1,000 prompt tokens each and these cached tokens.
+/// The remarks on two requests with 1,000 prompt tokens each and the given numbers of cached tokens.
 fn remarks_of_cache(case: &Case, cached: [Option<u32>; 2]) -> String {
     let told = |cached_tokens| {
         let (record, wire) = request(0, 0, 0, 2);
@@ -548,7 +549,7 @@ fn a_cache_that_knows_fresh_prompts_is_told() {
         RequestSource::random(LengthDistribution::fixed(1_000), LengthDistribution::fixed(2), PromptText::Words);
     let warm = remarks_of_cache(&case, [None, Some(800)]);
     assert!(warm.contains("40.0 % of the prompt tokens") && warm.contains("another load"), "{warm}");
-    // A block, and 1 % of the prompts.
+    // The tolerance is one block, plus 1 % of the prompt tokens.
     assert_eq!(remarks_of_cache(&case, [Some(0), Some(16 + 20)]), "");
     assert!(remarks_of_cache(&case, [None, Some(16 + 21)]).contains("prefix cache"));
     case.run.prompt_salt = "of an earlier run".into();
@@ -556,7 +557,7 @@ fn a_cache_that_knows_fresh_prompts_is_told() {
     case.workload.api = Api::Chat;
     assert_eq!(remarks_of_cache(&case, [Some(128), Some(128)]), "");
     case.workload.api = Api::Completions;
-    // With few ids, many prompts begin alike, and with one id all do.
+    // With few token ids, many prompts begin with the same tokens; with a single id, all do.
     let ids = |min, max| {
         RequestSource::random(
             LengthDistribution::fixed(1_000),
@@ -569,7 +570,7 @@ fn a_cache_that_knows_fresh_prompts_is_told() {
     case.workload.requests = ids(5, 6);
     assert_eq!(remarks_of_cache(&case, [Some(0), Some(16 + 1 + 20)]), "");
     assert!(remarks_of_cache(&case, [Some(0), Some(16 + 1 + 21)]).contains("drawn at random"));
-    // Each stage sends the same prompts: an earlier run or the first stage has filled the cache.
+    // Each stage sends the same prompts, so an earlier run or the first stage can have filled the cache.
     case.workload.prompts = PromptReuse::Repeated;
     let rerun = remarks_of_cache(&case, [Some(1_000), Some(1_000)]);
     assert!(rerun.contains("100.0 % of the prompt tokens") && rerun.contains("set another spec.seed"), "{rerun}");
@@ -610,7 +611,7 @@ fn the_label_of_the_cache_is_that_of_the_whole_run() {
         stages.chain([analysis.labels.cache]).collect::<Vec<_>>()
     };
     assert_eq!(labels([None, Some(0)]), ["unknown"; 3]);
-    // A server omits a 0.
+    // A server omits a count of 0.
     assert_eq!(labels([None, Some(5)]), ["told"; 3]);
 }
 
@@ -624,7 +625,7 @@ fn the_share_of_the_cache_is_of_all_prompts_once_an_answer_tells_of_it() {
     let cached = |all: [Option<u32>; 2]| check(&case, all.map(told)).all.cached;
     assert_eq!(cached([None, Some(0)]), None);
     assert_eq!(cached([None, Some(5)]), Some(CachedPrompts { requests: 1, tokens: 5, share: 0.25 }));
-    // Cached tokens are capped at the tokens of the prompt.
+    // A count of cached tokens is capped at the number of prompt tokens.
     assert_eq!(cached([Some(11), Some(5)]), Some(CachedPrompts { requests: 2, tokens: 15, share: 0.75 }));
 }
 
@@ -719,7 +720,7 @@ fn each_traffic_class_has_figures_over_all_stages() {
     assert_eq!((gold.name.as_str(), gold.latency_origin), ("gold", LatencyOrigin::Scheduled));
     assert_eq!((gold.figures.requests, gold.figures.failed), (2, 0));
     near(gold.figures.latency.map(|it| it.mean), ms(200));
-    // From 0 to 1,000 + 200 + 1 ms.
+    // The duration is 1,000 + 200 + 1 ms.
     assert!((gold.figures.throughput.unwrap().requests - 2.0 / 1.201).abs() < 1e-9);
     assert_eq!((base.figures.requests, base.figures.succeeded, base.figures.failed), (2, 1, 1));
     near(base.figures.ttft.map(|it| it.mean), ms(150));

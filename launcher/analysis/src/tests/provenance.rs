@@ -1,4 +1,4 @@
-//! Interactivity, cost, and whether a server could have had the prompts, computed by hand.
+//! Interactivity, cost and contamination, computed by hand.
 
 use crds::resolve::{Hardware, Price};
 use workload_profiles::workload::{
@@ -28,7 +28,7 @@ fn interactivity_has_three_values_that_differ() {
     let found = Interactivity::new(&ten().all).unwrap();
     close(found.inverse_of_tpot_p90, 1_000.0 / 9.0);
     close(found.median_of_inverse_tpot, 1_000.0 / 5.0);
-    // The latency of request 9 is 100 ms + 10 x 9 ms, for 11 tokens.
+    // The latency of request 9 is 100 ms + 10 x 9 ms, and it has 11 tokens.
     close(found.inverse_of_ntpot_p90, 11.0 / 0.190);
     assert_eq!(Interactivity::new(&check(&case(vec![closed("c1", 1)]), []).all), None);
 }
@@ -36,7 +36,7 @@ fn interactivity_has_three_values_that_differ() {
 #[test]
 fn cost_is_price_times_accelerators_over_tokens_an_hour() {
     let all = ten().all;
-    // 110 output and 100 prompt tokens in one second.
+    // The run has 110 output tokens and 100 prompt tokens in one second.
     let price = Price { per_accelerator_hour: 3.6, currency: "EUR".into() };
     let hardware = Hardware { accelerator: None, accelerators: 4, price: Some(price) };
     let cost = CostFigures::new(&all, &hardware);
@@ -57,7 +57,7 @@ fn random() -> RequestSource {
     RequestSource::random(length(1_000), length(10), PromptText::Words)
 }
 
-/// The contamination of a workload of two stages. The first stage is a warm-up of 7 requests.
+/// The contamination of a workload with two stages. The first stage is a warm-up with 7 requests.
 fn contamination(change: impl FnOnce(&mut Case), rows: Option<RowsUsed>) -> Contamination {
     let mut case = case(vec![closed("warm", 1), closed("c1", 1)]);
     case.workload.requests = random();
@@ -131,7 +131,7 @@ fn hits_that_servers_count_and_the_load_does_not_explain_make_a_cache_possible()
     };
     assert_eq!(after(0.0, 10_000.0), (Exposure::Unlikely, Some(0.0)));
     assert_eq!(after(1_000.0, 10_000.0), (Exposure::Possible, Some(0.1)));
-    // One block of the only request of this load may be a hit.
+    // The load has one request, and one block of it may be in the cache by chance.
     assert_eq!(after(16.0, 1_000.0), (Exposure::Unlikely, Some(0.016)));
     assert_eq!(after(1_000.0, 0.0), (Exposure::Unlikely, None));
     assert_eq!(after(f64::NAN, 1_000.0), (Exposure::Unlikely, None));

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_rate_that_was_not_reached_is_told() {
-    // Due at 10 per second; sent at two per second.
+    // Requests are due 10 times per second, but sent twice per second.
     let all = [request(0, 0, 0, 1), request(0, 100, 400, 1), request(0, 200, 800, 1)];
     let analysis = check(&case(vec![open("r10", 10.0)]), all);
     assert!(analysis.judgement.remarks[0].contains("sent at 2.0000 per second; 10 were requested"), "{analysis:?}");
@@ -12,7 +12,7 @@ fn a_rate_that_was_not_reached_is_told() {
 
 #[test]
 fn a_queue_that_grows_is_told_of_open_load_alone() {
-    // 8 requests per second. The server answers `served` of them per second.
+    // A load of 8 requests per second, of which the server answers `served` per second.
     let remarks = |stage: Stage, served: f64| {
         let requests = (0..480).map(|number| {
             let (record, wire) = request(0, number * 125, 0, 1);
@@ -28,7 +28,7 @@ fn a_queue_that_grows_is_told_of_open_load_alone() {
     assert_eq!(remarks(closed("c8", 8), 5.4), "");
 }
 
-/// Numbers of a real vLLM at three times its capacity for five seconds: 256 of 1,500 requests had ended at the last send.
+/// Measured with a real vLLM at three times its capacity for five seconds: at the last send, 256 of 1,500 requests had ended.
 #[test]
 fn a_stage_that_is_too_short_for_its_latency_does_not_say_that_the_server_kept_up() {
     let analysis = |ended_after: u64| {
@@ -53,7 +53,7 @@ fn a_stage_that_is_too_short_for_its_latency_does_not_say_that_the_server_kept_u
 
 #[test]
 fn a_draw_with_a_short_first_gap_is_no_doubt_about_the_rate() {
-    // 2 per second requested, all on time: the first is due after 30 ms, the last at the end of 1.5 s, as always.
+    // A load of 2 requests per second, sent on time. The first request is due after 30 ms, and the last always at the end of 1.5 s.
     let all = [request(0, 30, 1, 1), request(0, 800, 1, 1), request(0, 1_500, 1, 1)];
     let analysis = check(&case(vec![open("r2", 2.0)]), all);
     assert!(analysis.stages[0].achieved_rate.unwrap() < 2.0 * 0.95);
@@ -84,7 +84,7 @@ fn the_rate_that_earlier_stages_gave_is_the_one_that_was_asked() {
     let message = "stage sweep-2 was not run: its rate comes from the throughput of stage sync, of which no request succeeded; \
                    see why they failed";
     assert_eq!(analysis.verdict.headline().message, message);
-    // A stop is the reason for the requests that it left out.
+    // If the run was stopped, the stop is the only reason for the missing requests.
     case.stopped = Some(StopReason::Signal);
     assert_eq!(reasons(&check(&case, requests())), ["RunSucceeded"]);
 }

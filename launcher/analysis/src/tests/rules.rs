@@ -1,4 +1,4 @@
-//! The rules on the launcher, each below, at and above its default bound.
+//! Tests the rules on the launcher, each below, at and above its default bound.
 
 use crds::objective::Met;
 use workload_profiles::{loadgen::Scenario, workload::Phase};
@@ -46,15 +46,15 @@ fn times(values: impl IntoIterator<Item = Duration>) -> TimeHistogram {
 #[test]
 fn a_late_stage_does_not_hide_in_a_long_run() {
     let with = |late: u64, lag: u64| judged(&two_stages(), requests(0, 20_000, 0).chain(requests(1, late, lag)));
-    // In each case, the 99th percentile of the run comes from the first stage; the bound is 10 ms.
+    // The bound is 10 ms. In each case, the 99th percentile of the run comes from the first stage.
     assert_eq!([with(100, 9).0, with(100, 10).0], [vec![], Vec::<&str>::new()]);
     assert_eq!(with(100, 11).0, ["SendLagTooLarge"]);
     assert_eq!(with(100, 11).1.matches("99th").count(), 1, "said twice");
-    // Too few values for a percentile of their own: a remark.
+    // With fewer than 100 values, the stage is not judged separately: there is only a remark.
     let (own, remarks) = with(99, 11);
     assert!(own.is_empty() && remarks.contains("stage r9: the 99th percentile of the send lag"), "{remarks}");
     let late = check(&two_stages(), requests(0, 20_000, 0).chain(requests(1, 100, 11)));
-    // The other stage counts, so the run counts.
+    // The other stage is valid, so the run is valid.
     assert_eq!((late.verdict.outcome, late.stages[0].invalid.len()), (Outcome::Passed, 0));
     assert!(late.stages[1].invalid[0].message.contains(" in stage r9,"), "{:?}", late.stages[1].invalid);
     let both = check(&two_stages(), requests(0, 200, 11).chain(requests(1, 200, 11)));
@@ -99,9 +99,9 @@ fn a_stage_that_read_late_does_not_hide_either() {
     assert_eq!([with(100, 9), with(100, 10)], [vec![], Vec::<&str>::new()]);
     assert_eq!(with(100, 11), ["ReceiveDelayTooLarge"]);
     assert_eq!(with(98, 11), Vec::<&str>::new());
-    // The finding is about the whole run.
+    // The value of the whole run exceeds the bound, so the finding is about the run.
     assert_eq!(with(40_000, 11), ["ReceiveDelayTooLarge"]);
-    // Unknown values are no reason.
+    // Values that are unknown give no reason.
     assert_eq!(well(&two_stages()).0, Vec::<&str>::new());
 }
 
@@ -151,7 +151,7 @@ fn the_busiest_thread_in_its_busiest_stage_counts() {
     assert_eq!(analysis.judgement.busiest, Some(expected));
     assert!(analysis.verdict.headline().message.contains("in stage r9, 0.4500 of it waiting"));
     assert!(!analysis.judgement.remarks.join("").contains("busy"));
-    // A run of less than a second is not judged.
+    // A run of less than a second is not judged by this rule.
     assert_eq!(with(999, 999, None).0, Vec::<&str>::new());
 }
 
@@ -198,7 +198,7 @@ fn stalls_are_a_remark_and_then_a_reason() {
     assert!(with(20_000, 101, 1).1.contains("the longest for 101ms"));
     assert!(with(10_000, 10, 50).0.is_empty());
     assert_eq!(with(10_000, 10, 51), (vec!["SchedulerStalled"], String::new()));
-    // In less than a second, a share is not judged.
+    // For less than a second, the share is not judged.
     assert!(with(999, 90, 10).0.is_empty());
 }
 
@@ -234,7 +234,7 @@ fn both_clocks_are_told_apart_when_they_differ() {
     assert_eq!(with(open("r2", 2.0), 6), "");
     let remark = with(open("r2", 2.0), 7);
     assert!(remark.contains("p99 of TTFT is 107") && remark.contains("from the schedule and 100"), "{remark}");
-    // A closed loop has no schedule.
+    // A closed loop has no schedule, so latencies count from sending.
     assert_eq!(with(closed("c1", 1), 7), "");
 }
 

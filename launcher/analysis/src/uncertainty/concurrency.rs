@@ -1,10 +1,10 @@
-//! Little's law in a window of each stage.
+//! Applies Little's law to a window of each stage.
 
 use statistics::littles_law::{LittlesLaw, LittlesLawSums};
 
 use super::input::{Input, Span};
 
-/// The law for each stage. It covers all requests that were sent, also those outside the figures, from sending to their end.
+/// Little's law for each stage. Includes all requests that were sent, even those that the figures exclude. A request counts from sending to its end.
 pub(super) fn littles_law(input: &Input<'_>, windows: &[Option<Span>]) -> Vec<Option<LittlesLaw>> {
     let mut sums: Vec<_> = windows.iter().map(|it| it.map(|it| LittlesLawSums::new(it.open, it.close))).collect();
     for record in input.records {

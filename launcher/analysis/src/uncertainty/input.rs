@@ -1,4 +1,4 @@
-//! The records for the uncertainty of figures, and parts of a stage.
+//! The input of the uncertainty estimates: the records, and parts of a stage.
 
 use std::time::Duration;
 
@@ -20,14 +20,14 @@ pub(super) struct Span {
     pub(super) close: f64,
 }
 
-/// The records, and what is needed to read them.
+/// The records, and what is needed to interpret them.
 pub(super) struct Input<'a> {
     pub(super) records: &'a Records,
     pub(super) tallies: &'a [StageTally],
     pub(super) series: &'a [TimeSeries],
-    /// The window between fill and drain of each stage; `None`: its rates cover the whole stage.
+    /// The rate window of each stage, between fill and drain; `None` if the stage's rates cover the whole stage.
     pub(super) windows: Vec<Option<RateWindow>>,
-    /// The correction factor of the work in each stage.
+    /// The correction factor for the work of each stage.
     pub(super) scales: &'a [f64],
     pub(super) origins: Vec<LatencyOrigin>,
     pub(super) streaming: bool,
@@ -36,7 +36,7 @@ pub(super) struct Input<'a> {
 }
 
 impl Input<'_> {
-    /// When a request was due by the clock of its stage, in seconds; `None` if the stage is unknown.
+    /// Due time of a request in seconds, by the latency origin of its stage; `None` if the stage is unknown.
     pub(super) fn due(&self, record: &RequestRecord) -> Option<f64> {
         let origin = self.origins.get(record.stage as usize)?;
         Some(record.start(*origin).as_secs_f64())

@@ -1,4 +1,4 @@
-//! Latencies of a stage in the order of time, and the uncertainty of their mean and percentiles.
+//! Latencies of a stage in time order, and the uncertainty of their mean and percentiles.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::input::{Input, Series};
 use crate::figures::LatencyOrigin;
 use measurement::{record::RequestRecord, recorder::InFigures};
 
-/// The percentiles with an interval, under the names that reports use.
+/// The percentiles that have an interval, under the names that reports use.
 pub const PERCENTILES: [(&str, f64); 3] = [("p50", 0.50), ("p90", 0.90), ("p99", 0.99)];
 
 /// The percentiles that are tracked over time.
@@ -26,7 +26,7 @@ pub enum Figure {
 impl Figure {
     pub(super) const ALL: [Figure; 4] = [Figure::Ttft, Figure::Tpot, Figure::Ntpot, Figure::Latency];
 
-    /// `None` if it was not measured. An answer without streaming has only one time: the latency.
+    /// Reads the latency from a record; `None` if it was not measured. Without streaming, only [`Figure::Latency`] exists.
     fn value(self, record: &RequestRecord, origin: LatencyOrigin, streaming: bool) -> Option<Duration> {
         match self {
             Figure::Ttft => record.ttft(origin).filter(|_| streaming),
@@ -37,7 +37,7 @@ impl Figure {
     }
 }
 
-/// The uncertainty of some latencies. Estimates are in milliseconds.
+/// The uncertainty of a latency. Estimates are in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Latencies {
     pub count: u64,
@@ -47,7 +47,7 @@ pub struct Latencies {
 }
 
 impl Latencies {
-    /// `values`: when requests were due, and their latencies in milliseconds, in the order of time.
+    /// `values`: pairs (due time, latency in milliseconds) in time order.
     pub(super) fn new(values: Vec<(f64, f64)>) -> Option<Latencies> {
         let values: Vec<f64> = values.into_iter().map(|(_, value)| value).collect();
         let mut sorted = values.clone();
@@ -59,11 +59,11 @@ impl Latencies {
     }
 }
 
-/// A latency of a stage, as a whole and over time.
+/// One latency of a stage: estimates for the whole stage, and values over time.
 #[derive(Debug, Default)]
 pub(super) struct OfFigure {
     pub(super) estimates: Option<Latencies>,
-    /// p50 and p90 per bin; empty if there are too few values.
+    /// p50 and p90 per time bin; empty if there are too few values.
     pub(super) over_time: [Series; 2],
 }
 
@@ -75,8 +75,8 @@ impl OfFigure {
     }
 }
 
-/// One latency of the requests of each stage, each with its due time, in the order of due times; in seconds and milliseconds. Includes requests in
-/// the figures of their stage that were due at `from` or later. `from`: one time per stage, in seconds.
+/// Returns pairs (due time in seconds, latency in milliseconds) for each stage, sorted by due time. Includes requests that the figures of their stage
+/// include and that were due at `from` or later. `from` has one time per stage, in seconds.
 pub(super) fn values(input: &Input<'_>, figure: Figure, from: &[f64]) -> Vec<Vec<(f64, f64)>> {
     let wanted = |(record, used): (&RequestRecord, InFigures)| {
         let stage = record.stage as usize;

@@ -1,7 +1,7 @@
-//! The uncertainty of the figures of a stage: intervals, whether the stage was in a steady state, and Little's law.
+//! The uncertainty of the figures of a stage: confidence intervals, whether the stage was in a steady state, and Little's law.
 //!
-//! The input is the records of the requests, in the order of due times. Only stages have an uncertainty: different loads together have no steady
-//! state. The crate `statistics` has the methods, and `docs/statistics.md` explains them.
+//! The input is the records of the requests, sorted by due time. Only single stages have an uncertainty, because several different loads together
+//! have no steady state. The crate `statistics` implements the methods, and `docs/statistics.md` explains them.
 
 mod concurrency;
 mod input;
@@ -51,23 +51,23 @@ impl Absent {
     }
 }
 
-/// The uncertainty of the figures of a stage. Latencies count from the same clock as the headline figures of the stage.
+/// The uncertainty of the figures of a stage. Latencies count from the same origin as the headline figures of the stage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Uncertainty {
     pub ttft: Option<Latencies>,
     pub tpot: Option<Latencies>,
     pub ntpot: Option<Latencies>,
     pub latency: Option<Latencies>,
-    /// From the bins of the time series: a record has no times of its tokens.
+    /// Estimated from the bins of the time series, because a record has no times of its tokens.
     pub itl: Option<Latencies>,
     pub rates: Rates,
     pub outcomes: Outcomes,
-    /// Within the window of the steady state, or without one from the first due request to the last.
+    /// In the window of the steady state. Without a window, from the first due request to the last.
     pub littles_law: Option<LittlesLaw>,
     pub steady_state: SteadyState,
 }
 
-/// The uncertainty of each stage. Takes several passes over the records, and two sorts of each figure. Memory peaks at 24 bytes per record.
+/// The uncertainty of each stage. Needs several passes over the records and sorts each figure twice. Needs up to 24 bytes of memory per record.
 pub(super) fn of_stages(
     recorder: &Recorder,
     workload: &Workload,

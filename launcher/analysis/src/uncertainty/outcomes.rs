@@ -6,18 +6,18 @@ use super::{input::Input, rates};
 use crate::rates::{Spans, good_share, goodness};
 use measurement::{record::RequestRecord, recorder::InFigures};
 
-/// `None` if nothing was counted.
+/// A figure is `None` if nothing was counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Outcomes {
-    /// Requests per second that met every goal; also `None` if the workload sets no goals.
+    /// Requests per second that met every goal; `None` if the workload sets no goals.
     pub good_requests: Option<Estimate>,
-    /// Good / (succeeded + failed), in the order in which the requests were due; also `None` if the workload sets no goals.
+    /// Good / (succeeded + failed), over requests in the order of due times; `None` if the workload sets no goals.
     pub good_share: Option<Estimate>,
-    /// Failed / (succeeded + failed), in the order in which the requests were due.
+    /// Failed / (succeeded + failed), over requests in the order of due times.
     pub error_ratio: Option<Estimate>,
 }
 
-/// `bins`: the bins of the rates, one per stage.
+/// `bins`: one entry per stage, the bins of the stage's rates.
 pub(super) fn of_stages(input: &Input<'_>, bins: &[Option<RateBins>]) -> Vec<Outcomes> {
     let mut good: Vec<Option<RateBins>> = bins.iter().map(|it| it.clone().filter(|_| input.has_goals)).collect();
     let good_shares: Vec<f64> = input.tallies.iter().map(good_share).collect();

@@ -10,7 +10,7 @@ use statistics::{
 use super::input::{Input, Series, Span};
 use crate::rates::{RateWindow, Spans};
 
-/// The average number of answers per bin of an estimate, and the fewest and the most bins.
+/// Average number of answers per bin of an estimate, and the limits on the number of bins.
 const ANSWERS_A_BIN: u64 = 4;
 const FEWEST_BINS: u64 = 8;
 const MOST_BINS: u64 = 512;
@@ -22,17 +22,17 @@ pub enum Rate {
     OutputTokens,
 }
 
-/// The uncertainty of the rates of a stage, per second. `None` if no time passed.
+/// The uncertainty of a stage's rates, per second. A rate is `None` if no time passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rates {
-    /// Requests that succeeded.
+    /// Successful requests per second.
     pub requests: Option<Estimate>,
-    /// Each token counts evenly between the first and the last token of its request.
+    /// Output tokens per second. The tokens of a request are spread evenly between its first and its last token.
     pub output_tokens: Option<Estimate>,
 }
 
 impl Rates {
-    /// From requests and output tokens over time.
+    /// `over_time`: requests and output tokens over time.
     pub(super) fn new(over_time: &[Series; 2]) -> Rates {
         let estimate = |series: &Series| {
             let rates: Vec<f64> = series.iter().map(|it| it.value).collect();
@@ -43,20 +43,20 @@ impl Rates {
     }
 }
 
-/// Bins for an estimate from this number of answers.
+/// Narrow bins for an estimate from `answers` answers.
 pub(super) fn fine(span: Span, answers: u64) -> Option<RateBins> {
-    // At most 512.
+    // The maximum is 512 bins.
     let bins = (answers / ANSWERS_A_BIN).clamp(FEWEST_BINS.min(answers), MOST_BINS);
     RateBins::new(span.open, span.close, bins as usize)
 }
 
-/// Bins for the values over time; `None` if there are too few answers.
+/// Wide bins for a curve over time; `None` if there are too few answers.
 pub(super) fn coarse(span: Span, answers: u64) -> Option<RateBins> {
     RateBins::new(span.open, span.close, bins::number(usize::try_from(answers).ok()?)?)
 }
 
-/// Successful requests and output tokens over time, per stage; empty if the stage has no bins. A stage with a window counts like the headline
-/// rates: each request is spread evenly from its start to its end. The other stages count a request when it ends.
+/// Successful requests and output tokens over time, per stage; empty for a stage without bins. A stage with a window counts like the headline rates:
+/// each request is spread evenly from its start to its end. In other stages, a request counts when it ends.
 pub(super) fn over_time(
     input: &Input<'_>,
     bins: &[Option<RateBins>],
@@ -82,7 +82,7 @@ pub(super) fn over_time(
         if used.answer {
             requests.add(record.ended.as_secs_f64(), 1.0);
         }
-        // A cut window contains the tokens that arrived within it, including tokens of requests that ended later.
+        // The figures of a cut window include all tokens that arrived within it, even from requests that ended later.
         let of_cut = tally.window_bounds.is_some() && (record.outcome.is_success() || !record.outcome.is_decided());
         if let Some(last) = record.last_token.filter(|_| used.answer || of_cut) {
             spread(tokens, (record.first_token.unwrap_or(last), last), f64::from(record.osl()));
@@ -92,7 +92,7 @@ pub(super) fn over_time(
     stages.into_iter().map(|it| it.map(series)).collect()
 }
 
-/// Adds an amount that arrives evenly between two times.
+/// Adds an amount that is spread evenly between two times.
 pub(super) fn spread(bins: &mut RateBins, (from, to): (Duration, Duration), amount: f64) {
     bins.spread(from.as_secs_f64(), to.as_secs_f64(), amount);
 }

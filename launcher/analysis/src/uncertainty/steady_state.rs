@@ -15,7 +15,7 @@ use super::{
     whole::Whole,
 };
 
-/// Minimum length of a stage and of its window, as a multiple of the median latency.
+/// Minimum length of a stage, and of its window, as a multiple of the median latency.
 const LATENCIES: f64 = 10.0;
 
 /// Whether a stage was long enough for a steady state.
@@ -39,7 +39,7 @@ impl Status {
     }
 }
 
-/// The quantity that is judged.
+/// A quantity whose trend is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// The median.
@@ -54,11 +54,11 @@ pub struct JudgedFigure {
     pub measure: Measure,
     /// Whether the verdict depends on this figure.
     pub decides: bool,
-    /// Times of the trend are seconds, latencies milliseconds.
+    /// The trend. Times are in seconds and latencies in milliseconds.
     pub judged: Judged,
 }
 
-/// Such as `TTFT p90 by +34 % (+20 % to +48 %)`.
+/// Prints the trend, such as `TTFT p90 by +34 % (+20 % to +48 %)`.
 impl Display for JudgedFigure {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let of = |figure| match figure {
@@ -88,12 +88,12 @@ pub struct SteadyState {
     pub verdict: Verdict,
     /// Empty unless the status is [`Status::Windowable`].
     pub judged: Vec<JudgedFigure>,
-    /// The time after the warm-up; `None` unless the status is [`Status::Windowable`].
+    /// The window after the warm-up; `None` unless the status is [`Status::Windowable`].
     pub window: Option<Window>,
 }
 
 impl SteadyState {
-    /// Which figures kept rising or falling, such as `drifting up: TTFT p90 by +34 % (+20 % to +48 %)`.
+    /// The figures that kept rising or falling, such as `drifting up: TTFT p90 by +34 % (+20 % to +48 %)`. `None` if the stage was not drifting.
     pub fn drift(&self) -> Option<String> {
         let (state, how) = match self.verdict {
             Verdict::DriftingUp => (State::DriftingUp, "drifting up"),
@@ -106,13 +106,13 @@ impl SteadyState {
     }
 }
 
-/// The figures of requests that were due within the window. A figure without a plateau has no estimate: its state says why.
+/// The figures of requests that were due within the window. A figure that was not on a plateau has its state instead of an estimate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
-    /// Due times of its first and its last request, in seconds from the start of the run.
+    /// Due time of the first request in the window, in seconds from the start of the run.
     pub from: f64,
     pub to: f64,
-    /// Requests that succeeded.
+    /// Number of requests that succeeded.
     pub requests: u64,
     pub ttft: Option<Result<Latencies, State>>,
     pub tpot: Option<Result<Latencies, State>>,
@@ -121,7 +121,7 @@ pub struct Window {
     pub output_tokens_per_second: Option<Result<Estimate, State>>,
 }
 
-/// Results that do not need the figures of the window.
+/// Results that are known before the figures of the window are computed.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) status: Status,
@@ -135,7 +135,7 @@ impl Found {
         Found { status, verdict: Verdict::NotFound, judged: Vec::new(), window: None }
     }
 
-    /// The state of a latency: on a plateau if both its p50 and its p90 are.
+    /// The state of a latency. It is on a plateau if both its p50 and its p90 are on a plateau.
     fn state(&self, figure: Figure) -> State {
         let of_figure = [Measure::P50(figure), Measure::P90(figure)].map(|it| self.state_of(it));
         of_figure.into_iter().find(|it| *it != State::Plateau).unwrap_or(State::Plateau)
@@ -146,8 +146,8 @@ impl Found {
     }
 }
 
-/// TTFT and TPOT decide, at p50 and p90. If neither was measured often enough, the latency decides. The window begins when these and the rate of
-/// answers have settled.
+/// Decides by the p50 and p90 of TTFT and TPOT. If neither has enough values, the latency decides instead. The window begins when the deciding
+/// figures and the rate of answers have settled.
 pub(super) fn find(stage: &Whole) -> Found {
     let latency = stage.get(Figure::Latency);
     let over_time = |figure: Figure| {
@@ -191,7 +191,7 @@ pub(super) fn find(stage: &Whole) -> Found {
     }
 }
 
-/// The figures within the window of each stage that has one.
+/// The figures within the window, for each stage that has a window.
 pub(super) fn within(input: &Input<'_>, stages: &[Whole], found: &[Found]) -> Vec<Option<Window>> {
     // A window that covers the whole stage has the same figures as the stage.
     let is_whole = |stage: &Whole, window: Span| stage.due.is_some_and(|due| window.open <= due.open);

@@ -1,4 +1,4 @@
-//! Requests made by hand, with a known course.
+//! Hand-made requests that vary over time in a known way.
 
 use std::time::Duration;
 
@@ -15,7 +15,8 @@ fn ms(millis: f64) -> Duration {
     Duration::from_secs_f64(millis / 1e3)
 }
 
-/// One of 2,000 requests: due every 10 ms, sent 2 ms later, its first token `ttft` ms after sending, and nine more every `tpot` ms.
+/// One of 2,000 requests. It is due after `number` x 10 ms and sent 2 ms later. Its first token comes `ttft` ms after sending, followed by nine
+/// tokens that are `tpot` ms apart.
 fn request(number: u64, ttft: f64, tpot: f64) -> RequestRecord {
     let due = ms(10.0 * number as f64);
     let sent = due + ms(2.0);
@@ -33,7 +34,7 @@ fn request(number: u64, ttft: f64, tpot: f64) -> RequestRecord {
     }
 }
 
-/// Between 0 and 1, the same each time.
+/// A number from 0 to 1. The same input always gives the same number.
 fn noise(number: u64) -> f64 {
     let bits = number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let bits = (bits ^ (bits >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -59,7 +60,7 @@ fn told(load: Load, recorder: &Recorder) -> Result<Uncertainty, Absent> {
     stages.remove(0)
 }
 
-/// 2,000 requests over 20 s with these TTFTs and TPOTs as functions of the time from 0 to 1, with 10 % noise.
+/// 2,000 requests over 20 s. TTFT and TPOT are functions of the time, which goes from 0 to 1, with 10 % noise.
 fn course(ttft: impl Fn(f64) -> f64, tpot: impl Fn(f64) -> f64) -> Uncertainty {
     let requests = (0..2_000).map(|number| {
         let time = number as f64 / 2_000.0;
@@ -75,19 +76,19 @@ fn what_does_not_change_is_steady_and_its_window_is_the_whole_stage() {
     let state = &found.steady_state;
     assert_eq!((state.status, state.verdict, state.judged.len()), (Status::Windowable, SteadyVerdict::Steady, 8));
     assert_eq!(state.judged.iter().filter(|it| it.decides).count(), 4);
-    // The first bin lacks answers: the first request takes 85 ms.
+    // The first bin lacks answers, because the first request takes 85 ms.
     let window = state.window.unwrap();
     assert!(window.from < 0.5 && window.requests >= 1_950, "{window:?}");
     let plateaus = [window.ttft, window.tpot, window.latency].map(|it| it.is_some_and(|it| it.is_ok()));
     assert_eq!(plateaus, [true; 3]);
-    // From scheduled: 2 ms more than from sending.
+    // TTFT counts from the scheduled time, so it is 2 ms longer than from sending.
     let ttft = found.ttft.unwrap();
     assert!(ttft.mean.interval.unwrap().contains(42.0), "{ttft:?}");
     assert!(ttft.percentiles[0].interval.unwrap().contains(42.0), "{ttft:?}");
     assert!(ttft.percentiles.iter().all(|it| it.interval.is_some() && it.value.is_some()), "{ttft:?}");
     assert_eq!(found.steady_state.drift(), None);
     assert_eq!((ttft.count, found.latency.unwrap().count, found.ntpot.unwrap().count), (2_000, 2_000, 2_000));
-    // Between fill and drain.
+    // The rates between fill and drain.
     let (requests, tokens) = (found.rates.requests.unwrap(), found.rates.output_tokens.unwrap());
     assert!((requests.value.unwrap() - 100.0).abs() < 0.1, "{requests:?}");
     assert!((tokens.value.unwrap() - 1_000.0).abs() < 1.0, "{tokens:?}");
@@ -108,9 +109,9 @@ fn a_figure_that_drifts_has_no_estimate_in_the_window() {
     assert_eq!(window.ttft, Some(Err(State::DriftingUp)));
     assert!(matches!(window.tpot, Some(Ok(_))) && matches!(window.requests_per_second, Some(Ok(_))), "{window:?}");
     let trend = state.judged[0].judged.trend.unwrap();
-    // 40 ms in 20 s is two thirds of a median of 62 ms, less the part before the window.
+    // A rise of 40 ms in 20 s is two thirds of the median of 62 ms. The part before the window is not included.
     assert!((trend.slope - 2.0).abs() < 0.1 && (trend.change - 0.62).abs() < 0.04, "{trend:?}");
-    // The figures cover the whole stage, but it has few effective values.
+    // The figures cover the whole stage. Because of the drift, the mean has few effective values.
     let mean = found.ttft.unwrap().mean;
     assert!(mean.effective_values < 20.0 && mean.interval.is_some_and(|it| it.high - it.low > 10.0), "{mean:?}");
 }
@@ -197,7 +198,7 @@ fn goodput_and_failures_have_intervals() {
     let workload = Workload { goodput: goals, ..crate::tests::workload(vec![Stage::new("s", open())]) };
     let outcomes = of_stages(&recorder, &workload, &Plateaus::new(&recorder, &workload)).remove(0).unwrap().outcomes;
     let (good, errors) = (outcomes.good_requests.unwrap(), outcomes.error_ratio.unwrap());
-    // 800 good requests in 20.1 s.
+    // 800 good requests in 20.1 s are 39.8 per second.
     assert!((good.value.unwrap() - 39.8).abs() < 0.2 && good.interval.unwrap().contains(40.0), "{good:?}");
     assert!((errors.value.unwrap() - 0.1).abs() < 1e-12, "{errors:?}");
     let interval = errors.interval.unwrap();

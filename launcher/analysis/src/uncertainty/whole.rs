@@ -1,4 +1,4 @@
-//! Statistics of a whole stage that do not need its steady state.
+//! Computes the statistics of a whole stage that do not need its steady state.
 
 use super::{
     input::{Input, Series, Span, span},
@@ -11,14 +11,14 @@ use super::{
 /// Statistics of a stage that do not need its steady state.
 #[derive(Debug, Default)]
 pub(super) struct Whole {
-    /// One entry per figure of [`Figure::ALL`].
+    /// One entry per latency in [`Figure::ALL`].
     pub(super) figures: [OfFigure; 4],
     pub(super) itl: Option<Latencies>,
     pub(super) rates: Rates,
     pub(super) outcomes: Outcomes,
     /// Requests and output tokens per second, from the first due request to the last one.
     pub(super) rates_over_time: [Series; 2],
-    /// From the first due request to the last one.
+    /// The span from the first due request to the last one.
     pub(super) due: Option<Span>,
 }
 

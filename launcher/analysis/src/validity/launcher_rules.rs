@@ -1,4 +1,4 @@
-//! Rules on the launcher itself. Beyond such a bound, the figures describe the launcher or its machine, not the server.
+//! Rules on the launcher itself. Past such a bound, the figures describe the launcher or its machine instead of the server.
 
 use crds::{LauncherReason, units::Span};
 use workload_profiles::workload::{Load, Phase};
@@ -6,19 +6,19 @@ use workload_profiles::workload::{Load, Phase};
 use super::{Findings, Reason};
 use crate::{StallEffect, stage::StageAnalysis};
 
-/// A stage with at least this many values is also judged by itself, because a bad stage can disappear in the percentile of a
-/// long run. With fewer values the 99th percentile is the largest value.
+/// A stage with at least this many values is also judged separately, because a bad stage can disappear in the percentile of a long run. With fewer
+/// values, the 99th percentile is the largest value.
 const ENOUGH: u64 = 100;
 
-/// The share of a percentile that stalls must exceed to make the figure invalid.
+/// Stalls make a figure invalid only if they exceed this share of its percentile.
 const STALL_PART: f64 = 0.05;
 
 /// A rule. It returns its findings, each about the run or about one stage.
 type Rule = fn(&Findings<'_>) -> Vec<Found>;
 
-/// An exceeded bound.
+/// A bound that was exceeded.
 pub(super) struct Found {
-    /// The stage with the finding; `None`: the whole run.
+    /// The stage of the finding; `None` if it is about the whole run.
     pub(super) stage: Option<usize>,
     pub(super) reason: Reason,
 }
@@ -27,7 +27,7 @@ fn of_run(reason: Option<Reason>) -> Vec<Found> {
     reason.into_iter().map(|reason| Found { stage: None, reason }).collect()
 }
 
-/// In report order: first effects on the figures, then their possible causes.
+/// In the order of reports: first effects on the figures, then their possible causes.
 pub(super) const RULES: [Rule; 9] = [
     send_lag,
     receive_delay,
@@ -124,8 +124,8 @@ fn scheduler_stalled(findings: &Findings<'_>) -> Vec<Found> {
     of_run(Some(Reason { name: LauncherReason::SchedulerStalled, message }))
 }
 
-/// Stalls that change a p99 although their share of the time is small. The bound in milliseconds equals the bound on the receive delay. The
-/// relative bound accepts a larger effect on a slow server.
+/// Stalls that change a p99 although they take only a small share of the time. The effect must exceed both the bound on the receive delay and a share
+/// of the percentile. Because of the share, a slow server tolerates a larger effect.
 fn stalls_moved(findings: &Findings<'_>) -> Vec<Found> {
     let bound = findings.run.validity.max_receive_delay_p99;
     let moved = |it: &&StallEffect| it.added > bound.0 && it.added_share() > STALL_PART;
@@ -133,7 +133,7 @@ fn stalls_moved(findings: &Findings<'_>) -> Vec<Found> {
     for effect in findings.judgement.stall_effects.iter().filter(moved) {
         let stage = findings.stages.iter().position(|it| it.stage.name == effect.stage);
         let stage = stage.filter(|_| are_judged_apart(findings.stages));
-        // The largest effect of each stage comes first.
+        // Effects are sorted, so the largest effect of each stage comes first, and only that is reported.
         if found.iter().any(|it| it.stage == stage) {
             continue;
         }
@@ -171,25 +171,26 @@ fn events_dropped(findings: &Findings<'_>) -> Option<Reason> {
     })
 }
 
-/// Whether the run has no timed figures, because it only tests accuracy.
+/// Whether the run has no timed figures because it tests only accuracy.
 pub(super) fn is_untimed(stages: &[StageAnalysis]) -> bool {
     !stages.is_empty() && !stages.iter().any(is_timed)
 }
 
-/// Whether the figures of a stage are times. Late requests do not change the answers of an accuracy test.
+/// Whether the figures of a stage are times. In an accuracy test, late requests do not change the answers.
 fn is_timed(stage: &StageAnalysis) -> bool {
     !matches!(stage.stage.load, Load::LoadGen { phase: Phase::Accuracy { .. }, .. })
 }
 
-/// Whether the rules judge the stages of a run separately. They judge the tests of a LoadGen run together.
+/// Whether the rules judge each stage separately. The tests of a LoadGen run are judged together.
 fn are_judged_apart(stages: &[StageAnalysis]) -> bool {
     stages.len() > 1 && !stages.iter().any(|it| matches!(it.stage.load, Load::LoadGen { .. }))
 }
 
-/// The findings past the bound. `message` takes the value and a phrase with the name of the stage.
+/// Returns the findings for values past the bound. `message` takes the value and a phrase that names the stage.
 ///
-/// Each stage of several is judged separately, if it has enough values: a disturbed stage leaves the others valid. If the value of the run is past
-/// the bound and no such stage is, the smaller stages are judged as well. If none of them is past the bound, the finding is about the run.
+/// In a run of several stages, each stage with enough values is judged separately, so that a disturbed stage leaves the other stages valid. If only
+/// the value of the whole run is past the bound, the stages with fewer values are judged as well. If none of them is past the bound, the finding is
+/// about the run.
 fn past<T: PartialOrd + Copy>(
     name: LauncherReason,
     bound: T,

@@ -1,5 +1,5 @@
-//! The verdict: do the figures count, and if not, why, and what to do. This module has the rules on the server and on stops, `launcher_rules` the
-//! rules on the launcher.
+//! The verdict: whether the figures are valid, and if not, why, and what to do. This module has the rules on the server and on stops;
+//! `launcher_rules` has the rules on the launcher.
 
 mod launcher_rules;
 mod verdict;
@@ -37,22 +37,22 @@ pub(super) struct Findings<'a> {
     pub judgement: &'a SelfJudgement,
 }
 
-/// The findings of the rules.
+/// The results of all rules.
 pub(super) struct Judged {
     pub(super) verdict: Verdict,
-    /// Why a stage does not count, one list per stage; empty for a stage that counts.
+    /// Why each stage is invalid, one list per stage; empty for a valid stage.
     pub(super) stages: Vec<Vec<Reason>>,
 }
 
-/// Applies every rule. A stop that cut nothing off is no reason: the measurement is complete. A stage that does not count makes the run invalid
-/// only if no other stage counts.
+/// Applies every rule. If a stop did not cut anything off, the measurement is complete and the stop is no reason. An invalid stage makes the run
+/// invalid only if all other stages are invalid too.
 pub(super) fn judge(findings: &Findings<'_>) -> Judged {
     let cut = findings.all.is_cut_off();
     let stop = findings.stopped.and_then(|reason| match reason {
         StopReason::Signal => cut.then(|| cancelled(findings)),
         StopReason::Deadline => cut.then(|| deadline(findings)),
         StopReason::TargetLost => Some(target_lost(findings)),
-        // The stage that the rule ended gives the reason.
+        // stop_rule() reports the reason.
         StopReason::StopRule => None,
     });
     let outcome = match &stop {
@@ -62,7 +62,7 @@ pub(super) fn judge(findings: &Findings<'_>) -> Judged {
     let rules = [stop, stop_rule(findings), not_run(findings), too_few_successes(findings), too_many_errors(findings)];
     let mut reasons: Vec<Reason> = rules.into_iter().flatten().collect();
     let mut stages = vec![Vec::new(); findings.stages.len()];
-    // A late launcher changes no answer.
+    // In an accuracy run, a late launcher does not change the answers.
     let counts = |it: &Reason| it.name == LauncherReason::EventsDropped || !launcher_rules::is_untimed(findings.stages);
     let found = launcher_rules::RULES.iter().flat_map(|rule| rule(findings)).filter(|it| counts(&it.reason));
     for found in found {
@@ -74,7 +74,7 @@ pub(super) fn judge(findings: &Findings<'_>) -> Judged {
     let has_figures = |(_, stage): &(&Vec<Reason>, &StageAnalysis)| stage.figures.requests > 0;
     let mut measured = stages.iter().zip(findings.stages).filter(has_figures).peekable();
     if measured.peek().is_some() && measured.all(|(reasons, _)| !reasons.is_empty()) {
-        // One reason of each kind.
+        // Adds one reason of each kind.
         for reason in stages.iter().flatten() {
             if !reasons.iter().any(|it| it.name == reason.name) {
                 reasons.push(reason.clone());
@@ -141,7 +141,7 @@ fn stop_rule(findings: &Findings<'_>) -> Option<Reason> {
     Some(Reason { name: LauncherReason::StopRule, message })
 }
 
-/// A stop is the reason for the stages that did not run because of it.
+/// Stages that were not run. If the run was stopped, the stop is reported instead.
 fn not_run(findings: &Findings<'_>) -> Option<Reason> {
     let stages = findings.stages.iter().filter(|_| findings.stopped.is_none());
     let not_run: Vec<(&str, &NotMeasured)> =
@@ -167,8 +167,8 @@ fn too_few_successes(findings: &Findings<'_>) -> Option<Reason> {
     })
 }
 
-/// The bound on the share of failed requests. An enforced objective on the errors of the whole load replaces this bound, so that the objective can
-/// be missed.
+/// The maximum share of failed requests. `None` if an enforced objective on the errors of the whole load replaces this bound, so that the objective
+/// can be missed.
 pub fn max_error_ratio(run: &ResolvedRun) -> Option<f64> {
     let bounds_errors = |it: &ResolvedObjective| {
         it.metric == Metric::ErrorRatio && matches!(it.bound, Bound::Max(_)) && !matches!(it.scope(), Scope::Stage(_))
@@ -196,17 +196,17 @@ fn commonest(all: &Figures) -> String {
     format!(" (mostly {}: {count}{said})", outcome.name())
 }
 
-/// Text from a server, made safe for a terminal, which obeys control characters.
+/// Text from a server. Control characters become spaces, because a terminal would obey them.
 fn said(sample: &str) -> String {
     format!("; the first says: {}", one_line(sample))
 }
 
-/// A message without the server's text that [`commonest`] put into it.
+/// Removes the server's text that [`commonest`] put into a message.
 pub(super) fn without_words(message: &str, all: &Figures) -> String {
     all.error_samples.values().fold(message.to_owned(), |message, sample| message.replace(&said(sample), ""))
 }
 
-/// What to do about the most common failure.
+/// Advice for the most common failure.
 fn advice(all: &Figures) -> &'static str {
     const LOG: &str = "look into the server's log, or lower the load";
     let Some((outcome, _)) = all.commonest_failure() else { return LOG };

@@ -6,12 +6,12 @@ use crds::{LauncherReason, outcome::Outcome};
 
 use crate::loadgen::verdict::TestVerdict;
 
-/// Why a run has its outcome, as a name and a sentence.
+/// A reason for the outcome of a run, as a name and a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
-    /// As the status shows it: `RunSucceeded`, `TooManyErrors` and so on.
+    /// The name as the status shows it: `RunSucceeded`, `TooManyErrors` and so on.
     pub name: LauncherReason,
-    /// What was found, what was allowed, and what to do; empty if there is nothing to do.
+    /// What was found, what was allowed, and what to do. Empty for a successful run.
     pub message: String,
 }
 
@@ -27,7 +27,7 @@ impl fmt::Display for Reason {
 pub struct Verdict {
     /// Passed, Invalid or Cancelled.
     pub outcome: Outcome,
-    /// Every reason that applies, the headline first; never empty.
+    /// Every reason that applies; never empty. The first one is the headline.
     pub reasons: Vec<Reason>,
 }
 
@@ -37,7 +37,7 @@ impl Verdict {
         self.reasons.first().expect("judge() always gives a reason")
     }
 
-    /// Applies the verdicts on LoadGen tests: a test that does not count makes the run invalid.
+    /// Applies the verdicts on LoadGen tests. A test that does not count makes the run invalid.
     pub(crate) fn add_loadgen<'a>(&mut self, tests: impl Iterator<Item = &'a TestVerdict>) {
         let against = tests.filter(|it| !it.counts()).map(|test| {
             let (folder, scenario) = (&test.folder, test.scenario.name());
@@ -52,7 +52,7 @@ impl Verdict {
         }
     }
 
-    /// Explains why the target stopped answering, if that is a reason of the verdict. `why`: a sentence without text from a server.
+    /// Adds the reason why the target stopped answering, if the verdict reports that it did. `why`: a sentence without text from a server.
     pub(crate) fn explain_lost_target(&mut self, why: &str) {
         for reason in self.reasons.iter_mut().filter(|it| it.name == LauncherReason::TargetLost) {
             reason.message = format!("{why}; {}", reason.message);

@@ -1,4 +1,4 @@
-//! [I/O] Memory: the memory per open stream, and whether memory grows with the number of requests.
+//! [I/O] Measures memory: per open stream, and whether it grows with the number of requests.
 
 use rustix::process::{Resource, getrlimit};
 
@@ -14,17 +14,17 @@ use crate::{
 use capacity::{loads, server::Pace};
 use measurement::recorder::Keep;
 
-/// The base load, which shows the memory of a process almost without streams.
+/// Number of streams of the base load. It shows the memory of a process that has almost no streams.
 const FEW: u32 = 10;
-/// Tokens of each answer.
+/// Number of tokens in each answer.
 const TOKENS: u32 = 4;
-/// The concurrency while the number of requests grows.
+/// Number of concurrent requests while the total number of requests grows.
 const AT_ONCE: u32 = 50;
-/// Files that a process has open in addition to its connections.
+/// Number of files that a process has open in addition to its connections.
 const OTHER_FILES: u64 = 64;
-/// The number of streams that has a budget.
+/// The number of streams whose memory has a budget.
 const BUDGETED: u32 = 10_000;
-/// The typical difference between two runs of the same load, in MiB.
+/// The typical difference between two measurements of the same load, in MiB.
 const NOISE: f64 = 0.5;
 
 pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
@@ -39,7 +39,7 @@ pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError
             ));
             continue;
         }
-        // Without the base there is no comparison, and a note reports that.
+        // Without the base load there is nothing to subtract. A note was already added.
         let (Some(base), Some(peak)) = (base, peak_with(bench, *streams, figures)?) else { continue };
         let each = (peak - base) / 1024.0 / f64::from(streams - FEW);
         let budget = if *streams == BUDGETED { Budget::at_most(32.0, 12.0) } else { Budget::NONE };
@@ -49,7 +49,7 @@ pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError
     growth(bench, figures)
 }
 
-/// The largest resident set with this many open streams, in bytes; `None` if they were not all open.
+/// The largest resident set with this many open streams, in bytes. `None` if the trial is not valid, for example because a stream was not open.
 fn peak_with(bench: &Bench, streams: u32, figures: &mut Figures) -> Result<Option<f64>, BenchError> {
     let pace = Pace { ttft: bench.scale.open_ttft, itl: millis(50) };
     let workload = loads::closed(streams, streams.into(), TOKENS);
@@ -71,7 +71,7 @@ fn growth(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
     let mut peaks = Vec::new();
     for requests in [few, many] {
         let workload = loads::closed(AT_ONCE, requests, TOKENS);
-        // A thousand requests per second is a light load.
+        // The expected duration: a thousand requests per second, which is a light load.
         let length = millis(requests);
         let trial = trials::engine(Pace::default(), workload, Keep::Summary, 1, bench.cores, length)?;
         if !counts(&trial, &format!("memory of {} requests", count(requests)), figures) {

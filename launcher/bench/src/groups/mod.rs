@@ -1,4 +1,4 @@
-//! [I/O] The groups of measurements, one file per subject. Each group runs its loads and adds its figures with their budgets.
+//! [I/O] The groups of measurements, one file per group. Each group runs its loads, and adds its figures with their budgets.
 
 mod footprint;
 mod percentiles;
@@ -15,24 +15,24 @@ use clap::ValueEnum;
 use super::{error::BenchError, figures::Figures};
 use setup::Bench;
 
-/// A part of the whole that can be run alone.
+/// A group of measurements that can be run alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Group {
-    /// Streams at a pace: CPU per token against a bare client, tokens held, errors of TTFT, latency and ITL
+    /// Streams at a fixed pace: CPU per token compared with a bare client, share of tokens in time, errors of TTFT, latency and ITL
     Streams,
     /// A thousand concurrent requests
     Wave,
-    /// Open-loop load: how late requests are, and whether the rate is kept
+    /// Open-loop load: how late requests are sent, and whether the rate is reached
     Schedule,
-    /// Memory of open streams and of many requests
+    /// Memory of open streams, and of many requests
     Memory,
-    /// From the start of the process to the first request, the report of many requests, the size of the binary
+    /// Time from the start of the process to its first request, time to report many requests, size of the binary
     Start,
-    /// Prompts of an exact length: how fast they are made, against plain words
+    /// Prompts of an exact length: how fast they are generated, compared with plain words
     Prompts,
-    /// CPU time of recording a request that has ended, with and without the time series
+    /// CPU time to record a finished request, with and without the time series
     Recording,
-    /// CPU time of reading the server's metrics, at 1, 10 and 100 addresses
+    /// CPU time to read the server's metrics at 1, 10 and 100 addresses
     Scrapes,
 }
 

@@ -1,16 +1,16 @@
-//! Percentiles of times as figures.
+//! Converts percentiles of times to figures.
 
 use std::time::Duration;
 
 use analysis::Distribution;
 use measurement::histogram::TimeHistogram;
 
-/// The reported percentiles of errors and lags, with the suffix of the figure's name.
+/// The percentiles that are reported for errors and lags. Each has the suffix of the figure's name.
 pub(super) const PERCENTILES: [(&str, Pick); 2] = [("p50", |it| it.p50), ("p99", |it| it.p99)];
 
 pub(super) type Pick = fn(&Distribution<Duration>) -> Duration;
 
-/// A figure for times in milliseconds; NaN without times.
+/// Picks a value of a histogram of times, in milliseconds. NaN without times.
 pub(super) fn of_times_ms(times: &TimeHistogram, pick: Pick) -> f64 {
     Distribution::of_times(times).map_or(f64::NAN, |it| pick(&it).as_secs_f64() * 1e3)
 }

@@ -1,4 +1,5 @@
-//! [I/O] Prompts: how fast they are generated with a tokenizer, compared with plain words, and the cost before the first request.
+//! [I/O] Measures how fast prompts are generated with a tokenizer, compared with plain words, and how much CPU time is needed before the first
+//! request.
 
 use std::time::Duration;
 
@@ -20,9 +21,9 @@ use engine::{
     requests::{Draft, RecordedLengths, Requests, Texts},
 };
 
-/// The default tokenizer: byte-level BPE with Llama 3's split and a small vocabulary.
+/// The default tokenizer: byte-level BPE with Llama 3's pre-tokenizer and a small vocabulary.
 const TOKENIZER: &[u8] = include_bytes!("../../../tokenizer/tests/fixtures/byte-level.json");
-/// Tokens of each prompt.
+/// Number of tokens in each prompt.
 const TOKENS: u32 = 1_000;
 
 pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
@@ -52,7 +53,7 @@ pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError
     Ok(())
 }
 
-/// Reads the tokenizer as a run does.
+/// Reads the tokenizer in the same way as a run does.
 fn texts(bench: &Bench) -> Result<Texts, BenchError> {
     let own = NamedTempFile::new_in(&bench.folder)?;
     std::fs::write(own.path(), TOKENIZER)?;
@@ -62,7 +63,7 @@ fn texts(bench: &Bench) -> Result<Texts, BenchError> {
     Ok(prompt_files::read(&workload).map_err(LoadError::from)?.texts)
 }
 
-/// Generates prompts on this thread. Returns whether all have exactly their length, and the CPU time.
+/// Generates prompts on this thread. Returns whether all have exactly the wanted length, and the CPU time.
 fn make(texts: &Texts, text: PromptText, prompts: u64) -> Result<(bool, Duration), BenchError> {
     let lengths = LengthDistribution::fixed;
     let source = RequestSource::random(lengths(TOKENS), lengths(1), text);

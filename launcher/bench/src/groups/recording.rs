@@ -1,4 +1,4 @@
-//! [I/O] The cost of recording a finished request: counts, histograms and the time series of its stage.
+//! [I/O] Measures the cost of recording a finished request: its counts, histograms, and the time series of its stage.
 
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ use measurement::{
     recorder::{Keep, Recorder, WireTally},
 };
 
-/// Tokens of each answer, as in the stream loads.
+/// Number of tokens in each answer, the same as in the loads with streams.
 const TOKENS: u32 = 128;
-/// Number of different requests. They are recorded repeatedly, each time later in the run.
+/// Number of different requests. They are recorded again and again, each time with later times.
 const REQUESTS: u64 = 500;
 
 pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
@@ -42,11 +42,11 @@ pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError
     Ok(())
 }
 
-/// The CPU time of recording a request, in microseconds.
+/// The mean CPU time to record a request, in microseconds.
 fn record(mut recorder: Recorder, requests: &[(RequestRecord, WireTally)], count: u64) -> f64 {
     let begun = clock::thread_cpu();
     for (number, (request, wire)) in (0..count).zip(requests.iter().cycle()) {
-        // Each round of requests is 0.1 s after the previous one.
+        // Each repetition of the requests is 0.1 s after the previous one.
         let later = Duration::from_millis(100 * (number / REQUESTS));
         recorder.record(moved(request, later), wire);
     }

@@ -1,4 +1,4 @@
-//! [I/O] Open-loop load on a server that answers immediately: how late requests are, and whether the rate is reached.
+//! [I/O] Measures open-loop load on a server that answers immediately: how late requests are sent, and whether the rate is reached.
 
 use std::time::Duration;
 
@@ -18,15 +18,15 @@ use crate::{
 use capacity::{loads, server::Pace, trial::Trial};
 use measurement::recorder::Keep;
 
-/// The arrival processes with their names in figures; the first one is used for rates that only have to be reached.
+/// The arrival processes with their names in figures. The trials that use only one process use the first.
 const ARRIVALS: [(&str, Arrivals); 2] = [("constant", Arrivals::Constant), ("poisson", Arrivals::Poisson)];
-/// Tokens of each answer: only a few, so that the requests dominate the cost.
+/// Number of tokens in each answer. It is small, so that the cost of requests dominates.
 const TOKENS: u32 = 4;
-/// The typical difference in p99 between two runs of the same load.
+/// The typical relative difference in p99 between two measurements of the same load.
 const NOISE: f64 = 0.1;
-/// Concurrent conversations.
+/// Number of concurrent conversations.
 const SESSIONS: u32 = 1_000;
-/// The rate that has a budget for its achieved percentage.
+/// The rate at which the achieved percentage has a budget.
 const BUDGETED: f64 = 5_000.0;
 
 pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
@@ -62,11 +62,11 @@ pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError
     conversations(bench, figures)
 }
 
-/// The lag must not grow if requests are turns of sessions.
+/// Compares the lag of turns of sessions with the lag of single requests. It must not be much larger.
 fn conversations(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
     let (rate, ..) = bench.scale.planned;
     let requests = (rate * bench.scale.rate_length.as_secs_f64()) as u64;
-    // At least two turns per session, so that turns follow each other.
+    // At least two turns per session, so that some turns follow others.
     let sessions = u32::try_from(requests / 2).unwrap_or(SESSIONS).min(SESSIONS);
     let alone = issue(bench, ARRIVALS[0].1, rate, requests)?;
     let of_sessions = send(bench, loads::conversations(requests_per_second(rate)?, requests, TOKENS, sessions), rate)?;
@@ -95,7 +95,7 @@ fn fast(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
     Ok(())
 }
 
-/// The lag must not grow with the number of planned requests.
+/// Compares the lag with few and with many planned requests. It must not grow with their number.
 fn planned(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
     let (rate, few, many) = bench.scale.planned;
     let mut lags = Vec::new();
@@ -124,14 +124,14 @@ fn requests_per_second(rate: f64) -> Result<RequestRate, BenchError> {
     RequestRate::try_from(rate).map_err(|error| BenchError::Program(error.to_string()))
 }
 
-/// Sends an open loop of one stage.
+/// Sends an open-loop load with one stage.
 fn send(bench: &Bench, workload: Workload, rate: f64) -> Result<Trial, BenchError> {
     let requests = workload.stages.iter().filter_map(|it| it.load.count()).sum::<u64>();
     let length = Duration::from_secs_f64(requests as f64 / rate);
     trials::engine(Pace::default(), workload, Keep::Records, 1, bench.cores, length)
 }
 
-/// The percentage of the requested load that arrived in time.
+/// The achieved rate in percent of the requested rate.
 fn kept(trial: &Trial) -> f64 {
     trial.achieved().map_or(f64::NAN, |it| it * 100.0)
 }

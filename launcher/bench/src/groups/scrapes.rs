@@ -1,4 +1,4 @@
-//! [I/O] The cost of reading the server's metrics once per second: CPU time of the scraping thread, which runs beside the load.
+//! [I/O] Measures the cost of reading the server's metrics once per second: the CPU time of the scraping thread, which runs beside the load.
 
 use std::{
     io::{self, Read, Write},
@@ -16,7 +16,7 @@ use ::scrape::{Order, Scraper, Source, TIMEOUT};
 use engine::{client::Resolver, stop::Stop};
 use simulator::{Metrics, SimOptions};
 
-/// Maximum length of a request head, in bytes.
+/// Maximum bytes of a request head.
 const MAX_HEAD: usize = 8 << 10;
 
 pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
@@ -39,7 +39,7 @@ pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError
     Ok(())
 }
 
-/// Scrapes this many endpoints for this many rounds. Returns the CPU time of the thread, and the time from the second round on.
+/// Scrapes `endpoints` endpoints `rounds` times. Returns the CPU time of the scraping thread, and the wall time without the first round.
 fn scrape(server: SocketAddr, endpoints: u32, rounds: u32) -> Result<(Duration, Duration), BenchError> {
     let source = |number| Source {
         url: format!("http://{server}/{number}/metrics"),
@@ -47,14 +47,14 @@ fn scrape(server: SocketAddr, endpoints: u32, rounds: u32) -> Result<(Duration, 
         is_guess: false,
         gets_token: false,
     };
-    // Only the requested scrapes.
+    // The interval is a day, so that only explicitly requested scrapes take place.
     let interval = Duration::from_secs(86_400);
     let sources = (0..endpoints).map(source).collect();
     let resolver = Resolver::default();
     let scraper =
         Scraper::start(Order { sources, token: None, authorities: None, interval, timeout: TIMEOUT, resolver })?;
     let stop = Stop::default();
-    // This opens the connections, and requests the version.
+    // The first round also opens the connections and requests the server's version, so it is not timed.
     scraper.before_load(&stop);
     let begun = clock::monotonic();
     (0..rounds).for_each(|_| scraper.before_load(&stop));
@@ -69,7 +69,7 @@ fn scrape(server: SocketAddr, endpoints: u32, rounds: u32) -> Result<(Duration, 
     Ok((scraped.cpu, wall))
 }
 
-/// A server that answers every request with this text. It lives as long as the process.
+/// Starts a server that answers every request with this text. It runs as long as the process.
 fn serve(text: String) -> io::Result<SocketAddr> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let address = listener.local_addr()?;
@@ -78,14 +78,14 @@ fn serve(text: String) -> io::Result<SocketAddr> {
     thread::Builder::new().name("metrics".into()).spawn(move || {
         for stream in listener.incoming().flatten() {
             let answer = answer.clone();
-            // If no thread can be started, the scrape fails, and the bench fails with it.
+            // If no thread can be started, the scrape fails, and the bench reports that.
             let _ = thread::Builder::new().name("metrics".into()).spawn(move || answer_all(stream, &answer));
         }
     })?;
     Ok(address)
 }
 
-/// Answers until the client leaves.
+/// Answers requests until the client closes the connection.
 fn answer_all(mut stream: TcpStream, answer: &[u8]) {
     let mut head = Vec::new();
     let mut part = [0; 1_024];

@@ -1,4 +1,4 @@
-//! The settings of the groups: the size of the loads, cores and files.
+//! The settings of the groups: sizes of the loads, cores, and files.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -7,53 +7,53 @@ use crate::cores::Cores;
 /// The size of the loads.
 #[derive(Clone, Debug)]
 pub(crate) struct Scale {
-    /// Closed loops of paced streams.
+    /// The loads with paced streams, as closed loops.
     pub(crate) streams: Vec<StreamLoad>,
-    /// Tokens of each answer.
+    /// Number of tokens in each answer.
     pub(crate) tokens: u32,
     /// Time from a request to its first token.
     pub(crate) ttft: Duration,
-    /// Requests of the first wave.
+    /// Number of concurrent requests in the wave.
     pub(crate) wave: u32,
-    /// Open-loop rates, in requests per second, and how long each lasts.
+    /// The open-loop rates in requests per second, and the duration of each.
     pub(crate) rates: Vec<f64>,
     pub(crate) rate_length: Duration,
-    /// A rate that only has to be reached.
+    /// A rate in requests per second for which only the achieved rate has a budget.
     pub(crate) fast_rate: f64,
-    /// A rate, and two numbers of planned requests: few and many.
+    /// A rate in requests per second, and a small and a large number of planned requests.
     pub(crate) planned: (f64, u64, u64),
-    /// Numbers of open streams to measure the memory per stream, and how long the streams wait for their first token.
+    /// The numbers of open streams at which memory is measured, and the time to the first token in these streams.
     pub(crate) open: Vec<u32>,
     pub(crate) open_ttft: Duration,
-    /// Numbers of requests of two loads that should take the same memory.
+    /// The numbers of requests of two loads that should need the same memory.
     pub(crate) growth: (u64, u64),
-    /// Requests in the report.
+    /// Number of requests in the report.
     pub(crate) report: u64,
-    /// Prompts of each kind.
+    /// Number of prompts of each kind.
     pub(crate) prompts: u64,
     /// Number of recorded requests.
     pub(crate) recorded: u64,
-    /// Numbers of addresses with scraped metrics, and the total number of scrapes.
+    /// The numbers of addresses whose metrics are scraped, and the total number of scrapes for each.
     pub(crate) scraped: Vec<u32>,
     pub(crate) scrapes: u32,
 }
 
-/// Paced streams.
+/// A load with paced streams.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StreamLoad {
     /// Number of concurrent streams.
     pub(crate) streams: u32,
-    /// Time from one token to the next.
+    /// Time between two tokens.
     pub(crate) itl: Duration,
-    /// Number of consecutive requests per stream.
+    /// Number of requests per stream, one after another.
     pub(crate) rounds: u32,
-    /// Whether its CPU time is compared: then each side runs as often as the command line requests. Otherwise each side runs once, and there is no
+    /// Whether CPU time is compared. If so, each side runs as many times as the command line requests. Otherwise each side runs once, and there is no
     /// ratio.
     pub(crate) compared: bool,
 }
 
 impl Scale {
-    /// The loads in `docs/performance.md`.
+    /// The loads that `docs/performance.md` describes.
     pub(crate) fn full() -> Scale {
         let load = |streams, itl, rounds, compared| StreamLoad { streams, itl: millis(itl), rounds, compared };
         Scale {
@@ -82,7 +82,7 @@ impl Scale {
         }
     }
 
-    /// Every load once, and small: checks that it works, not how well.
+    /// Every load once, with a small size. They show that the bench works, and their figures do not count.
     pub(crate) fn quick() -> Scale {
         Scale {
             streams: vec![StreamLoad { streams: 4, itl: millis(2), rounds: 2, compared: true }],
@@ -105,17 +105,17 @@ impl Scale {
     }
 }
 
-/// The environment of the groups.
+/// What all groups need to run.
 pub(crate) struct Bench {
     pub(crate) scale: Scale,
     pub(crate) cores: Cores,
-    /// How many times each side of a comparison runs, in turn.
+    /// How many times each side of a comparison runs, in turn with the other side.
     pub(crate) repeats: u32,
-    /// A folder for temporary files.
+    /// The folder for temporary files.
     pub(crate) folder: PathBuf,
-    /// The launcher's binary.
+    /// The path of the launcher's binary.
     pub(crate) program: PathBuf,
-    /// The tokenizer of the prompts; `None`: a built-in one.
+    /// The file of the tokenizer for prompts; `None` for a built-in tokenizer.
     pub(crate) tokenizer: Option<PathBuf>,
 }
 

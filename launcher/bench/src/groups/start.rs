@@ -1,4 +1,4 @@
-//! [I/O] What a user waits for: the first request, the report and the download.
+//! [I/O] Measures what a user waits for: the first request and the report, and the size of the binary, which must be downloaded.
 
 use std::{fs, time::Duration};
 
@@ -15,7 +15,7 @@ use capacity::{
     server::Pace,
 };
 
-/// Number of starts and of reports; the median of each counts.
+/// Number of measured starts and of measured reports. The median of each is the figure.
 const TRIES: usize = 5;
 /// Time limit for a start or a report.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -35,7 +35,7 @@ pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError
     Ok(())
 }
 
-/// From the start of `benchwright run` to the arrival of its first request, in milliseconds.
+/// The time from the start of `benchwright run` until its first request arrives, in milliseconds.
 fn first_request(bench: &Bench) -> Result<f64, BenchError> {
     let server = Server::start(ServerSpec { pace: Pace::default(), core: bench.cores.server })?;
     let file = bench.folder.join("run.yaml");
@@ -59,7 +59,7 @@ fn report(bench: &Bench, requests: u64) -> Result<f64, BenchError> {
     Ok(result.wall_ns as f64 / 1e6)
 }
 
-/// A BenchmarkRun with one immediate request.
+/// A BenchmarkRun with a single request, which is sent immediately.
 fn run_file(port: u16) -> String {
     format!(
         "apiVersion: benchwright.dev/v1alpha1\n\

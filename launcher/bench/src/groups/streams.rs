@@ -1,4 +1,5 @@
-//! [I/O] Paced streams: runs the engine and the bare client with the same load in turn, and compares both with the server's truth.
+//! [I/O] Measures paced streams: runs the engine and the bare client in turn with the same load, and compares both with the times that the server
+//! recorded.
 
 use super::{
     percentiles::{PERCENTILES, of_times_ms},
@@ -12,9 +13,9 @@ use crate::{
 use capacity::{loads, matching::seconds, server::Pace, trial::Trial};
 use measurement::{histogram::TimeHistogram, recorder::Keep};
 
-/// The load that has most of the budgets.
+/// The number of streams of the load that has most of the budgets.
 const MANY: u32 = 1_000;
-/// The load with enough time for each token.
+/// The number of streams of the load that leaves the client enough time for each token.
 const FEW: u32 = 50;
 
 pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
@@ -68,7 +69,7 @@ pub(super) fn wave(bench: &Bench, figures: &mut Figures) -> Result<(), BenchErro
     Ok(())
 }
 
-/// Whether a trial produces valid figures. If it does not, or if a remark is needed, a note is added.
+/// Whether a trial produced valid figures. Adds a note if it did not, or if readers must know of a restriction.
 pub(super) fn counts(trial: &Trial, of: &str, figures: &mut Figures) -> bool {
     if let Some(fault) = trials::fault(trial) {
         figures.note(format!("{of}: not measured, {fault}"));
@@ -83,11 +84,11 @@ pub(super) fn counts(trial: &Trial, of: &str, figures: &mut Figures) -> bool {
     true
 }
 
-/// The paced streams of one load; adds their figures.
+/// The load with paced streams whose figures are added.
 struct PacedStreams<'a> {
     load: &'a StreamLoad,
     pace: Pace,
-    /// Tokens of one trial.
+    /// Number of tokens that one trial requests.
     asked: u64,
 }
 
@@ -114,7 +115,7 @@ impl PacedStreams<'_> {
         }
         self.add(figures, "cpuUs", "CPU per token", "us", our_cpu, Budget::NONE);
         self.add(figures, "bareCpuUs", "CPU per token of the bare client", "us", bare_cpu, Budget::NONE);
-        // The time that the tokens would take without pauses between requests.
+        // The time that the tokens would take without pauses between requests, in seconds.
         let ideal = self.pace.answer(self.tokens()).as_secs_f64() * f64::from(self.load.rounds);
         let took =
             |it: &Trial| it.matched.sent.map_or(f64::NAN, |(first, _)| (it.matched.last_seen - first) as f64 / 1e9);
@@ -173,7 +174,7 @@ impl PacedStreams<'_> {
     }
 }
 
-/// A budget for fractions, converted to percent.
+/// Converts a budget for a fraction to percent.
 fn percent(budget: Budget) -> Budget {
     let percent = |bound| match bound {
         Bound::AtMost(it) => Bound::AtMost(it * 100.0),

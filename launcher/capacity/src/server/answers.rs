@@ -1,4 +1,4 @@
-//! The bytes of every answer, prepared before they are sent: chunks in vLLM's form, each in an HTTP chunk. Pure.
+//! Builds the bytes of every answer before they are needed: chunks in vLLM's format, each in an HTTP chunk. Pure.
 
 use std::collections::HashMap;
 
@@ -12,26 +12,26 @@ use simulator::{
     chunks::{self, Choice, Chunks, DONE, Identity},
 };
 
-/// The served model.
+/// The name of the served model.
 pub(super) const MODEL: &str = "bench";
 
 const STREAM_HEAD: &str = "HTTP/1.1 200 OK\r\nserver: uvicorn\r\ncontent-type: text/event-stream; charset=utf-8\r\n\
                            transfer-encoding: chunked\r\n\r\n";
 /// The end of a chunked body.
 const END: &[u8] = b"0\r\n\r\n";
-/// The prompt length in the usage; it is not checked.
+/// The prompt length in the usage. Nothing checks it.
 const PROMPT_TOKENS: u32 = 10;
-/// Number of words that are used in turn.
+/// Number of different words in answers. They are repeated in turn.
 const WORDS: u32 = 64;
-/// Maximum number of output lengths with cached bytes; further ones are rendered each time.
+/// Maximum number of output lengths whose bytes are cached. For further lengths, the bytes are built each time.
 const MAX_KEPT: usize = 4_096;
 
-/// The bytes of the answers of one endpoint.
+/// The prepared bytes for one endpoint.
 #[derive(Debug)]
 pub(super) struct Answers {
     identity: Identity,
     opening: Bytes,
-    /// One event per word: real answers have different words, too.
+    /// One event per word, because real answers also contain different words.
     tokens: Vec<Bytes>,
     last: Bytes,
     closing: HashMap<u32, Bytes>,
@@ -71,17 +71,17 @@ impl Answers {
         }
     }
 
-    /// The bytes with the first token: the head, and for a chat the chunk with the role.
+    /// Returns the bytes sent with the first token: the head and, for a chat, the chunk with the role.
     pub(super) fn opening(&self) -> Bytes {
         self.opening.clone()
     }
 
-    /// One event with one token: the token with index `place` of `tokens`.
+    /// Returns an event with one token: token number `place`, from 0, of `tokens`.
     pub(super) fn token(&self, place: u32, tokens: u32) -> Bytes {
         if place + 1 == tokens { self.last.clone() } else { self.tokens[place as usize % self.tokens.len()].clone() }
     }
 
-    /// The bytes after the last token: usage, `[DONE]` and the end of the body.
+    /// Returns the bytes after the last token: usage, `[DONE]` and the end of the body.
     pub(super) fn closing(&mut self, tokens: u32) -> Bytes {
         if let Some(kept) = self.closing.get(&tokens) {
             return kept.clone();
@@ -101,7 +101,7 @@ impl Answers {
         bytes
     }
 
-    /// A whole answer.
+    /// Returns a whole answer.
     pub(super) fn whole(&mut self, tokens: u32, stream: bool) -> Bytes {
         if let Some(kept) = self.whole.get(&(tokens, stream)) {
             return kept.clone();
@@ -123,13 +123,13 @@ impl Answers {
     }
 }
 
-/// The one choice of each answer.
+/// Returns the only choice of each answer.
 fn choice() -> Choice {
     let answer = Answer { words: 7, ..Answer::default() };
     Choice { answer, prompt_tokens: PROMPT_TOKENS, ..Choice::default() }
 }
 
-/// The answer to a request for models, or to any other request.
+/// Returns the response to a request for models, and to any request that is not for generation.
 pub(super) fn models() -> Bytes {
     let options =
         SimOptions { model: MODEL.into(), max_model_len: 1 << 20, ..SimOptions::preset(SimulatorPreset::Instant) };
@@ -155,7 +155,7 @@ fn chunk(bytes: &mut Vec<u8>, data: &[u8]) {
 mod tests {
     use super::*;
 
-    /// The data of all events of a stream, without HTTP framing.
+    /// Returns the data of all events of a stream, without HTTP framing.
     fn events(bytes: &[u8]) -> Vec<String> {
         let text = std::str::from_utf8(bytes).unwrap();
         let (head, mut body) = text.split_once("\r\n\r\n").unwrap();

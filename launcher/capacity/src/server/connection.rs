@@ -1,4 +1,4 @@
-//! [I/O] One client connection: received bytes of later requests, and bytes that the socket has not accepted yet.
+//! [I/O] A client connection: its received bytes that wait, and bytes that its socket has not accepted yet.
 
 use std::{
     io::{self, Write as _},
@@ -8,14 +8,14 @@ use std::{
 use super::waiting::Waiting;
 use simulator::api::Endpoint;
 
-/// A connection. Its answers are sent one after another.
+/// A client connection. Its answers are sent one after another.
 pub(super) struct Connection {
     pub(super) socket: TcpStream,
     pub(super) generation: u32,
-    /// Bytes of an incomplete request, or of a request that waits for the previous answer.
+    /// Received bytes of an incomplete request, or of requests that wait until the current answer has ended.
     pub(super) input: Vec<u8>,
     pub(super) answer: Option<Answer>,
-    /// Bytes that the socket has not accepted; at most one answer.
+    /// Bytes that the socket has not accepted yet, at most one answer.
     unsent: Vec<u8>,
 }
 
@@ -25,9 +25,9 @@ pub(super) struct Answer {
     pub(super) endpoint: Endpoint,
     pub(super) tokens: u32,
     pub(super) stream: bool,
-    /// Tokens that were sent.
+    /// Number of tokens sent so far.
     pub(super) sent: u32,
-    /// The index of its truth; absent for requests without a run id.
+    /// Index of the request's record; `None` for requests without a run id.
     pub(super) truth: Option<usize>,
 }
 
@@ -36,7 +36,7 @@ impl Connection {
         Connection { socket, generation, input: Vec::new(), answer: None, unsent: Vec::new() }
     }
 
-    /// Sends bytes after the waiting ones. Returns whether the socket accepted all of them immediately.
+    /// Sends bytes, after those that are still waiting. Returns whether the socket accepted all of them immediately.
     pub(super) fn write(&mut self, bytes: &[u8], waiting: &Waiting, slot: u32) -> io::Result<bool> {
         let taken = if self.unsent.is_empty() { self.offer(bytes)? } else { 0 };
         if taken == bytes.len() {
@@ -49,7 +49,7 @@ impl Connection {
         Ok(false)
     }
 
-    /// Sends waiting bytes, as many as the socket accepts.
+    /// Sends as many waiting bytes as the socket accepts.
     pub(super) fn flush(&mut self, waiting: &Waiting, slot: u32) -> io::Result<()> {
         let unsent = std::mem::take(&mut self.unsent);
         let taken = self.offer(&unsent)?;

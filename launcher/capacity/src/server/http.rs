@@ -1,30 +1,29 @@
-//! Parses the requests of a trial's clients: only the necessary parts of HTTP/1.1 and of the body. Pure.
+//! Parses the requests of a trial's clients, with only those parts of HTTP/1.1 and of the body that they need. Pure.
 
 use memchr::memmem;
 use serde::Deserialize;
 
 use simulator::api::Endpoint;
 
-/// Maximum length of a request head in bytes; the clients' heads have a few hundred.
+/// Maximum length of a request head, in bytes. The clients' heads have a few hundred.
 const MAX_HEAD: usize = 16 << 10;
-/// Maximum length of a body in bytes.
+/// Maximum length of a request body, in bytes.
 const MAX_BODY: usize = 64 << 20;
 
-/// A request that this server cannot read.
+/// A request that this server cannot parse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}; this server answers the clients of `benchwright bench` alone")]
 pub(super) struct Malformed(&'static str);
 
-/// A completely received request.
+/// A request that was received completely.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Request<'a> {
-    /// Bytes of head and body.
+    /// Total length of head and body, in bytes.
     pub(super) length: usize,
-    /// The requested generation endpoint; `None` for everything else.
+    /// The generation endpoint that is requested; `None` for any other path.
     pub(super) endpoint: Option<Endpoint>,
     /// The request's `x-request-id`.
     pub(super) id: Option<&'a str>,
-    /// The body.
     pub(super) body: &'a [u8],
 }
 
@@ -39,18 +38,18 @@ pub(super) struct GenerationRequest {
 }
 
 impl GenerationRequest {
-    /// Parses a body; a body other than JSON has no fields.
+    /// Parses a body. If it is not JSON, no field is set.
     pub(super) fn read(body: &[u8]) -> GenerationRequest {
         serde_json::from_slice(body).unwrap_or_default()
     }
 
-    /// The requested output length in tokens.
+    /// Returns the requested output length, in tokens.
     pub(super) fn tokens(&self) -> Option<u32> {
         self.max_completion_tokens.or(self.max_tokens)
     }
 }
 
-/// The request at the beginning of the bytes; `None` while it is incomplete.
+/// Parses the request at the start of the bytes. Returns `None` while it is incomplete.
 pub(super) fn request(bytes: &[u8]) -> Result<Option<Request<'_>>, Malformed> {
     let Some(end) = memmem::find(&bytes[..bytes.len().min(MAX_HEAD)], b"\r\n\r\n") else {
         return if bytes.len() < MAX_HEAD { Ok(None) } else { Err(Malformed("the head of a request has no end")) };

@@ -1,8 +1,9 @@
-//! [I/O] The server of a trial: answers immediately or at an exact pace, and records its send times.
+//! [I/O] The server of a trial. It answers immediately or at an exact pace, and records its send times.
 //!
-//! It must cost much less CPU per token than any client, so that the trial measures the client: one thread, one epoll, prepared answers (`answers`),
-//! one write per event. Its truth is the arrival of each request and the time just before each send, on the monotonic clock that all processes of a
-//! machine share. Deliberately absent: everything that a client of a trial does not need, such as errors, rate limits and chunked request bodies.
+//! The server must use much less CPU time per token than any client, so that the trial measures the client. It therefore has one thread and
+//! one epoll, prepares its answers (`answers`), and makes one write per event. It records when each request arrived, and the time just
+//! before each send, on the monotonic clock that all processes of a machine share. Deliberately absent: everything that the clients of a
+//! trial do not need, such as errors, rate limits and chunked request bodies.
 
 mod answers;
 mod connection;
@@ -28,21 +29,22 @@ use simulator::api::Endpoint;
 pub use truth::{RequestTruth, Truth};
 use waiting::{Event, Waiting};
 
-/// Maximum number of connections that wait to be accepted: as many as a client opens together.
+/// Maximum number of connections that wait to be accepted: as many as a client opens at the same time.
 const BACKLOG: i32 = 16_384;
-/// Number of consecutive sends before it checks for requests, so that arrivals get accurate times although streams are due.
+/// Maximum number of consecutive sends before the server checks for requests, so that arrival times are accurate even if many streams are
+/// due.
 const MAX_SENDS: usize = 32;
-/// The length of an answer without a requested length, in tokens.
+/// Output length if the request does not specify one, in tokens.
 pub(super) const DEFAULT_TOKENS: u32 = 128;
-/// The maximum length of an answer, in tokens; a longer one is irrelevant here.
+/// Maximum output length, in tokens. Longer answers do not matter here.
 const MAX_TOKENS: u32 = 1 << 20;
-/// Bytes of one read.
+/// Number of bytes per read.
 const READ: usize = 64 << 10;
 
-/// Serves on a free loopback port, which it prints, until its standard input ends; then prints its [`Truth`].
+/// Serves on a free loopback port, and prints that port. When its standard input is closed, prints its [`Truth`] and returns.
 ///
 /// # Errors
-/// The system refuses a socket, a timer or an open file.
+/// The system refuses a socket, a timer or a file descriptor.
 pub fn serve(spec: &ServerSpec) -> io::Result<()> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     listener.set_nonblocking(true)?;
@@ -118,7 +120,7 @@ impl Server {
         }
     }
 
-    /// Sends due tokens. Returns whether more are due.
+    /// Sends tokens that are due. Returns whether more are due.
     fn send_due(&mut self) -> bool {
         for _ in 0..MAX_SENDS {
             let now = clock::monotonic();
@@ -178,7 +180,7 @@ impl Server {
         }
     }
 
-    /// Starts the answer to the next request of a connection, once the request is complete and the previous one is answered.
+    /// Starts the answer to the next request of a connection, if that request is complete and the previous one is answered.
     fn take_requests(&mut self, slot: u32, now: Duration) {
         while let Some(connection) = &mut self.connections[slot as usize]
             && connection.answer.is_none()
@@ -218,7 +220,7 @@ impl Server {
         }
     }
 
-    /// Sends the next token of a stream, or a whole answer without streaming. Returns whether the answer has ended.
+    /// Sends the next token of a stream, or a whole answer that is not streamed. Returns whether the answer has ended.
     fn send_next(&mut self, due: Duration, stream: Stream, now: Duration) -> bool {
         let Some(connection) = &mut self.connections[stream.slot as usize] else { return false };
         let Some(answer) = connection.answer.as_mut().filter(|_| connection.generation == stream.generation) else {

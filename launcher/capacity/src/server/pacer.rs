@@ -1,18 +1,18 @@
-//! When each stream sends next. Pure: times in, streams out.
+//! Decides when each stream sends next. Pure: times in, streams out.
 //!
-//! Token k of an answer is due at its arrival + TTFT + k x ITL, independent of when earlier tokens were sent: a late server catches up, and its pace
-//! does not drift.
+//! Token k of an answer is due at the arrival of the request + TTFT + k x ITL, whenever earlier tokens were sent. So a late server catches
+//! up, and its pace does not drift.
 
 use std::{cmp::Reverse, collections::BinaryHeap, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-/// The speed of a server. All zero: it answers immediately and in one write.
+/// The speed of a server. If both times are zero, it answers immediately and in one write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pace {
-    /// From the arrival of a request to its first token.
+    /// Time from the arrival of a request to its first token.
     pub ttft: Duration,
-    /// From one token to the next.
+    /// Time from one token to the next.
     pub itl: Duration,
 }
 
@@ -22,7 +22,7 @@ impl Pace {
         self == Pace::default()
     }
 
-    /// The duration of an answer with `tokens` tokens.
+    /// Returns how long an answer with `tokens` tokens takes.
     pub fn answer(self, tokens: u32) -> Duration {
         self.ttft + self.itl * tokens.saturating_sub(1)
     }
@@ -31,13 +31,13 @@ impl Pace {
 /// Identifies a stream of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Stream {
-    /// The slot of its connection.
+    /// The slot of the stream's connection.
     pub(super) slot: u32,
-    /// Number of earlier uses of the slot. It distinguishes a stream with a lost connection from a newer stream.
+    /// How many times the slot was used before. It distinguishes a stream whose connection was lost from a newer stream in the same slot.
     pub(super) generation: u32,
 }
 
-/// The streams of a server by their due time.
+/// The streams of a server, ordered by due time.
 #[derive(Debug, Default)]
 pub(super) struct Pacer {
     due: BinaryHeap<Reverse<(Duration, Stream)>>,
@@ -49,12 +49,12 @@ impl Pacer {
         self.due.push(Reverse((at, stream)));
     }
 
-    /// When the next stream is due.
+    /// Returns when the next stream is due.
     pub(super) fn next(&self) -> Option<Duration> {
         self.due.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// A due stream and its due time; the stream that has waited longest comes first.
+    /// Returns the stream that has been due for the longest time, with its due time; `None` if none is due.
     pub(super) fn next_due(&mut self, now: Duration) -> Option<(Duration, Stream)> {
         if self.next()? > now {
             return None;
@@ -95,7 +95,7 @@ mod tests {
         let mut pacer = Pacer::default();
         pacer.add(millis(100) + pace.ttft, stream(0));
         let mut due = Vec::new();
-        // It checks only every 8 ms.
+        // The server checks only every 8 ms.
         for look in (0..200).step_by(8).map(millis) {
             while let Some((at, stream)) = pacer.next_due(look) {
                 due.push(at);

@@ -1,40 +1,40 @@
-//! Truth: the server's record of a trial. Pure.
+//! The server's record of a trial. Pure.
 //!
-//! Times are nanoseconds of the machine's monotonic clock.
+//! Times are in nanoseconds on the machine's monotonic clock.
 
 use serde::{Deserialize, Serialize};
 
-/// The record of a server.
+/// What a server recorded in a trial.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Truth {
-    /// The requests with a run id, in the order of their arrival.
+    /// The requests that had a run id, in the order of their arrival.
     pub requests: Vec<RequestTruth>,
-    /// CPU time, user and system.
+    /// CPU time of the server, user and system.
     pub cpu_ns: u64,
-    /// 99th percentile of the lateness of its sends: beyond a limit the load was not the requested one.
+    /// 99th percentile of how late tokens were sent. If it is too high, the load was not the intended one.
     pub lateness_p99_ns: u64,
-    /// Sends that a socket did not accept immediately: their recorded times differ from the times on the wire.
+    /// Number of sends that a socket did not accept immediately. Their recorded times differ from the times on the wire.
     pub stalled: u64,
-    /// The maximum number of concurrent answers.
+    /// Maximum number of concurrent answers.
     pub most_streams: u32,
 }
 
-/// The record of one request.
+/// What a server recorded about one request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestTruth {
-    /// The stage of its run.
+    /// The stage that the request belongs to.
     pub stage: u32,
-    /// The number of the request in the stage.
+    /// Number of the request in its stage.
     pub number: u64,
-    /// When its last byte was read.
+    /// When the last byte of the request was read.
     pub arrived_ns: u64,
-    /// The time just before each token was sent; for an answer in one piece, the time just before the whole answer.
+    /// The time just before each token was sent. For an answer in one piece: the time just before the whole answer was sent.
     pub sends_ns: Vec<u64>,
 }
 
-/// Stage and number from an `x-request-id`, which is `bw-<run>-<stage>-<number>`, and may end with a turn.
+/// Parses stage and number in an `x-request-id` of the form `bw-<run>-<stage>-<number>`. A turn may follow.
 pub(super) fn place(id: &str) -> Option<(u32, u64)> {
     let mut parts = id.strip_prefix("bw-")?.split('-').skip(1);
     let stage = parts.next()?.parse().ok()?;

@@ -1,4 +1,4 @@
-//! [I/O] Waits for sockets, for the time at which a stream is due, and for the end of the parent.
+//! [I/O] Waits for sockets, for the time at which a stream is due, and for the parent to end the trial.
 
 use std::{
     io,
@@ -18,36 +18,36 @@ const LISTENER: u64 = u64::MAX;
 const TIMER: u64 = u64::MAX - 1;
 const PARENT: u64 = u64::MAX - 2;
 
-/// An event.
+/// What the server waits for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Event {
-    /// A client wants a connection.
+    /// A client requests a connection.
     Connect,
     /// The connection in a slot is readable or closed.
     Readable(u32),
-    /// The connection in a slot accepts bytes again; it may be readable too.
+    /// The connection in a slot accepts bytes again. It may also be readable.
     Writable(u32),
-    /// The parent requests the end.
+    /// The parent ends the trial.
     End,
 }
 
-/// An epoll and a timer with nanosecond resolution.
+/// An epoll, and a timer with nanosecond resolution.
 pub(super) struct Waiting {
     epoll: OwnedFd,
     timer: OwnedFd,
-    /// The time for which the timer is set.
+    /// The time that the timer is set to; `None` if it is not set.
     armed: Option<Duration>,
     events: Vec<epoll::Event>,
 }
 
 impl Waiting {
-    /// Waits for connections to this listener, and for the end of standard input.
+    /// Creates an epoll that waits for connections to this listener, and for standard input to be closed.
     pub(super) fn new(listener: &impl AsFd) -> io::Result<Waiting> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let timer = rustix::time::timerfd_create(TimerfdClockId::Monotonic, flags)?;
         let stdin = io::stdin();
-        // Nobody reads the timer: edge-triggered, it reports once per setting.
+        // The timer is never read. Edge-triggered, it reports once each time it is set.
         let once = epoll::EventFlags::IN | epoll::EventFlags::ET;
         for (source, name, flags) in [
             (listener.as_fd(), LISTENER, epoll::EventFlags::IN),
@@ -59,7 +59,7 @@ impl Waiting {
         Ok(Waiting { epoll, timer, armed: None, events: Vec::with_capacity(MAX_EVENTS) })
     }
 
-    /// Also waits for a new connection's socket.
+    /// Also waits for this socket of a new connection.
     pub(super) fn add(&self, socket: &impl AsFd, slot: u32) -> io::Result<()> {
         let name = epoll::EventData::new_u64(slot.into());
         Ok(epoll::add(&self.epoll, socket, name, epoll::EventFlags::IN)?)
@@ -72,7 +72,7 @@ impl Waiting {
         Ok(epoll::modify(&self.epoll, socket, name, epoll::EventFlags::IN | output)?)
     }
 
-    /// Waits for events until the time `until`, and adds them. If `until` is zero, it polls once and returns.
+    /// Waits for events until time `until`, and appends them to `happened`. If `until` is zero, polls once without waiting.
     pub(super) fn wait(&mut self, until: Option<Duration>, happened: &mut Vec<Event>) -> io::Result<()> {
         let now = until.is_some_and(|it| it.is_zero());
         if !now {
@@ -84,7 +84,7 @@ impl Waiting {
             Err(error) => return Err(error.into()),
         }
         for event in self.events.drain(..) {
-            // The struct is packed: its fields are copied.
+            // The struct is packed, so its fields are copied instead of borrowed.
             let (name, flags) = (event.data, event.flags);
             happened.push(match name.u64() {
                 LISTENER => Event::Connect,
@@ -92,7 +92,7 @@ impl Waiting {
                     self.armed = None;
                     continue;
                 }
-                // Nobody writes to standard input: readable means closed.
+                // Nothing writes to standard input, so readable means closed.
                 PARENT => Event::End,
                 slot if flags.contains(epoll::EventFlags::OUT) => Event::Writable(slot as u32),
                 slot => Event::Readable(slot as u32),
@@ -101,7 +101,7 @@ impl Waiting {
         Ok(())
     }
 
-    /// Sets the timer.
+    /// Sets the timer to time `until`. `None`: leaves it unchanged.
     fn arm(&mut self, until: Option<Duration>) -> io::Result<()> {
         let Some(at) = until.filter(|_| self.armed != until) else { return Ok(()) };
         let never = Timespec { tv_sec: 0, tv_nsec: 0 };

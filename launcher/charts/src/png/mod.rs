@@ -1,4 +1,4 @@
-//! Renders a drawing as PNG with embedded fonts: the same picture on each machine.
+//! Renders a drawing as PNG. The fonts are embedded, so that the picture is the same on every machine.
 
 mod outlines;
 
@@ -9,7 +9,7 @@ use resvg::{
     usvg::{self, Options, Tree},
 };
 
-/// Maximum number of pixels of a picture: 256 MB while it is drawn.
+/// Maximum number of pixels of a picture. Such a picture needs 256 MB while it is drawn.
 const MOST_PIXELS: f64 = 64e6;
 
 /// Why a drawing could not be rendered.
@@ -17,7 +17,7 @@ const MOST_PIXELS: f64 = 64e6;
 pub enum PngError {
     /// The text is not an SVG drawing.
     Svg(usvg::Error),
-    /// The scale is not above zero, or the picture has no pixels or too many.
+    /// The scale is not above zero, or the picture would have no pixels or too many.
     Scale {
         scale: f64,
         width: f64,
@@ -41,7 +41,7 @@ impl fmt::Display for PngError {
 
 impl std::error::Error for PngError {}
 
-/// The picture of a drawing of `Style::Standalone`. Its size in pixels is the size of the drawing times `scale`: 2 for print and for high-density
+/// Renders a drawing of `Style::Standalone` as PNG. The size in pixels is the size of the drawing times `scale`. Use 2 for print and for high-density
 /// screens.
 pub fn render(svg: &str, scale: f64) -> Result<Vec<u8>, PngError> {
     let svg = outlines::replace_texts(svg).map_err(|error| PngError::Svg(usvg::Error::ParsingFailed(error)))?;

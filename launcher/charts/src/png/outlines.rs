@@ -1,14 +1,14 @@
-//! The letters of a drawing as paths.
+//! Converts the texts of a drawing to paths.
 //!
-//! A drawing has left-to-right text in one family, so a font's outlines and advance widths suffice. A text shaper would be half of the renderer.
-//! Kerning is left out.
+//! All texts are left-to-right and in one font family, so the outlines and advance widths of the font are enough. A text shaper would double the size
+//! of the renderer. There is no kerning.
 
 use std::{fmt::Write as _, sync::LazyLock};
 
 use resvg::usvg::roxmltree::{Document, Error, Node};
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
-/// Parts of Noto Sans, see `assets/fonts/README.md`.
+/// Subsets of Noto Sans, see `assets/fonts/README.md`.
 static REGULAR: LazyLock<Face<'_>> =
     LazyLock::new(|| face(include_bytes!("../assets/fonts/NotoSans-Regular-latin.ttf")));
 static BOLD: LazyLock<Face<'_>> = LazyLock::new(|| face(include_bytes!("../assets/fonts/NotoSans-Bold-latin.ttf")));
@@ -19,13 +19,13 @@ fn face(bytes: &'static [u8]) -> Face<'static> {
     Face::parse(bytes, 0).expect("the font is part of this program, and a test reads it")
 }
 
-/// The attributes of a text that describe its letters. The others, such as its paint, also apply to a path.
+/// Attributes that only a text has. All other attributes, such as its fill colour, also apply to a path.
 const OF_LETTERS: [&str; 5] = ["x", "y", "font-size", "text-anchor", "font-weight"];
 
-/// The drawing with a `<path>` instead of each `<text>`.
+/// Returns the drawing with a `<path>` in place of each `<text>`.
 ///
 /// # Errors
-/// The drawing is not XML.
+/// The drawing is not valid XML.
 pub(super) fn replace_texts(svg: &str) -> Result<String, Error> {
     let document = Document::parse(svg)?;
     let mut out = String::with_capacity(svg.len() * 2);
@@ -73,14 +73,14 @@ struct Letter<'a> {
     glyph: GlyphId,
 }
 
-/// The glyph of a character. A character that no font has becomes the glyph of missing characters, an empty box.
+/// The glyph of a character. If no font has the character, the result is the glyph for missing characters, an empty box.
 fn letter<'a>(character: char, regular: &'a Face<'static>) -> Letter<'a> {
     let of = |face: &'a Face<'static>| face.glyph_index(character).map(|glyph| Letter { face, glyph });
     of(regular).or_else(|| of(&SIGNS)).unwrap_or(Letter { face: regular, glyph: GlyphId(0) })
 }
 
 impl Letter<'_> {
-    /// Font units per em, which is the size of the text.
+    /// Font units per em; an em is the text size.
     fn units(&self) -> f32 {
         f32::from(self.face.units_per_em())
     }
@@ -91,7 +91,7 @@ impl Letter<'_> {
     }
 }
 
-/// Writes outlines as the commands of an SVG path. In a font the y axis points up, in a drawing down.
+/// Writes outlines as SVG path commands. The y axis points up in a font and down in a drawing.
 struct Pen {
     d: String,
     x: f32,
@@ -159,7 +159,7 @@ mod tests {
             x.parse::<f32>().expect("a number")
         };
         let (start, middle, end) = (at(""), at(r#" text-anchor="middle""#), at(r#" text-anchor="end""#));
-        // Noto Sans: I is 0.339 wide, & 0.732.
+        // In Noto Sans, I is 0.339 wide and & is 0.732 wide.
         let width = (2.0 * 0.339 + 0.732) * 10.0;
         assert!((start - middle - width / 2.0).abs() < 0.1, "{start} {middle}");
         assert!((start - end - width).abs() < 0.1, "{start} {end}");

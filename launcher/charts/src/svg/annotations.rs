@@ -1,4 +1,4 @@
-//! Shades behind the data, marks in front of them, and their names.
+//! Draws shades behind the data, marks in front of it, and their names.
 
 use super::{
     canvas::{Anchor, Canvas, Font},
@@ -74,7 +74,7 @@ fn x_mark(canvas: &mut Canvas, paint: Paint, layout: &Layout, x: f64, label: Opt
     }
 }
 
-/// A sign below the labels of the x axis, in the colour of its verdict.
+/// Draws a sign below the labels of the x axis, in the colour of its verdict.
 fn sign(canvas: &mut Canvas, paint: Paint, layout: &Layout, label: &str, x: f64) {
     let tone = match label {
         "✓" => Tone::Good,
@@ -87,7 +87,7 @@ fn sign(canvas: &mut Canvas, paint: Paint, layout: &Layout, label: &str, x: f64)
     canvas.text(x, layout.frame.bottom + SIGNS_BELOW, Anchor::Middle, &font, label);
 }
 
-/// The font size of a sign, and the distance of its base line from the axis.
+/// The font size of a sign, and the distance between the axis and its base line, in pixels.
 const SIGN: f64 = 13.0;
 const SIGNS_BELOW: f64 = 34.0;
 
@@ -113,13 +113,13 @@ fn y_mark(
     places.extend([(right, below, Anchor::End), (left, below, Anchor::Start)]);
     let between = [0.75, 0.5, 0.25].map(|share| left + (right - left) * share);
     places.extend(between.iter().flat_map(|x| [(*x, above, Anchor::Middle), (*x, below, Anchor::Middle)]));
-    // An objective without a name is meaningless: if there is no room, the name is placed over the data.
+    // A limit without a name is meaningless. If there is no free place, the name covers data.
     if !in_front(canvas, paint, line, layout, label, &places, taken) {
         in_front(canvas, paint, line, layout, label, &places[..1], &mut Taken::default());
     }
 }
 
-/// A mark beyond an end of its axis: its name, its value and an arrow at that end.
+/// Draws a mark that lies outside its axis: its name, its value and an arrow at the nearest end.
 fn beyond(
     canvas: &mut Canvas,
     paint: Paint,
@@ -156,7 +156,7 @@ fn beyond(
 
 const RING: f64 = 7.0;
 
-/// The places of the rings around marked points, which no point name may cover.
+/// The areas of the rings around marked points. Names of points must not cover them.
 pub(crate) fn rings(figure: &Figure, layout: &Layout) -> Taken {
     let mut taken = Taken::default();
     for mark in &figure.marks {
@@ -192,7 +192,7 @@ fn point(canvas: &mut Canvas, paint: Paint, layout: &Layout, (label, x, y): (&st
     in_front(canvas, paint, paint.text(), layout, label, &places, taken);
 }
 
-/// Writes a text at the first free place. Returns whether there is one.
+/// Writes a text at the first free place. Returns false if there is none.
 fn in_front(
     canvas: &mut Canvas,
     paint: Paint,
@@ -211,7 +211,7 @@ fn in_front(
     true
 }
 
-/// Where labels may lie.
+/// The area in which labels may be placed.
 pub(crate) fn bounds(layout: &Layout) -> [f64; 4] {
     let frame = &layout.frame;
     [frame.left, frame.top - 4.0, layout.width, frame.bottom]

@@ -1,4 +1,4 @@
-//! Axes, their labels and the grid.
+//! Draws axes, their labels and the grid.
 
 use super::{
     canvas::{Anchor, Canvas, Font, Path},
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::figure::{Axis, Figure};
 
-/// Grid lines behind the data: one per label of the y axis, and fainter ones between the labels of a logarithmic axis.
+/// Draws the grid behind the data: a line for each label, and fainter lines between the labels of a logarithmic axis.
 pub(crate) fn grid(canvas: &mut Canvas, paint: Paint, layout: &Layout) {
     let frame = &layout.frame;
     let (mut minor, mut major) = (Path::default(), Path::default());
@@ -26,7 +26,7 @@ pub(crate) fn grid(canvas: &mut Canvas, paint: Paint, layout: &Layout) {
         major.go(frame.left, y);
         major.horizontal(frame.right);
     }
-    // In a page, marks of stages divide the time, and loads have their labels.
+    // In a page, labels of the x axis have no grid lines, because marks divide the time, and loads have labels.
     let across = layout.x_ticks.labels.iter().filter(|_| !canvas.is_in_page());
     for x in across.filter_map(|it| frame.x(it.0)) {
         major.go(x, frame.top);
@@ -55,7 +55,7 @@ pub(crate) fn axes(canvas: &mut Canvas, paint: Paint, figure: &Figure, layout: &
             ticks.go(x, frame.bottom);
             ticks.vertical(frame.bottom + 4.0);
             let half = text::width(label, TEXT) / 2.0;
-            // A label at the right end stays within the drawing.
+            // Moves a label at the right end so that it stays within the drawing.
             let x = x.min(layout.width - 2.0 - half);
             canvas.text(x, frame.bottom + 17.0, Anchor::Middle, &font, label);
         }
@@ -68,7 +68,7 @@ pub(crate) fn axes(canvas: &mut Canvas, paint: Paint, figure: &Figure, layout: &
         let font = Font { size: SMALL, paint: paint.muted(), bold: false, halo: None };
         heat::draw_key(canvas, paint, &font, (layout.width - layout.pad - key.width, layout.y_title), key);
     }
-    // The page has the titles beside the drawing.
+    // In a page, the titles of the axes are outside the drawing.
     if canvas.is_in_page() {
         return;
     }

@@ -4,11 +4,12 @@ use std::fmt::{self, Write as _};
 
 use super::text::escape;
 
-/// Elements, one after another.
+/// A list of SVG elements.
 #[derive(Debug, Default)]
 pub(crate) struct Canvas {
     out: String,
-    /// Width and height of a drawing in a page. Places across are then in percent, so that texts keep their size at any width.
+    /// The width and height of a drawing in a page; `None` for a standalone drawing. In a page, horizontal positions are percentages, so that texts
+    /// keep their size at any width.
     page: Option<(f64, f64)>,
 }
 
@@ -26,12 +27,12 @@ pub(crate) struct Font<'a> {
     pub size: f64,
     pub paint: &'a str,
     pub bold: bool,
-    /// A colour behind the letters, so that lines under them stay readable.
+    /// The colour behind the letters, so that they stay readable over lines.
     pub halo: Option<&'a str>,
 }
 
 impl Canvas {
-    /// A canvas for a drawing that fills the width of its place in a page.
+    /// A canvas for a drawing that fills the width of its container in a page.
     pub fn in_page(width: f64, height: f64) -> Canvas {
         Canvas { out: String::new(), page: Some((width, height)) }
     }
@@ -40,7 +41,7 @@ impl Canvas {
         self.page.is_some()
     }
 
-    /// A place or a length across, as the value of an attribute.
+    /// A horizontal position or length as an attribute value.
     pub fn across(&self, x: f64) -> Across {
         match self.page {
             Some((width, _)) => Across::Percent(x / width * 100.0),
@@ -48,7 +49,7 @@ impl Canvas {
         }
     }
 
-    /// Writes markup unchanged. Format numbers with `Px`, and texts with `escape`.
+    /// Writes markup unchanged. Format numbers with `Px`, and escape texts with `escape`.
     pub fn put(&mut self, markup: fmt::Arguments<'_>) {
         // Writing to a `String` cannot fail.
         let _ = self.out.write_fmt(markup);
@@ -77,7 +78,8 @@ impl Canvas {
         self.path(&format!("M{x1} {y1}L{x2} {y2}"), format_args!(r#"fill="none" stroke="{paint}"{rest}"#));
     }
 
-    /// A path with these attributes. In a page, it is stretched to the width of the drawing; its strokes keep their width by the style of the page.
+    /// Writes a path with these attributes. In a page, the path is stretched to the width of the drawing. The page's style keeps the width of its
+    /// strokes.
     pub fn path(&mut self, d: &str, attributes: fmt::Arguments<'_>) {
         match self.page {
             None => self.put(format_args!(r#"<path d="{d}" {attributes}/>"#)),
@@ -94,7 +96,7 @@ impl Canvas {
     }
 }
 
-/// A place or a length across.
+/// A horizontal position or length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Across {
     Px(f64),
@@ -117,7 +119,7 @@ pub(crate) struct Px(pub f64);
 impl fmt::Display for Px {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tenths = (self.0 * 10.0).round();
-        // Whole numbers without a fraction, and no minus sign before a zero.
+        // Whole numbers have no fraction, and zero has no minus sign.
         if tenths % 10.0 == 0.0 { write!(to, "{}", tenths / 10.0 + 0.0) } else { write!(to, "{:.1}", tenths / 10.0) }
     }
 }
@@ -149,7 +151,7 @@ impl Path {
         self.d.push('Z');
     }
 
-    /// A rectangle between two corners.
+    /// Adds a rectangle with two opposite corners.
     pub fn rectangle(&mut self, from: (f64, f64), to: (f64, f64)) {
         self.go(from.0, from.1);
         self.horizontal(to.0);

@@ -1,4 +1,4 @@
-//! The names of lines at their right ends, in a page.
+//! Writes the names of lines at their right ends, in a page.
 
 use super::{
     canvas::{Anchor, Canvas, Font},
@@ -9,12 +9,12 @@ use super::{
 };
 use crate::figure::{Figure, Series, Shape};
 
-/// Distance between the base lines of two names.
+/// Minimum vertical distance between the base lines of two names, in pixels.
 const APART: f64 = 12.0;
-/// Distance of a name from the frame.
+/// Horizontal distance between a name and the frame, in pixels.
 const GAP: f64 = 5.0;
 
-/// Writes the name of each line beside its last value. Names of lines that end near each other are moved apart, in the order of the lines.
+/// Writes the name of each line next to its last value. Names that would overlap are moved apart, in the order of the lines.
 pub(crate) fn names(canvas: &mut Canvas, paint: Paint, figure: &Figure, legend: &Legend, layout: &Layout) {
     let ends = figure.series.iter().zip(&legend.keys).filter_map(|(it, key)| Some((last(it, layout)?, *key)));
     let mut ends: Vec<(f64, usize)> = ends.collect();
@@ -30,7 +30,7 @@ pub(crate) fn names(canvas: &mut Canvas, paint: Paint, figure: &Figure, legend: 
     }
 }
 
-/// The place of the last value of a line.
+/// The position of the last value of a line.
 fn last(series: &Series, layout: &Layout) -> Option<f64> {
     let value = match &series.shape {
         Shape::Line(places) | Shape::Steps(places) => places.iter().rev().find_map(|it| it.y),

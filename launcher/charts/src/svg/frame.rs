@@ -1,4 +1,4 @@
-//! The rectangle between the axes, and the conversion of values to places in it.
+//! The rectangle between the axes. It converts values to positions.
 
 use crate::scale::Domain;
 
@@ -6,7 +6,7 @@ use crate::scale::Domain;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Vertical {
     Values(Domain),
-    /// A number of rows without values, from top to bottom.
+    /// Rows without values, from top to bottom. The field is their number.
     Rows(usize),
 }
 
@@ -21,29 +21,29 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// The place of a value on the x axis; `None`: a gap.
+    /// The position of a value on the x axis; `None` for a gap.
     pub fn x(&self, value: f64) -> Option<f64> {
         self.x.share(value).map(|it| self.left + it * (self.right - self.left))
     }
 
-    /// Like `x`, but values beyond an end are at the nearest end. So are values that a logarithmic axis does not have.
+    /// Like `x`, but values outside the axis are at its nearest end. On a logarithmic axis, values of zero and below are at the low end.
     pub fn x_within(&self, value: f64) -> Option<f64> {
         self.x.share_or_low(value).map(|it| self.left + it.clamp(0.0, 1.0) * (self.right - self.left))
     }
 
-    /// The place of a value on the y axis; `None`: a gap.
+    /// The position of a value on the y axis; `None` for a gap.
     pub fn y(&self, value: f64) -> Option<f64> {
         let Vertical::Values(domain) = self.y else { return None };
         domain.share(value).map(|it| self.bottom - it * (self.bottom - self.top))
     }
 
-    /// Like `y`, but values beyond an end are at the nearest end. So are values that a logarithmic axis does not have.
+    /// Like `y`, but values outside the axis are at its nearest end. On a logarithmic axis, values of zero and below are at the low end.
     pub fn y_within(&self, value: f64) -> Option<f64> {
         let Vertical::Values(domain) = self.y else { return None };
         domain.share_or_low(value).map(|it| self.bottom - it.clamp(0.0, 1.0) * (self.bottom - self.top))
     }
 
-    /// The upper end of a row, and its height.
+    /// The top of a row, and its height.
     pub fn row(&self, index: usize) -> (f64, f64) {
         let Vertical::Rows(rows) = self.y else { return (self.top, 0.0) };
         let height = (self.bottom - self.top) / rows.max(1) as f64;

@@ -1,6 +1,6 @@
-//! Prevents overlaps of labels in the frame.
+//! Prevents labels in the frame from overlapping.
 
-/// The occupied rectangles: left, top, right, bottom.
+/// The areas that are already occupied, as rectangles (left, top, right, bottom).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Taken {
     taken: Vec<[f64; 4]>,
@@ -11,7 +11,7 @@ impl Taken {
         self.taken.push(rectangle);
     }
 
-    /// Occupies the first of these rectangles that is within `bounds` and overlaps no other. Returns its index.
+    /// Occupies the first rectangle that is within `bounds` and does not overlap an occupied area. Returns its index.
     pub fn first_free(&mut self, bounds: [f64; 4], candidates: &[[f64; 4]]) -> Option<usize> {
         let inside =
             |it: &[f64; 4]| it[0] >= bounds[0] && it[1] >= bounds[1] && it[2] <= bounds[2] && it[3] <= bounds[3];

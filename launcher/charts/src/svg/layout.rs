@@ -1,4 +1,4 @@
-//! The place of each part of a drawing.
+//! Computes the position of each part of a drawing. All lengths are in pixels.
 
 use super::{
     Size, Style,
@@ -21,7 +21,7 @@ const PAD: f64 = 12.0;
 pub(crate) const TITLE: f64 = 15.0;
 pub(crate) const TEXT: f64 = 12.0;
 pub(crate) const SMALL: f64 = 11.0;
-/// Maximum text size for which labels have room: a page on a narrow screen enlarges texts.
+/// Text size for which labels are spaced, because a page enlarges texts on a narrow screen.
 const ROOM: f64 = 14.5;
 /// Minimum height of the frame.
 const LEAST_HEIGHT: f64 = 60.0;
@@ -31,17 +31,17 @@ const CAPTION_LINE: f64 = 14.0;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Layout {
     pub style: Style,
-    /// The margin at each side; a page provides its own margin.
+    /// The margin on each side; 0 in a page, which provides its own margin.
     pub pad: f64,
     pub width: f64,
     pub height: f64,
     pub frame: Frame,
     pub x_ticks: Ticks,
-    /// Without labels in a figure of requests.
+    /// The labels of the y axis. Empty for a figure that shows requests.
     pub y_ticks: Ticks,
-    /// Lines of the title and their base lines.
+    /// The lines of the title, each with its base line.
     pub title: Vec<(String, f64)>,
-    /// The upper end of the legend, and the legend.
+    /// The top of the legend, and the legend.
     pub legend: Option<(f64, Placed)>,
     pub caption: Vec<(String, f64)>,
     /// The base line of the title of the y axis.
@@ -61,7 +61,7 @@ impl Layout {
         }
     }
 
-    /// The size includes title, legend and caption.
+    /// `size` includes title, legend and caption.
     fn of_file(figure: &Figure, legend: &Legend, size: Size) -> Layout {
         let size = bounded(size, 160.0);
         let inner = size.width - 2.0 * PAD;
@@ -111,8 +111,8 @@ impl Layout {
         }
     }
 
-    /// The size is that of the frame. The page has title, legend and caption beside the drawing, and room at its sides for labels. The width is only
-    /// the least one: it decides which labels fit.
+    /// `size` is the size of the frame. The page shows title, legend and caption outside the drawing, and provides space for labels at its sides. The
+    /// page may stretch the drawing; the width in `size` is the minimum, for which the labels must fit.
     fn in_page(figure: &Figure, size: Size) -> Layout {
         let size = bounded(size, LEAST_HEIGHT);
         let (y, y_ticks) = y_axis(figure, size.height / 30.0, 5.0);
@@ -142,7 +142,7 @@ impl Layout {
     }
 }
 
-/// The room for the key of a heat map, above the highest label, and for the labels below the axis, in a page.
+/// Heights in a page: the key of a heat map, the space above the highest label, and the labels below the axis without and with signs.
 const KEY: f64 = 16.0;
 const ABOVE: f64 = 6.0;
 const TICKS: f64 = 20.0;
@@ -153,7 +153,7 @@ fn bounded(size: Size, least_height: f64) -> Size {
     Size { width: within(size.width, 240.0, usual.width), height: within(size.height, least_height, usual.height) }
 }
 
-/// The domain of the y axis, with as many labels as have room, but at most `most`. Requests have rows, without labels.
+/// The range of the y axis, and as many labels as fit, but at most `most`. A figure of requests has rows without labels.
 fn y_axis(figure: &Figure, room: f64, most: f64) -> (Vertical, Ticks) {
     let most = room.clamp(2.0, most) as usize;
     let y = ticks::rounded(extent::of_y(figure), &figure.y.unit, most, &figure.y.includes);
@@ -171,14 +171,14 @@ fn within(value: f64, least: f64, otherwise: f64) -> f64 {
     if value.is_finite() { value.clamp(least, 4000.0) } else { otherwise }
 }
 
-/// The domain and labels of the x axis: as many labels as fit side by side.
+/// The range and the labels of the x axis. As many labels as fit side by side.
 fn x_axis(figure: &Figure, width: f64) -> (Domain, Ticks) {
     let domain = extent::of_x(figure);
     if !figure.x.labels.is_empty() {
         return (domain, chosen(figure, domain, width));
     }
     let rounded = |most| match domain.scale {
-        // A time axis ends at the end of the data. A logarithmic axis ends at a value that can have a label.
+        // A linear axis ends with the data. A logarithmic axis ends at a value that can have a label.
         Scale::Log => ticks::rounded(domain, &figure.x.unit, most, &figure.x.includes),
         Scale::Linear => domain,
     };
@@ -197,7 +197,7 @@ fn x_axis(figure: &Figure, width: f64) -> (Domain, Ticks) {
     (3..=6).rev().map(at_most).find(fit).unwrap_or_else(|| at_most(2))
 }
 
-/// The labels that the figure asks for, as far as they fit side by side.
+/// The labels that the figure requests, as far as they fit side by side.
 fn chosen(figure: &Figure, domain: Domain, width: f64) -> Ticks {
     let mut end = f64::NEG_INFINITY;
     let mut labels = Vec::new();
@@ -213,7 +213,7 @@ fn chosen(figure: &Figure, domain: Domain, width: f64) -> Ticks {
     Ticks { labels, minor: Vec::new(), unit: figure.x.unit.clone() }
 }
 
-/// The number of requests, if the figure has requests: then its y axis has no values.
+/// The number of rows if the figure shows requests; `None` for a figure with values on the y axis.
 fn rows(figure: &Figure) -> Option<usize> {
     let lists = figure.series.iter().filter_map(|it| match &it.shape {
         Shape::Requests(all) => Some(all.len()),

@@ -1,4 +1,4 @@
-//! The names of series, with a sample of each.
+//! The legend: the names of series with a sample of each.
 
 use super::{
     canvas::{Anchor, Canvas, Font, Px},
@@ -11,14 +11,14 @@ use crate::{
     palette::{self, Marker},
 };
 
-/// An entry of the legend. All series with its name, and all elements with its key, belong to it.
+/// An entry of the legend. It stands for all series with its name. Their elements in the drawing have the index of the entry as their key.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Entry {
     pub name: String,
     pub samples: Vec<(Sample, Tone)>,
 }
 
-/// The appearance of a part of a series.
+/// A part of a sample, which shows the look of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sample {
     Line,
@@ -29,11 +29,11 @@ pub(crate) enum Sample {
     Striped,
 }
 
-/// The entries of a figure; the index of an entry is its key.
+/// The legend of a figure. The index of an entry is its key.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Legend {
     pub entries: Vec<Entry>,
-    /// The key of each series, in the order of the series. Requests use this key and the following ones, one per phase.
+    /// The key of each series, in the order of the series. A series of requests uses this key and the following ones, one per phase.
     pub keys: Vec<usize>,
 }
 
@@ -43,7 +43,7 @@ impl Legend {
         for series in &figure.series {
             let key = match &series.shape {
                 Shape::Requests(all) => legend.requests(all.iter().any(|it| !it.succeeded)),
-                // The key of a heat map contains its name and colours.
+                // A heat map has no entry, because its colour key contains its name.
                 Shape::Heat(_) => legend.entries.len(),
                 shape => legend.series(&series.name, samples(shape), series.tone),
             };
@@ -66,7 +66,7 @@ impl Legend {
         }
     }
 
-    /// Whether a page writes the names at the ends of the lines, in place of a legend: the percentiles of one measurement.
+    /// Whether a page writes the names at the ends of the lines instead of in a legend. This is so if the lines are percentiles of one measurement.
     pub fn is_at_lines(&self) -> bool {
         let percentile = |tone| matches!(tone, Tone::Median | Tone::High | Tone::Highest);
         let line = |it: &(Sample, Tone)| matches!(it.0, Sample::Line | Sample::Marker) && percentile(it.1);
@@ -98,10 +98,10 @@ fn samples(shape: &Shape) -> &'static [Sample] {
 pub(crate) const SAMPLE_WIDTH: f64 = 26.0;
 pub(crate) const SAMPLE_HEIGHT: f64 = 12.0;
 
-/// Draws the samples of an entry; `(x, y)` is the upper left corner.
+/// Draws the sample of an entry. `(x, y)` is its upper left corner.
 pub(crate) fn sample(canvas: &mut Canvas, paint: Paint, (x, y): (f64, f64), entry: &Entry) {
     let middle = y + SAMPLE_HEIGHT / 2.0;
-    // Areas come first, so that lines and markers are in front of them.
+    // Areas are drawn first, so that lines and markers are in front of them.
     for (kind, tone) in entry.samples.iter().filter(|it| it.0 != Sample::Line && it.0 != Sample::Marker) {
         let colour = paint.tone(*tone);
         let (left, width) = (Px(x + 3.0), Px(SAMPLE_WIDTH - 6.0));
@@ -126,8 +126,8 @@ pub(crate) fn sample(canvas: &mut Canvas, paint: Paint, (x, y): (f64, f64), entr
     }
 }
 
-/// Markers of a tone, `size` is half their width: filled, with an edge in the background colour. A cross has lines only, and an open verdict is
-/// hollow.
+/// Draws the markers of a tone; `size` is half their width. They are filled, with an edge in the background colour. A cross consists of lines only,
+/// and the marker of an undecided verdict is hollow.
 pub(crate) fn put_markers(canvas: &mut Canvas, paint: Paint, tone: Tone, size: f64, places: &[(f64, f64)]) {
     if places.is_empty() {
         return;
@@ -148,7 +148,7 @@ pub(crate) fn put_markers(canvas: &mut Canvas, paint: Paint, tone: Tone, size: f
         let (x, y, r) = (canvas.across(*x), Px(*y), Px(size));
         match marker {
             Marker::Circle => canvas.put(format_args!(r#"<circle cx="{x}" cy="{y}" r="{r}"/>"#)),
-            // A nested drawing has its own pixels.
+            // A nested `<svg>` element, because its content is in pixels.
             _ => {
                 let d = marks_path(marker, size, [(0.0, 0.0)]);
                 canvas.put(format_args!(r#"<svg x="{x}" y="{y}"><path d="{d}"/></svg>"#));
@@ -165,10 +165,10 @@ pub(crate) fn dash_attribute(tone: Tone) -> String {
     }
 }
 
-/// A legend arranged in lines of a given width.
+/// A legend arranged in lines of limited width.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Placed {
-    /// The upper left corner of each entry, relative to the upper left corner of the legend, and its text, shortened to fit.
+    /// For each entry: its upper left corner, relative to the upper left corner of the legend, and its text, cut to fit.
     pub entries: Vec<(f64, f64, String)>,
     pub height: f64,
 }
@@ -176,7 +176,7 @@ pub(crate) struct Placed {
 const FONT: f64 = 12.0;
 const LINE: f64 = 18.0;
 const GAP: f64 = 6.0;
-/// More lines would leave no room for the figure: later names are left out.
+/// Maximum number of lines. More would leave no space for the figure, so later names are left out.
 const MOST_LINES: f64 = 5.0;
 
 pub(crate) fn placed(legend: &Legend, width: f64) -> Placed {
@@ -206,7 +206,7 @@ pub(crate) fn draw(canvas: &mut Canvas, paint: Paint, (left, top): (f64, f64), l
     }
 }
 
-/// The samples of an entry as a small drawing in a page.
+/// The sample of an entry as a small drawing, for a legend in a page.
 pub(crate) fn sample_svg(entry: &Entry) -> String {
     let mut canvas = Canvas::default();
     let (width, height) = (Px(SAMPLE_WIDTH), Px(SAMPLE_HEIGHT));

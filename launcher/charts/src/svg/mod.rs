@@ -1,4 +1,4 @@
-//! A figure as SVG.
+//! Draws a figure as SVG.
 
 mod annotations;
 mod axes;
@@ -29,7 +29,8 @@ use paint::Paint;
 
 use crate::{describe, figure::Figure};
 
-/// The figure as one `<svg>` element. In a page, its size is that of the frame, and its width only the least one. Each series is thinned to about 1,500 points, and each coordinate has one decimal.
+/// Draws a figure as one `<svg>` element. With [`Style::Inline`], `size` is the size of the frame, and its width is a minimum. Each series is reduced
+/// to about 1,500 points, and coordinates have one decimal.
 pub fn draw(figure: &Figure, size: Size, style: Style) -> String {
     let legend = Legend::new(figure);
     drawn(figure, &legend, &Layout::new(figure, &legend, size, style))
@@ -85,7 +86,7 @@ fn open(canvas: &mut Canvas, figure: &Figure, layout: &Layout, id: &str) {
                 description = description
             ));
         }
-        // The heading of the figure names it. A group, so that its points take the focus.
+        // The heading of the figure is its accessible name. The role is `group`, because its points can be focused.
         Style::Inline => canvas.put(format_args!(
             concat!(
                 r#"<svg width="100%" height="{height}" role="group" aria-labelledby="{id}-title" aria-describedby="{id}-desc">"#,

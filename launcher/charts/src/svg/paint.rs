@@ -1,4 +1,4 @@
-//! Colours of a drawing: literal in a standalone file, CSS variables in a page.
+//! The colours of a drawing: literal colours in a standalone file, CSS variables in a page.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ impl Paint {
         }
     }
 
-    /// The colour of a level of a heat map.
+    /// The colour for a level of a heat map.
     pub fn heat(self, level: usize) -> Cow<'static, str> {
         let level = level.min(palette::HEAT_LEVELS - 1);
         match self.0 {

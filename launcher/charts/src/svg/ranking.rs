@@ -1,4 +1,4 @@
-//! Named values as horizontal bars, one line each, in the given order.
+//! Draws named values as horizontal bars, one per line, in the given order.
 
 use super::{
     Px, Style,
@@ -15,52 +15,53 @@ use crate::{
     ticks,
 };
 
-/// Named bars in groups with one colour each. Names may contain any characters.
+/// Named bars in groups. Each group has its own colour. Names may contain any characters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranking {
-    /// A name for elements and files: lower-case letters, digits and hyphens.
+    /// The id for elements and files: lower-case letters, digits and hyphens.
     pub id: String,
     pub title: String,
-    /// What the drawing shows, and from which data: a sentence or two.
+    /// What the drawing shows, and from which data, in one or two sentences.
     pub caption: String,
-    /// The unit of the values, like the unit of an axis. Shares have an axis from 0 to 1, and other values an axis from 0 to the maximum.
+    /// The unit of the values, as for an axis. Shares have an axis from 0 to 1; other values have an axis from 0 to the maximum.
     pub unit: String,
     /// The names of the groups.
     pub groups: Vec<String>,
-    /// From top to bottom. A bar without a name belongs to the bar above it. If there are such bars, each name has some room above it.
+    /// The bars from top to bottom. A bar without a name belongs to the named bar above it. If there are bars without a name, there is extra space
+    /// above each named bar.
     pub bars: Vec<Ranked>,
-    /// A line across all bars, with its name.
+    /// A vertical line across all bars, as its value and its name.
     pub line: Option<(f64, String)>,
 }
 
-/// A bar.
+/// A named value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranked {
     pub name: String,
     /// The index of its group.
     pub group: usize,
-    /// A value that is not finite or not positive has no bar.
+    /// The value. If it is not finite or not positive, no bar is drawn.
     pub value: f64,
-    /// The text at its end, such as the value in words.
+    /// The text at the end of the bar, such as the value with its unit.
     pub note: String,
 }
 
 const PAD: f64 = 12.0;
-/// The height of a bar and of its line, in pixels.
+/// The height of a bar, and the height of the line that contains it, in pixels.
 const BAR: f64 = 11.0;
 const LINE: f64 = 16.0;
 const TITLE_LINE: f64 = 20.0;
 const CAPTION_LINE: f64 = 14.0;
-/// The room above a name if some bars have no name.
+/// Extra space above a named bar if some bars have no name, in pixels.
 const GAP: f64 = 8.0;
 /// Number of steps between the labels of an axis of shares.
 const STEPS: u32 = 4;
-/// Maximum number of labels of any other axis.
+/// Maximum number of labels on the axis of other units.
 const MOST_LABELS: usize = 6;
-/// Maximum share of the width for the names.
+/// Maximum share of the width that names may take.
 const MOST_NAMES: f64 = 0.4;
 
-/// The drawing as one `<svg>` element of this width, with its title, legend and caption. Its height follows from the number of bars.
+/// Draws the bars as one `<svg>` element of this width, with title, legend and caption. The height depends on the number of bars.
 pub fn draw_ranking(ranking: &Ranking, width: f64) -> String {
     let width = if width.is_finite() { width.clamp(320.0, 4000.0) } else { 760.0 };
     let (inner, paint) = (width - 2.0 * PAD, Paint(Style::Standalone));
@@ -75,7 +76,7 @@ pub fn draw_ranking(ranking: &Ranking, width: f64) -> String {
     let title = text::wrapped(&ranking.title, TITLE * 1.06, inner, 2);
     let caption = text::wrapped(&ranking.caption, SMALL, inner, 4);
     let legend_top = PAD + title.len() as f64 * TITLE_LINE + 4.0;
-    // The name of the line is above the bars.
+    // The name of the vertical line is above the bars.
     let top = legend_top + placed.height + 24.0;
     let places = places(&ranking.bars);
     let bottom = top + places.last().map_or(0.0, |it| it + LINE) + 4.0;
@@ -140,7 +141,7 @@ pub fn draw_ranking(ranking: &Ranking, width: f64) -> String {
     canvas.finish()
 }
 
-/// The begin of each bar, relative to the first one.
+/// The top of each bar, relative to the first one.
 fn places(bars: &[Ranked]) -> Vec<f64> {
     let is_grouped = bars.iter().any(|it| it.name.is_empty());
     let mut next = 0.0;
@@ -155,7 +156,7 @@ fn places(bars: &[Ranked]) -> Vec<f64> {
     bars.iter().enumerate().map(place).collect()
 }
 
-/// The value at the right end, which is above zero, and the labels.
+/// The value at the right end of the axis, which is above zero, and the labels.
 fn axis(ranking: &Ranking) -> (f64, Vec<(f64, String)>) {
     if ranking.unit == "share" {
         let label = |step| (f64::from(step) / f64::from(STEPS), format!("{} %", 100 * step / STEPS));
@@ -169,7 +170,7 @@ fn axis(ranking: &Ranking) -> (f64, Vec<(f64, String)>) {
     (domain.high, ticks.labels.into_iter().map(label).collect())
 }
 
-/// The drawing in words, for readers who cannot see it.
+/// Describes the drawing in words, for readers who cannot see it.
 fn described(ranking: &Ranking) -> String {
     let mut sentences = vec![ranking.caption.clone()];
     if let (Some(first), Some(last)) = (ranking.bars.first(), ranking.bars.last()) {
@@ -202,7 +203,7 @@ mod tests {
         }
     }
 
-    /// The height of a drawing, from its attribute.
+    /// Reads the height of a drawing from its attribute.
     fn height(svg: &str) -> f64 {
         svg.split(" height=\"").nth(1).and_then(|it| it.split('"').next()).unwrap().parse().unwrap()
     }
@@ -214,7 +215,7 @@ mod tests {
         assert!(svg.contains(">subject &lt;2&gt;</text>") && svg.contains(">overall 50 %</text>"), "{svg}");
         assert!(svg.contains("3 bars, from subject &lt;0&gt; (1) to subject &lt;2&gt; (0.25)."), "{svg}");
         assert_eq!(height(&draw_ranking(&ranking(&[0.5; 57]), 760.0)) - height(&svg), 54.0 * LINE);
-        // There is one path of bars for each of the two groups: the first has two rectangles.
+        // Each of the two groups has one path for its bars. The first group has two rectangles.
         let bars: Vec<&str> = svg.split("<path d=\"").filter(|it| it.contains("Z\" fill=\"#")).collect();
         assert_eq!(bars.iter().map(|it| it.matches('Z').count()).collect::<Vec<_>>(), [2, 1]);
     }

@@ -3,7 +3,7 @@
 use super::{frame::Frame, layout::SMALL, text};
 use crate::figure::{Figure, MarkAt};
 
-/// The names above the frame, in lines.
+/// The names above the frame, arranged in lines.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Strip {
     pub labels: Vec<Label>,
@@ -12,21 +12,21 @@ pub(crate) struct Strip {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Label {
-    /// Where the text begins.
+    /// The start of the text.
     pub(super) x: f64,
-    /// 0 for the upper line.
+    /// The line of the text; 0 is the upper line.
     pub(super) line: usize,
     pub(super) text: String,
-    /// The index of the mark; `None` for the name of a shade.
+    /// The index of the mark; `None` if the text is the name of a shade.
     pub(super) mark: Option<usize>,
 }
 
 pub(super) const LINE: f64 = 14.0;
-/// More lines would take the room of the data. Further names are left out; the description of the drawing contains them.
+/// Maximum number of lines. More would take space from the data. Names that do not fit are left out; the description of the drawing contains them.
 pub(super) const LINES: usize = 2;
 pub(super) const MOST_LABELS: usize = 60;
 
-/// Places the names of shades and of marks on the x axis, from left to right.
+/// Arranges the names of shades, and of marks on the x axis, from left to right.
 pub(crate) fn strip(figure: &Figure, frame: &Frame) -> Strip {
     let shades = figure.shades.iter().filter_map(|it| Some((frame.x_within(it.from.min(it.to))?, &it.label, None)));
     let marks = figure.marks.iter().enumerate().filter_map(|(index, it)| match it.at {
@@ -39,7 +39,7 @@ pub(crate) fn strip(figure: &Figure, frame: &Frame) -> Strip {
     let mut labels: Vec<Label> = Vec::new();
     let mut shades: Vec<&str> = Vec::new();
     for (x, label, mark) in wanted {
-        // One name explains all shades of its kind.
+        // Shades with the same name get only one label.
         if mark.is_none() && shades.contains(&label.as_str()) {
             continue;
         }

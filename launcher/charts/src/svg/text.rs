@@ -1,6 +1,6 @@
-//! Text in a drawing: which characters XML allows, and how wide it is.
+//! Text in a drawing: the characters that XML allows, and the width of a text.
 
-/// Text for an element or a double-quoted attribute: clean, and with XML's reserved characters escaped.
+/// Cleans a text and escapes XML's reserved characters, for an element or a double-quoted attribute.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for it in clean(text).chars() {
@@ -16,8 +16,7 @@ pub(crate) fn escape(text: &str) -> String {
     out
 }
 
-/// The text on one line, without control characters, without characters that XML forbids, and without characters that change the direction of
-/// surrounding text.
+/// Puts a text on one line. Removes control characters, characters that XML forbids, and characters that change the direction of surrounding text.
 pub(crate) fn clean(text: &str) -> String {
     let space = |it| if matches!(it, '\n' | '\t' | '\r') { ' ' } else { it };
     text.chars().map(space).filter(|it| !it.is_control() && !hidden(*it)).collect()
@@ -27,12 +26,12 @@ fn hidden(it: char) -> bool {
     matches!(it, '\u{fffe}' | '\u{ffff}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// An estimate of the width of a text in a sans-serif font of this size, in the same unit. Rather too wide than too narrow.
+/// Estimates the width of a text in a sans-serif font of this size. The result has the unit of `size` and is rather too wide than too narrow.
 pub(crate) fn width(text: &str, size: f64) -> f64 {
     text.chars().map(|it| advance(it) * size).sum()
 }
 
-/// The width of a character in a font of size 1.
+/// The width of a character for font size 1.
 fn advance(it: char) -> f64 {
     match it {
         'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' => 0.29,
@@ -45,7 +44,7 @@ fn advance(it: char) -> f64 {
     }
 }
 
-/// The text, cut to a width, with an ellipsis if it was cut. Empty if not even three characters fit.
+/// Cuts a text to a width, with an ellipsis if it was cut. Empty if not even three characters fit.
 pub(crate) fn fitted(text: &str, size: f64, most: f64) -> String {
     let ellipsis = 0.9 * size;
     let (mut used, mut cut) = (0.0, None);
@@ -64,7 +63,7 @@ pub(crate) fn fitted(text: &str, size: f64, most: f64) -> String {
     text.to_owned()
 }
 
-/// The text in lines of at most this width, broken at spaces. Line number `lines` ends with an ellipsis if there is more text.
+/// Wraps a text to lines of at most this width, at spaces. After `lines` lines the text is cut, with an ellipsis.
 pub(crate) fn wrapped(text: &str, size: f64, most: f64, lines: usize) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut words = text.split_whitespace();

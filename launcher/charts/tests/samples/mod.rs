@@ -1,4 +1,4 @@
-//! One figure of each shape, as in the panels of a report. The values come from formulas, and are the same each time.
+//! One figure of each shape, as in the panels of a report. The values come from formulas and are always the same.
 
 use charts::{
     Axis, Bar, Figure, Heat, Interval, Mark, MarkAt, Place, Point, Request, Scale, Series, Shade, Shape, Tone,
@@ -8,7 +8,7 @@ pub fn all() -> Vec<Figure> {
     vec![lines(), distribution(), points(), bars(), heat(), requests(), steps(), stages(), empty()]
 }
 
-/// A number between 0 and 1 that looks random, but is deterministic.
+/// A deterministic number between 0 and 1 that looks random.
 fn noise(index: usize) -> f64 {
     let it = (index as f64 * 12.9898).sin() * 43_758.545_3;
     it - it.floor()

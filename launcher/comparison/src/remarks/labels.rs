@@ -1,4 +1,4 @@
-//! Comparability labels of two stages.
+//! Compares the comparability labels of two stages.
 
 use ::document::{LabelsDocument, StageDocument};
 use figures::Figure;
@@ -6,10 +6,10 @@ use figures::Figure;
 use super::remark::{Remark, Severity};
 use crate::figure::{depends_on, source};
 
-/// The figures that a label concerns.
+/// The figures that a label makes incomparable if it differs.
 enum Concerns {
     All,
-    /// The figures with a meaning that depends on the label, by the same rule as for objectives.
+    /// The figures whose meaning depends on the label, by the same rule as for objectives.
     Dependent,
     /// A figure and the figures derived from it.
     DerivedFrom(Figure),
@@ -113,7 +113,7 @@ const LABELS: [Label; 12] = [
 pub(super) fn of_stages(base: &StageDocument, other: &StageDocument) -> Vec<Remark> {
     let differs = |label: &Label| {
         let (one, two) = ((label.of)(&base.labels), (label.of)(&other.labels));
-        // An empty label was not measured, so there are no figures for it either.
+        // An empty label means that this was not measured, so there are no figures that depend on it.
         if one == two || one.is_empty() || two.is_empty() {
             return None;
         }

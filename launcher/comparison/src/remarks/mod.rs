@@ -1,4 +1,4 @@
-//! Differences between two runs besides their figures: what makes the comparison wrong, and what to know.
+//! Remarks on two runs: differences other than in figures, which may make the comparison wrong or explain it.
 
 mod labels;
 mod paths;
@@ -11,7 +11,7 @@ use ::document::{ReportDocument, StageDocument};
 pub use remark::{Remark, Severity};
 pub(crate) use runs::server;
 
-/// All remarks on two runs with these pairs of stages. Remarks that make figures incomparable come first.
+/// Returns all remarks on two runs with these pairs of stages. Remarks that make figures incomparable come first.
 pub(crate) fn of_pair(
     base: &ReportDocument,
     other: &ReportDocument,
@@ -23,12 +23,12 @@ pub(crate) fn of_pair(
     });
     let mut found = runs::of_runs(base, other);
     found.extend(together(of_stages.collect(), pairs.len()));
-    // The sort is stable: the order within a severity stays.
+    // The sort is stable, so remarks of equal severity keep their order.
     found.sort_by_key(|it| it.severity);
     found
 }
 
-/// Merges a remark that several stages have into one.
+/// Merges equal remarks of several stages into one.
 fn together(of_stages: Vec<(&str, Vec<Remark>)>, stages: usize) -> Vec<Remark> {
     let mut found: Vec<(Remark, Vec<String>)> = Vec::new();
     for (stage, remarks) in of_stages {

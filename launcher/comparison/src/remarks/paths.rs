@@ -1,22 +1,22 @@
-//! Where two JSON values differ.
+//! Finds the places at which two JSON values differ.
 
 use crds::wording::cut;
 use serde_json::Value;
 
-/// Maximum number of places that are named.
+/// Maximum number of places that are reported.
 const MOST: usize = 6;
 
-/// A place in two values.
+/// A place at which two values differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Change {
-    /// `requests.random.output`.
+    /// The path to the place, such as `requests.random.output`.
     pub(super) path: String,
-    /// As JSON; `absent` where the value lacks it.
+    /// The value in the base as JSON; `absent` if the base lacks it.
     pub(super) base: String,
     pub(super) other: String,
 }
 
-/// The first places at which two values differ. Each is the deepest place that both values have.
+/// Returns the first places at which two values differ. Each path is as long as both values allow.
 pub(super) fn changes(base: &Value, other: &Value) -> Vec<Change> {
     let mut found = Vec::new();
     walk("", Some(base), Some(other), &mut found);

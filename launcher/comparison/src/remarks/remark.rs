@@ -1,4 +1,4 @@
-//! One difference, and its effect on the comparison.
+//! A remark: a difference between two runs, and its effect on the comparison.
 
 use figures::{Figure, Value};
 use serde::Serialize;
@@ -9,14 +9,14 @@ use crate::figure::compared;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Severity {
-    /// The figures it concerns cannot be decided.
+    /// The affected figures cannot be compared.
     NotComparable,
-    /// It may explain a difference.
+    /// The difference may explain a difference of figures.
     Note,
 }
 
 impl Severity {
-    /// In words.
+    /// The severity in words.
     pub fn name(self) -> &'static str {
         match self {
             Severity::NotComparable => "not comparable",
@@ -25,29 +25,29 @@ impl Severity {
     }
 }
 
-/// One difference.
+/// A difference between two runs other than in figures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Remark {
     pub severity: Severity,
-    /// The subject of the difference: `clock`, `model`.
+    /// What differs, such as `clock` or `model`.
     pub label: String,
-    /// The value of the base; empty if there is none.
+    /// The value in the base; empty if there is none.
     pub base: String,
-    /// The value of the other run.
+    /// The value in the other run; empty if there is none.
     pub other: String,
-    /// The stages of the base that it concerns; empty: the whole run.
+    /// The names of the affected stages, as in the base; empty if the whole run is affected.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<String>,
-    /// The figures that it concerns, by name; empty: all.
+    /// The names of the affected figures; empty for all figures.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<String>,
-    /// What it means, and what to do.
+    /// What the difference means, and what to do.
     pub meaning: String,
 }
 
 impl Remark {
-    /// For the whole run, and for all figures.
+    /// A remark on the whole run and all figures.
     pub(super) fn new(
         severity: Severity,
         label: &str,
@@ -71,7 +71,7 @@ impl Remark {
         self
     }
 
-    /// Whether it makes this figure incomparable in this stage of the base.
+    /// Whether this remark makes a figure incomparable in a stage. `stage`: its name in the base.
     pub(crate) fn blocks(&self, figure: Value, stage: &str) -> bool {
         let concerns = |list: &[String], name: &str| list.is_empty() || list.iter().any(|it| it == name);
         self.severity == Severity::NotComparable

@@ -1,4 +1,4 @@
-//! Differences between two runs as a whole.
+//! Remarks on differences between two runs as a whole.
 
 use ::document::{LoadGenTestDocument, ReportDocument, WarmUpDocument};
 use crds::{
@@ -13,7 +13,7 @@ use super::{
     remark::{Remark, Severity},
 };
 
-/// Parts of the workload that have remarks of their own.
+/// Parts of the workload for which there are separate remarks.
 const SAID_ELSEWHERE: [&str; 3] = ["stages", "goodput", "model"];
 
 pub(super) fn of_runs(base: &ReportDocument, other: &ReportDocument) -> Vec<Remark> {
@@ -50,7 +50,7 @@ pub(super) fn of_runs(base: &ReportDocument, other: &ReportDocument) -> Vec<Rema
     found
 }
 
-/// An invalid measurement decides nothing.
+/// If a measurement is invalid, the comparison cannot decide anything.
 fn validity(base: &ReportDocument, other: &ReportDocument) -> Option<Remark> {
     let counts = |it: &ReportDocument| it.outcome.has_valid_figures() && !it.partial;
     let text = |it: &ReportDocument| {
@@ -93,7 +93,7 @@ fn contamination(base: &ReportDocument, other: &ReportDocument) -> Option<Remark
     (one != two).then(|| Remark::new(severity, "contamination", cut(one), cut(two), meaning))
 }
 
-/// The second run with the same texts may find them in the cache of a server that was not restarted.
+/// If both runs sent the same texts, the second may find them in the cache of a server that was not restarted.
 fn same_texts(base: &ReportDocument, other: &ReportDocument) -> Option<Remark> {
     let has_texts = |it: &ReportDocument| matches!(it.contamination.prompts.as_str(), "fresh" | "shared" | "replayed");
     let same = base.seeds == other.seeds && base.resolved_run.endpoint == other.resolved_run.endpoint;
@@ -145,7 +145,7 @@ fn files(report: &ReportDocument) -> String {
     if all.is_empty() { "none".to_owned() } else { all.join(", ") }
 }
 
-/// LoadGen's verdicts on the tests that both runs have.
+/// Compares LoadGen's verdicts on the tests that both runs have.
 fn loadgen(base: &ReportDocument, other: &ReportDocument) -> Vec<Remark> {
     let (Some(base), Some(other)) = (&base.loadgen, &other.loadgen) else { return Vec::new() };
     let text = |it: &LoadGenTestDocument| {
@@ -162,7 +162,7 @@ fn loadgen(base: &ReportDocument, other: &ReportDocument) -> Vec<Remark> {
     pairs.map(remark).collect()
 }
 
-/// Differences of the workloads in requests, sampling and so on. Stages are compared one by one.
+/// Compares the workloads, except for their stages, which are compared one by one.
 fn workload(base: &ReportDocument, other: &ReportDocument) -> Vec<Remark> {
     let rest = |it: &ReportDocument| {
         let mut workload = it.workload.clone();

@@ -1,4 +1,4 @@
-//! Whether true differences are found, and no difference is found between equal runs.
+//! Tests that true differences are found, and that equal runs show no difference.
 
 use comparison::{Answer, Comparison, FigureDocument, GateRule, Run, Verdict, compare};
 use document::ReportDocument;
@@ -9,7 +9,7 @@ pub fn pair(base: &ReportDocument, other: &ReportDocument) -> Comparison {
     compare(&[Run { path: "a", report: base, more: &[] }, Run { path: "b", report: other, more: &[] }]).unwrap()
 }
 
-/// The figures of the only stage.
+/// The figures of the comparison, which must have one pair with one stage.
 pub fn figures(comparison: &Comparison) -> &[FigureDocument] {
     assert_eq!((comparison.pairs.len(), comparison.pairs[0].stages.len()), (1, 1));
     &comparison.pairs[0].stages[0].figures
@@ -48,7 +48,7 @@ fn two_settings_that_differ_are_found_each_time() {
         let tpot = figure(&comparison, "tpot.mean");
         let [low, high] = tpot.interval_percent.unwrap();
         assert!(low > 5.0 && high < 15.0 && (tpot.percent.unwrap() - 10.0).abs() < 2.0, "{tpot:?}");
-        // In the opposite direction, it is better.
+        // In the opposite direction, the difference is an improvement.
         let back = pair(&run(slower, 2 * seed + 1), &run(Server::default(), 2 * seed));
         assert_eq!(figure(&back, "tpot.mean").verdict, Verdict::Better);
     }
@@ -75,12 +75,12 @@ fn what_has_no_interval_cannot_be_decided() {
     assert_eq!((itl.verdict, itl.interval), (Verdict::CannotBeDecided, None));
     assert!(itl.why.contains("use TPOT") && itl.difference.unwrap() > 15.0, "{itl:?}");
 
-    // Too few requests, according to the report.
+    // 20 requests are too few for a p99.
     let comparison = pair(&run_of(Server::default(), 20, 1), &run(Server::default(), 2));
     let ttft = figure(&comparison, "ttft.p99");
     assert!(ttft.verdict == Verdict::CannotBeDecided && ttft.why.starts_with("A: too few for p99"), "{ttft:?}");
 
-    // If both runs have the same reason, it appears once.
+    // If both runs have the same reason, it is reported once.
     let comparison = pair(&run_of(Server::default(), 20, 1), &run_of(Server::default(), 20, 2));
     assert!(figure(&comparison, "ttft.p99").why.starts_with("too few for p99"));
 }
@@ -101,7 +101,7 @@ fn one_sentence_tells_what_a_comparison_comes_to() {
     assert!(answer == Answer::Equal && text.starts_with("A and B are equal within "), "{text}");
     let (answer, text) = told(&run_of(Server::default(), 12, 1), &run_of(Server::default(), 12, 2));
     assert!(answer == Answer::Undecided && text.contains("too short to tell: "), "{text}");
-    // A sevenfold TTFT is found with 40 requests, although they depend on each other.
+    // A TTFT seven times as long is found with 40 requests, although the requests depend on each other.
     let stuck = Server { prefill_ms: 400.0, ..Server::default() };
     let (answer, text) = told(&run_of(Server::default(), 40, 1), &run_of(stuck, 40, 2));
     assert!(answer == Answer::Worse && text.contains("TTFT mean +"), "{text}");
@@ -127,7 +127,7 @@ fn a_series_of_runs_has_the_mean_over_them_and_the_interval_between_them() {
     let half = 4.303 * (spread / 3.0).sqrt();
     assert!((base.high.unwrap() - base.value - half).abs() < 0.02 * half + 1e-3, "{tpot:?} {half}");
     assert_eq!(tpot.verdict, Verdict::Worse);
-    // ITL has an interval between runs.
+    // ITL has an interval, because it comes from the differences between runs.
     let itl = comparison.pairs[0].stages[0].figures.iter().find(|it| it.figure == "itl.mean").unwrap();
     assert!(itl.interval.is_some());
     assert!(comparison.pairs[1].stages[0].figures.iter().any(|it| it.verdict == Verdict::Worse));
@@ -234,11 +234,11 @@ fn a_server_that_does_not_keep_up_is_worse_than_one_that_does() {
     let both = pair(&overloaded, &overloaded);
     let it = figure(&both, "ttft.mean");
     assert_eq!(it.verdict, Verdict::CannotBeDecided, "{it:?}");
-    // A report of an earlier release does not contain the state: the interval decides.
+    // A report of an earlier release does not contain whether the server was overloaded, so the interval decides.
     steady.stages[0].overloaded = None;
     let it = figure(&pair(&steady, &overloaded), "ttft.mean").clone();
     assert_eq!(it.verdict, Verdict::CannotBeDecided, "{it:?}");
-    // A very wide interval is no finding.
+    // With a very wide interval, the figure cannot be decided.
     overloaded.stages[0].overloaded = Some(false);
     let it = figure(&pair(&steady, &overloaded), "ttft.mean").clone();
     assert_eq!(it.verdict, Verdict::CannotBeDecided, "{it:?}");
@@ -271,7 +271,7 @@ fn stages_match_by_name_and_load() {
         change(&mut report);
         report
     };
-    // The only stage of one run matches by its name. The other stages are reported as unmatched.
+    // The only stage of one run matches the stage with the same name. The other stages are reported as unmatched.
     let comparison = pair(&base, &two(&|_| {}));
     let [only] = &comparison.pairs[0].unmatched[..] else { panic!("{:?}", comparison.pairs[0].unmatched) };
     assert_eq!(
@@ -288,7 +288,7 @@ fn stages_match_by_name_and_load() {
     let unmatched = &comparison.pairs[0].unmatched;
     assert_eq!(unmatched.len(), 2, "{unmatched:?}");
     assert!(unmatched.iter().all(|it| it.why.contains("another load")), "{unmatched:?}");
-    // A longer stage still matches.
+    // A longer stage with the same load still matches.
     let longer = two(&|it| {
         let longer = run_of(Server::default(), 1_500, 3).stages[0].load.clone();
         it.stages[1].load = longer;

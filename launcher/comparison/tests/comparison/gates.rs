@@ -1,4 +1,4 @@
-//! Which comparisons pass a gate.
+//! Tests which comparisons pass a gate.
 
 use comparison::{Gate, GateOutcome, GateRule};
 use document::ReportDocument;
@@ -22,7 +22,7 @@ fn a_gate_fails_on_what_is_worse_and_on_nothing_else() {
     let failed = gate(&base, &slower, None, &[]);
     assert_eq!(failed.outcome, GateOutcome::Regression);
     assert!(failed.reasons.iter().any(|it| it.starts_with("B, stage r10: TPOT mean is worse: +")), "{failed:?}");
-    // An improvement is no regression.
+    // An improvement is not a regression.
     assert_eq!(gate(&slower, &base, None, &[]).outcome, GateOutcome::Passed);
 }
 
@@ -37,11 +37,11 @@ fn a_percentage_allows_what_is_less_worse() {
         assert_eq!(gate(&base, &slower, Some(percent), &[]).outcome, outcome, "{percent}");
         assert_eq!(gate(&base, &slower, Some(percent), &["tpot.mean"]).outcome, outcome, "{percent}");
     }
-    // A difference that was not found fails no gate, however large.
+    // A figure that is not found to be worse never fails the gate, however large its difference.
     let few = run_of(Server { token_ms: 22.0, ..Server::default() }, 60, 3);
     let unsure = gate(&run_of(Server::default(), 60, 1), &few, Some(0.0), &["ttft.p90"]);
     assert_ne!(unsure.outcome, GateOutcome::Regression, "{unsure:?}");
-    // A base of 0 has no percentage.
+    // If the base is 0, there is no percentage, and every worsening fails.
     let failing = run(Server { fails_every: 12, ..Server::default() }, 2);
     assert_eq!(gate(&base, &failing, Some(1_000.0), &["errorRatio"]).outcome, GateOutcome::Regression);
 }
@@ -88,7 +88,7 @@ fn what_cannot_be_compared_is_inconclusive() {
         (found.outcome, &found.reasons[..]),
         (GateOutcome::Inconclusive, &["B: not comparable: clock".to_owned()][..])
     );
-    // Figures that do not depend on the clock can be decided.
+    // Figures that do not depend on the clock are still decided.
     assert_eq!(gate(&base, &other, None, &["tpot.mean"]).outcome, GateOutcome::Passed);
     let few = run_of(Server::default(), 7, 2);
     let found = gate(&base, &few, None, &[]);

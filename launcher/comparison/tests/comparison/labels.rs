@@ -1,4 +1,4 @@
-//! A difference that makes a comparison wrong is reported, and then nothing is decided.
+//! Tests that a difference which makes figures incomparable is reported, and that these figures are then undecided.
 
 use comparison::{Remark, Severity, Verdict};
 use document::ReportDocument;
@@ -9,7 +9,7 @@ use crate::{
     queue::{Server, run},
 };
 
-/// The remark with this label on a pair with a changed second run.
+/// Returns the remark with this label after `change` was applied to the second run.
 #[track_caller]
 fn remark(label: &str, change: &dyn Fn(&mut ReportDocument)) -> Remark {
     let (base, mut other) = (run(Server::default(), 1), run(Server::default(), 2));
@@ -17,7 +17,7 @@ fn remark(label: &str, change: &dyn Fn(&mut ReportDocument)) -> Remark {
     let comparison = pair(&base, &other);
     let found = comparison.pairs[0].remarks.iter().find(|it| it.label == label);
     let found = found.unwrap_or_else(|| panic!("no {label} in {:?}", comparison.pairs[0].remarks)).clone();
-    // Incomparable figures are undecided; the rest is decided.
+    // Incomparable figures are undecided, and all other figures are decided.
     for it in figures(&comparison) {
         let concerns = found.figures.is_empty() || found.figures.contains(&it.figure);
         let is_blocked = it.why == format!("not comparable: {label}");
@@ -125,7 +125,7 @@ fn the_same_texts_on_one_target_are_said() {
     assert!(labels(&base, &other).contains(&"prompt salt".to_owned()));
     other.resolved_run.endpoint = crds::resolve::Endpoint::Url("http://other".into());
     assert!(!labels(&base, &other).contains(&"prompt salt".to_owned()));
-    // A second run of the same profile differs only in seed and salt.
+    // Runs of the same profile differ only in their seed and salt.
     let found = labels(&base, &run(Server::default(), 2));
     assert!(found.iter().all(|it| it == "seed" || it == "steady state"), "{found:?}");
 }

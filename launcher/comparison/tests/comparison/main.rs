@@ -1,4 +1,4 @@
-//! Reports in, comparisons out. The reports come from the full analysis of requests through a queue simulated here.
+//! All integration tests of this crate in one program. The reports come from the full analysis of requests through a queue that is simulated here.
 
 #![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]
 

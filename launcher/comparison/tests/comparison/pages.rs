@@ -1,4 +1,4 @@
-//! A comparison as text, Markdown and JSON.
+//! Tests a comparison as text, Markdown and JSON.
 
 use analysis::{Accuracy, AccuracyFigure, AccuracyLimit, NotComputed};
 use comparison::{GateRule, markdown, text};
@@ -28,7 +28,7 @@ fn the_markdown_of_a_comparison() {
     insta::assert_snapshot!(markdown(&compared()));
 }
 
-/// The score of a run, with a limit of 60.
+/// The accuracy of a run with a score of `percent` and a limit of 60.
 fn scored(percent: f64, verdict: AccuracyVerdict, missing: &[&str]) -> Option<Accuracy> {
     let figure = |name: &str, value: f64| AccuracyFigure { name: name.into(), value, text: value.to_string() };
     let not_computed = missing.iter().map(|it| NotComputed { figure: (*it).into(), reason: "no token ids".into() });
@@ -82,7 +82,7 @@ fn accuracy_stands_side_by_side_where_a_run_was_scored() {
     }
     let json = serde_json::to_value(&comparison).unwrap();
     assert_eq!(json["runs"][1]["accuracy"], serde_json::to_value(&other.accuracy).unwrap());
-    // The score of one run is enough for a table. Without any score, there is no table.
+    // If one run has a score, there is a table. Without any score, there is none.
     base.accuracy = None;
     assert_eq!(cells(&text(&pair(&base, &other)), "gen_num"), ["gen_num", "-", "8"]);
     other.accuracy = None;

@@ -1,4 +1,4 @@
-//! Properties that hold for any measurement.
+//! Tests properties that hold for any measurement.
 
 use std::sync::LazyLock;
 
@@ -11,10 +11,10 @@ use crate::{
     queue::{Server, run_of},
 };
 
-/// A run that each case modifies.
+/// The run that each test case modifies.
 static RUN: LazyLock<ReportDocument> = LazyLock::new(|| run_of(Server::default(), 300, 1));
 
-/// A value with an interval around it, as a report may contain it.
+/// A strategy for a value with an interval around it, as a report may contain it.
 fn estimate() -> impl Strategy<Value = EstimateDocument> {
     let value = prop_oneof![Just(0.0), 1e-6..1e6_f64];
     (value, 0.0..1.0_f64, 0.0..2.0_f64, 30.0..1e5_f64, any::<bool>()).prop_map(|(value, down, up, worth, whole)| {
@@ -28,7 +28,7 @@ fn estimate() -> impl Strategy<Value = EstimateDocument> {
     })
 }
 
-/// A report with these estimates.
+/// A copy of the report with these estimates.
 fn with(report: &ReportDocument, estimates: &[EstimateDocument]) -> ReportDocument {
     let mut report = report.clone();
     let uncertainty = &mut report.stages[0].uncertainty;
@@ -89,7 +89,7 @@ proptest! {
                 (Some([low, high]), Some([other_low, other_high])) => {
                     prop_assert!(is_close(low, -other_high) && is_close(high, -other_low), "{:?} {:?}", it, other);
                     prop_assert!(low <= it.difference.unwrap() && it.difference.unwrap() <= high, "{:?}", it);
-                    // Joint intervals are wider than single ones.
+                    // The intervals that hold together are wider than those of single figures.
                     let [alone_low, alone_high] = it.interval95.unwrap();
                     prop_assert!(low <= alone_low + 1e-9 * alone_low.abs() && alone_high <= high + 1e-9 * high.abs(), "{:?}", it);
                 }

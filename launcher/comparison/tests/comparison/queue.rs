@@ -1,4 +1,4 @@
-//! Runs on a server with a queue, request by request. Arrivals and times are random, and there is no clock.
+//! Runs on a server with a queue, simulated request by request. Arrivals and service times are random, and no clock is used.
 
 use std::time::Duration;
 
@@ -12,20 +12,20 @@ use workload_profiles::workload::{Arrivals, Goodput, Load, Rate, Stage};
 
 use crate::fixture::Fixture;
 
-/// Output tokens of a request.
+/// Output tokens per request.
 const OSL: u32 = 12;
 /// Requests per second.
 const RATE: f64 = 10.0;
 
-/// A server with some slots. Each serves one request at a time.
+/// A server with some slots. Each slot serves one request at a time.
 #[derive(Clone, Copy, Debug)]
 pub struct Server {
     pub slots: usize,
-    /// Median time to the first token of a request that has a slot.
+    /// Median time to the first token, in milliseconds, once a request has a slot.
     pub prefill_ms: f64,
-    /// Median time of each further token.
+    /// Median time per further token, in milliseconds.
     pub token_ms: f64,
-    /// Every n-th request fails; 0: none.
+    /// Every n-th request fails; 0 if none fails.
     pub fails_every: u64,
 }
 
@@ -39,7 +39,7 @@ impl Default for Server {
 struct Random(u64);
 
 impl Random {
-    /// Uniform, above 0 and at most 1.
+    /// A uniform random number above 0 and at most 1.
     fn uniform(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut bits = self.0;
@@ -52,14 +52,14 @@ impl Random {
         -self.uniform().ln()
     }
 
-    /// Log-normal with median 1.
+    /// A log-normal random number with median 1.
     fn about_one(&mut self, sigma: f64) -> f64 {
         let normal = (2.0 * self.exponential()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos();
         (sigma * normal).exp()
     }
 }
 
-/// `count` requests with Poisson arrivals.
+/// Simulates `count` requests with Poisson arrivals.
 fn requests(server: Server, count: u64, seed: u64) -> Vec<(RequestRecord, WireTally)> {
     let mut random = Random(seed << 20);
     let mut free = vec![0.0_f64; server.slots];
@@ -104,7 +104,7 @@ fn record(number: u64, [due, first, last, token]: [f64; 4], fails: bool) -> (Req
     (record, WireTally { gaps: gaps.into_iter().collect(), reads: u64::from(OSL), ..WireTally::default() })
 }
 
-/// The report of a run of `count` requests at 10 per second.
+/// The report of a run with `count` requests at 10 per second.
 pub fn run_of(server: Server, count: u64, seed: u64) -> ReportDocument {
     let mut fixture = Fixture::of_one_stage();
     fixture.requests = requests(server, count, seed);
@@ -117,7 +117,7 @@ pub fn run_of(server: Server, count: u64, seed: u64) -> ReportDocument {
     fixture.report(&fixture.analyse()).document().unwrap()
 }
 
-/// `count` requests with Poisson arrivals at 10 per second.
+/// A stage with `count` requests with Poisson arrivals at 10 per second.
 pub fn stage(count: u64) -> Stage {
     let load = Load::Open {
         arrivals: Arrivals::ConditionedPoisson,

@@ -1,5 +1,5 @@
-//! Runs of the load engine against the simulated server, on a paused clock: the full path from the schedule to the report, without the noise of
-//! this machine.
+//! Tests comparisons of runs of the load engine against the simulated server, on a paused clock. They cover the full path from the schedule to the
+//! report, without the timing noise of this machine.
 
 use std::sync::Arc;
 
@@ -19,7 +19,8 @@ use crate::{
     fixture::Fixture,
 };
 
-/// Number of pairs of runs on equal servers, and on different servers. The latter are fewer, because a debug test should not take a minute.
+/// Number of pairs of runs on equal servers, and on different servers. There are fewer of the latter, so that the test takes less than a minute in a
+/// debug build.
 const EQUAL: u64 = 20;
 const DIFFERENT: u64 = 10;
 /// Requests per run, at 10 per second.
@@ -29,14 +30,14 @@ fn server(seed: u64) -> SimOptions {
     SimOptions { model: "m".into(), seed: Seed(seed), ..SimOptions::preset(SimulatorPreset::Gpu) }
 }
 
-/// A server with steps that take a fifth longer.
+/// A server whose steps take a fifth longer.
 fn slower(seed: u64) -> SimOptions {
     let mut options = server(seed);
     options.costs.base = options.costs.base.mul_f64(1.2);
     options
 }
 
-/// A target: the simulator serves its connections on this runtime.
+/// A target for the load engine: the simulator serves its connections on this runtime.
 fn target(options: SimOptions) -> Target {
     let simulator = Simulator::new(options);
     Target::in_process(Api::Completions, move || {
@@ -47,7 +48,7 @@ fn target(options: SimOptions) -> Target {
     })
 }
 
-/// The report of requests of about 20 prompt tokens and 6 output tokens.
+/// The report of a run whose requests have about 20 prompt tokens and 6 output tokens.
 fn simulated(options: SimOptions, seed: u64) -> ReportDocument {
     let mut fixture = Fixture::of_one_stage();
     fixture.requests.clear();

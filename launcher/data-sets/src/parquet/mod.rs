@@ -1,7 +1,7 @@
 //! Reads a data set that is an Apache Parquet file.
 //!
-//! Only the pages of the wanted columns are read, in sequence. `pages` decompresses them within bounds, with codecs written entirely in
-//! Rust.
+//! Only the pages of the wanted columns are read, in sequence. The module `pages` decompresses them with a size limit, using codecs that are written
+//! entirely in Rust.
 
 mod pages;
 mod row_budget;
@@ -28,12 +28,12 @@ use super::{DataSetError, label::Label, sink::RowSink};
 use pages::RowGroup;
 use schema::SchemaProblem;
 
-/// Maximum columns that are read, counting each field of an object.
+/// Maximum number of columns that are read. Each field of an object counts as a column.
 const MAX_COLUMNS: usize = 64;
 
 /// Reads the rows of a file.
 pub(super) fn read<S: RowSink>(sink: &mut S, file: File) -> Result<(), DataSetError> {
-    // The library panics on some damaged files. Faults that would abort the process are checked before.
+    // The library panics on some damaged files. Damage that would abort the process is detected before.
     let read = catch_unwind(AssertUnwindSafe(|| read_file(sink, file)));
     let damaged = |sink: &S, error: &str| {
         let row = sink.offered();
@@ -51,10 +51,10 @@ pub(super) fn read<S: RowSink>(sink: &mut S, file: File) -> Result<(), DataSetEr
     }
 }
 
-/// Why reading ends early.
+/// Why reading ended early.
 enum Problem {
     Row(DataSetError),
-    /// The problem of the file and the remedy.
+    /// The problem with the file, and the remedy.
     Refused(String),
     Parquet(ParquetError),
 }
@@ -80,7 +80,7 @@ fn read_file(sink: &mut impl RowSink, file: File) -> Result<(), Problem> {
     }
     let mut wanted = sink.choose(&columns, true).map_err(Problem::Refused)?;
     let chosen: Vec<&str> = wanted.iter().filter_map(|it| columns.get(*it).copied()).collect();
-    // The labels of the rows are columns of the file, where pandas saved them.
+    // pandas saves the labels of rows as columns.
     let labels = if sink.wants_labels() {
         index_columns(metadata.file_metadata().key_value_metadata(), &columns)
     } else {
@@ -110,7 +110,7 @@ fn read_file(sink: &mut impl RowSink, file: File) -> Result<(), Problem> {
                 return Err(Problem::Refused(what));
             }
         }
-        // One row at a time: values in some encodings are copies, each as long as a page.
+        // Reads one row per batch, because some encodings expand each value to a copy that is as long as its page.
         for row in TreeBuilder::new().with_batch_size(1).as_iter(Arc::clone(&projection), &group)? {
             let mut row = object(&row?);
             let label: Vec<Value> = labels.iter().filter_map(|it| row.get(columns[*it]).cloned()).collect();
@@ -128,8 +128,8 @@ fn read_file(sink: &mut impl RowSink, file: File) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The positions of the columns with row labels, from pandas' metadata in the file: `{"index_columns": ["__index_level_0__"], ...}`. An
-/// entry that is an object describes consecutive numbers.
+/// The indices of the columns with row labels, from pandas' metadata in the file: `{"index_columns": ["__index_level_0__"], ...}`. Entries that are
+/// objects describe consecutive numbers and are skipped.
 fn index_columns(notes: Option<&Vec<KeyValue>>, columns: &[&str]) -> Vec<usize> {
     let notes = notes.and_then(|it| it.iter().find(|it| it.key == "pandas"));
     let notes = notes.and_then(|it| serde_json::from_str::<Value>(it.value.as_deref()?).ok()).unwrap_or_default();
@@ -142,7 +142,7 @@ fn object(row: &parquet::record::Row) -> Map<String, Value> {
     row.get_column_iter().map(|(name, field)| (name.clone(), value(field))).collect()
 }
 
-/// A value as JSON. Types that no prompt consists of are null.
+/// Converts a value to JSON. Types that no prompt can have become null.
 fn value(field: &Field) -> Value {
     match field {
         Field::Bool(it) => (*it).into(),

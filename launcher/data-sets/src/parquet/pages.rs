@@ -1,7 +1,7 @@
-//! Reads the pages of a Parquet file, and decompresses each page within bounds.
+//! Reads the pages of a Parquet file, and decompresses each page with a size limit.
 //!
-//! The library would decompress a page without a size limit, and zstd with code that is not Rust. So this module marks all columns as
-//! uncompressed, and passes decompressed pages to the library.
+//! The library would decompress pages without a limit, and zstd with code that is not Rust. So this module declares all columns as uncompressed, and
+//! passes decompressed pages to the library.
 
 use std::{
     fs::File,
@@ -26,26 +26,27 @@ use super::{
     row_budget::{self, RowBudget},
 };
 
-/// Maximum bytes per page: the same as per row.
+/// Maximum bytes per page; the same as per row.
 const MAX_PAGE: usize = 64 << 20;
-/// Maximum bytes of the pages of all columns. A column keeps a dictionary and one other page.
+/// Maximum bytes in memory for the pages of all columns. For each column, the dictionary and one other page are kept.
 const MAX_PAGES: usize = 1 << 30;
-/// Maximum values per page, and per column in a row group. A run of equal values takes a few bytes in a file.
+/// Maximum number of values per page, and per column of a row group. A limit is needed because a run of equal values takes only a few bytes in the
+/// file.
 const MAX_PAGE_VALUES: u32 = 16 << 20;
 const MAX_COLUMN_VALUES: u64 = 128 << 20;
 
-/// A row group with pages that are decompressed here.
+/// A row group whose pages this module decompresses.
 pub(super) struct RowGroup<'a> {
     file: Arc<File>,
     metadata: &'a RowGroupMetaData,
     /// Maximum bytes of a page.
     most_page: usize,
-    /// Maximum bytes of memory for a row of a repeated column.
+    /// Maximum bytes of memory for the part of a row that is in one repeated column.
     most_row: u64,
 }
 
 impl<'a> RowGroup<'a> {
-    /// `wanted`: whether to read a column.
+    /// `wanted` returns whether a column is read.
     pub(super) fn new(
         file: Arc<File>,
         metadata: &'a RowGroupMetaData,
@@ -61,7 +62,7 @@ impl<'a> RowGroup<'a> {
         }
     }
 
-    /// Why a column cannot be read, and the remedy.
+    /// Why a column cannot be read, with the remedy; `None` if it can be read.
     pub(super) fn refused(&self, column: usize) -> Option<String> {
         let codec = self.metadata.column(column).compression();
         let is_read = matches!(
@@ -113,11 +114,11 @@ impl RowGroupReader for RowGroup<'_> {
 struct Pages {
     inner: SerializedPageReader<File>,
     codec: Compression,
-    /// Values in the pages so far.
+    /// Number of values in the pages so far.
     values: u64,
     /// Maximum bytes of a page.
     most: usize,
-    /// For a repeated column.
+    /// The memory limit for rows; `None` if the column is not repeated.
     budget: Option<RowBudget>,
 }
 
@@ -198,27 +199,27 @@ impl PageReader for Pages {
 }
 
 impl Pages {
-    /// A page as it was before its compression. Its first bytes, the levels, are not compressed.
+    /// Returns a decompressed page. Its first bytes, the levels, are never compressed.
     fn plain(&self, page: &Bytes, levels: usize) -> Result<Bytes> {
         if self.codec == Compression::UNCOMPRESSED {
             return self.whole(page.clone());
         }
         let (levels, compressed) = page.split_at_checked(levels).ok_or_else(|| external(WRONG))?;
         let mut plain = levels.to_vec();
-        // A page of nulls has no values.
+        // A page that contains only nulls has no values.
         if !compressed.is_empty() {
             decompress(self.codec, compressed, &mut plain, self.most)?;
         }
         Ok(plain.into())
     }
 
-    /// A page that is not compressed.
+    /// Checks the size of a page that is not compressed.
     fn whole(&self, page: Bytes) -> Result<Bytes> {
         within(page.len(), self.most).map(|_| page)
     }
 }
 
-/// The repetition levels of a version 1 page, which begin with their length.
+/// The repetition levels of a version 1 page. They begin with their own length.
 fn levels(page: &[u8]) -> Option<&[u8]> {
     let (length, rest) = page.split_first_chunk()?;
     rest.get(..u32::from_le_bytes(*length) as usize)
@@ -230,7 +231,7 @@ pub(super) fn external(what: impl Into<String>) -> ParquetError {
     ParquetError::External(io::Error::other(what.into()).into())
 }
 
-/// Appends the decompressed content of a page, at most `most` bytes.
+/// Appends the decompressed content of a page. Fails if it has more than `most` bytes.
 fn decompress(codec: Compression, page: &[u8], to: &mut Vec<u8>, most: usize) -> Result<()> {
     match codec {
         Compression::GZIP(_) => read_all(decompressed(page, Some(compression::Compression::Gzip)), to, most),
@@ -248,7 +249,7 @@ fn decompress(codec: Compression, page: &[u8], to: &mut Vec<u8>, most: usize) ->
     }
 }
 
-/// A block does not contain its decompressed length, so the buffer is doubled until it is large enough.
+/// An LZ4 block does not contain its decompressed length, so the buffer is doubled until it is large enough.
 fn lz4(page: &[u8], to: &mut Vec<u8>, most: usize) -> Result<()> {
     let start = to.len();
     let mut space = page.len().saturating_mul(4).max(1 << 10).min(most);

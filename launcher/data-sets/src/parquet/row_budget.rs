@@ -1,5 +1,5 @@
-//! Bounds the memory of one row. A repeated column may refer to one long dictionary value many times in a few bytes, and the library copies
-//! the value each time.
+//! Limits the memory of one row. A few bytes of a repeated column can refer many times to a long dictionary value, and the library copies the value
+//! each time.
 
 use bytes::Buf as _;
 use parquet::{
@@ -10,32 +10,33 @@ use parquet::{
 
 use super::pages::external;
 
-/// Maximum bytes of memory for a row, over all its repeated columns.
+/// Maximum bytes of memory for a row, over all repeated columns.
 pub(super) const MAX_ROW: u64 = 512 << 20;
-/// Bytes that a value needs besides its own, in a list and in an object of a list.
+/// Additional bytes of memory per value: in a list, and in a list of objects.
 const IN_LIST: u64 = 128;
 const IN_OBJECT: u64 = 1 << 10;
-/// The parts of the path to a list's own value: the column, the list and the element.
+/// Number of parts in the path to a value of a simple list: the column, the list and the element.
 const LIST_PARTS: usize = 3;
 
-/// The memory that the rows of a repeated column need. The bound is not exact: each value of a dictionary counts as its longest value.
+/// Estimates the memory that a row of a repeated column needs. This is an upper bound: each value from a dictionary counts as long as the longest
+/// value.
 pub(super) struct RowBudget {
     /// Maximum bytes per row in this column.
     most: u64,
-    /// Bits of a repetition level.
+    /// Number of bits of a repetition level.
     width: u32,
-    /// Bytes that a value needs besides its own.
+    /// Additional bytes of memory per value.
     overhead: u64,
-    /// For values of a fixed length.
+    /// Length of a value, if all values have the same length.
     fixed: Option<u64>,
-    /// The longest value of the dictionary.
+    /// Length of the longest value in the dictionary.
     longest: u64,
-    /// Bytes of the incomplete row at the end of the last page.
+    /// Bytes of the last page's incomplete row at its end.
     begun: u64,
 }
 
 impl RowBudget {
-    /// `None`: each row has one value, which is at most as long as its page.
+    /// `None` if the column is not repeated. Then each row has one value, which is at most as long as its page.
     pub(super) fn new(column: &ColumnDescriptor, most: u64) -> Option<RowBudget> {
         let levels = u16::try_from(column.max_rep_level()).ok().filter(|it| *it > 0)?;
         Some(RowBudget {
@@ -52,7 +53,7 @@ impl RowBudget {
         })
     }
 
-    /// Takes the page with the dictionary.
+    /// Processes the page with the dictionary.
     pub(super) fn dictionary(&mut self, mut page: &[u8]) {
         self.longest = self.fixed.unwrap_or_default();
         while self.fixed.is_none() && page.remaining() >= 4 {
@@ -62,7 +63,7 @@ impl RowBudget {
         }
     }
 
-    /// Processes a page with this number of values and these repetition levels; `None`: their encoding is unknown.
+    /// Processes a page with this number of values. `levels`: their repetition levels; `None` if the encoding of the levels is unknown.
     ///
     /// # Errors
     /// A row would need too much memory.
@@ -70,7 +71,7 @@ impl RowBudget {
         let length = page.len() as u64;
         let (of_value, of_page) = match encoding {
             Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY => (self.longest, 0),
-            // A value may share a prefix with the value before it.
+            // Each value may share a prefix with the previous value, so each may be as long as the page.
             Encoding::DELTA_BYTE_ARRAY => (length, 0),
             _ => (0, length),
         };
@@ -90,7 +91,7 @@ impl RowBudget {
                 in_row += count;
             }
         }
-        // Levels that are missing begin no row.
+        // Values without known levels are counted as part of the current row.
         self.begun = bytes(in_row + left).saturating_add(begun);
         if longest.max(self.begun) > self.most {
             return Err(external(format!(
@@ -102,12 +103,13 @@ impl RowBudget {
     }
 }
 
-/// Runs of repetition levels: their lengths, and whether each level begins a row. A run has one level, or consists of groups of eight.
+/// An iterator over runs of repetition levels as (length, whether each level begins a row). A run repeats one level, or consists of groups of eight
+/// levels.
 struct Runs<'a> {
     bytes: &'a [u8],
-    /// Bits of a level.
+    /// Number of bits of a level.
     width: u32,
-    /// Remaining levels in groups of eight, the position of the next bit, and the bytes.
+    /// Within groups of eight: number of remaining levels, position of the next bit, and the bytes.
     group: Option<(u64, u64, &'a [u8])>,
 }
 

@@ -1,21 +1,22 @@
-//! Checks the schema of a Parquet file before the library reads it. The library reads groups by recursion and reserves memory for the
-//! stated number of their fields, so that a small file could end the process.
+//! Checks the schema of a Parquet file before the library reads it. The library reads nested groups recursively, and reserves memory for as many
+//! fields as the file claims. Without this check, a small file could crash the process.
 //!
-//! The schema is a list in Thrift's compact encoding: each group is followed by its fields. The library reads a value by its field number,
-//! not by the type in the file. A field with a type that differs from the format's is therefore refused.
+//! The schema is a list in Thrift's compact encoding, in which each group is followed by its fields. The library reads a value by its field number
+//! and ignores the type in the file. So a field whose type differs from the format's is refused.
 
 use std::{fs::File, io, os::unix::fs::FileExt as _};
 
-/// Maximum bytes of the footer, which contains the schema and the position of each column. The library needs many times this memory.
+/// Maximum bytes of the footer, which contains the schema and the position of each column. The library needs many times this amount of memory.
 const MAX_FOOTER: u64 = 16 << 20;
-/// Maximum depth of groups, maximum columns and groups, and maximum bytes of a name. The library keeps the whole path of each column.
+/// Maximum depth of groups, number of columns and groups, and bytes of a name. They limit memory, because the library stores the whole path of each
+/// column.
 const MAX_DEPTH: usize = 64;
 const MAX_ELEMENTS: u64 = 10_000;
 const MAX_NAME: usize = 512;
-/// The deepest value that is skipped.
+/// Maximum depth of a value that is skipped.
 const MAX_SKIPPED: u8 = 16;
 
-/// Types of fields in the compact encoding.
+/// Field types in the compact encoding.
 mod types {
     pub(super) const STOP: u8 = 0;
     pub(super) const TRUE: u8 = 1;
@@ -31,9 +32,9 @@ mod types {
     pub(super) const STRUCT: u8 = 12;
 }
 
-/// Why a schema is not read.
+/// Why a schema is refused.
 pub(super) enum SchemaProblem {
-    /// The library finds the cause.
+    /// The schema is damaged.
     Damaged,
     /// The problem and the remedy.
     Refused(String),
@@ -42,7 +43,7 @@ pub(super) enum SchemaProblem {
 /// Checks the schema of a file.
 ///
 /// # Errors
-/// The schema is damaged, or larger than is read. A file without a footer passes: the library refuses it.
+/// The schema is damaged or too large. A file without a footer passes, because the library refuses it anyway.
 pub(super) fn check(file: &File) -> Result<(), SchemaProblem> {
     let Some(footer) = footer(file)? else { return Ok(()) };
     let mut footer = Thrift(&footer);
@@ -61,7 +62,7 @@ pub(super) fn check(file: &File) -> Result<(), SchemaProblem> {
     if count > MAX_ELEMENTS {
         return Err(refused(format!("has a schema of {count} columns and groups; at most {MAX_ELEMENTS} are read")));
     }
-    // Fields that are to follow, for each group that is open.
+    // For each group that is not complete: the number of fields that must still follow.
     let mut open: Vec<u64> = Vec::new();
     for left in (0..count).rev() {
         while open.pop_if(|it| *it == 0).is_some() {}
@@ -104,7 +105,7 @@ fn footer(file: &File) -> Result<Option<Vec<u8>>, SchemaProblem> {
     Ok(file.read_exact_at(&mut footer, start).ok().map(|()| footer))
 }
 
-/// Where the footer begins, and its length.
+/// The start and the length of the footer.
 fn place_of_footer(file: &File) -> io::Result<Option<(u64, u64)>> {
     let mut tail = [0; 8];
     let Some(end) = file.metadata()?.len().checked_sub(tail.len() as u64) else { return Ok(None) };
@@ -114,15 +115,15 @@ fn place_of_footer(file: &File) -> io::Result<Option<(u64, u64)>> {
     Ok(end.checked_sub(length).filter(|_| magic == *b"PAR1").map(|start| (start, length)))
 }
 
-/// The checked properties of a column or group.
+/// The properties of a column or group that are checked.
 #[derive(Default)]
 struct Element {
     children: u64,
-    /// Bytes of the name.
+    /// Length of the name in bytes.
     name: usize,
 }
 
-/// The structures of a schema.
+/// The structures that occur in a schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Structure {
     Element,
@@ -137,7 +138,7 @@ enum Structure {
     Empty,
 }
 
-/// The type of a field in a structure, and its content; `None`: the library does not know the field, and skips it.
+/// The type of a field in a structure, and the structure of its content. `None` if the library does not know the field and skips it.
 fn wanted(of: Structure, field: i16) -> Option<(u8, Structure)> {
     let value = |kind| Some((kind, Structure::Empty));
     let structure = |it| Some((types::STRUCT, it));
@@ -161,7 +162,7 @@ fn wanted(of: Structure, field: i16) -> Option<(u8, Structure)> {
     }
 }
 
-/// Bytes in the compact encoding.
+/// Reads values in the compact encoding.
 struct Thrift<'a>(&'a [u8]);
 
 impl Thrift<'_> {
@@ -187,7 +188,7 @@ impl Thrift<'_> {
         Err(SchemaProblem::Damaged)
     }
 
-    /// The difference to the last field number, and the type. In this format the difference is never so large that an explicit number follows.
+    /// Reads the difference to the last field number, and the type. Differences that need an explicit number do not occur in this format.
     fn field(&mut self) -> Result<(i16, u8), SchemaProblem> {
         match self.byte()? {
             header if header & 0xf == types::STOP => Ok((0, types::STOP)),
@@ -196,14 +197,15 @@ impl Thrift<'_> {
         }
     }
 
-    /// The number of values and their type.
+    /// Reads the number of values in a list, and their type.
     fn list(&mut self) -> Result<(u64, u8), SchemaProblem> {
         let header = self.byte()?;
         let count = if header >> 4 == 15 { self.number()? } else { u64::from(header >> 4) };
         Ok((count, header & 0xf))
     }
 
-    /// Reads a structure, including the number of fields and the name of a column. The recursion ends, because no structure contains itself.
+    /// Reads a structure, and stores the number of fields and the name of a column in `element`. The recursion is limited, because no structure
+    /// contains itself.
     fn structure(&mut self, of: Structure, element: &mut Element) -> Result<(), SchemaProblem> {
         let mut field = 0_i16;
         loop {
@@ -223,7 +225,7 @@ impl Thrift<'_> {
                 return Err(SchemaProblem::Damaged);
             }
             match (of, field) {
-                // The lowest bit is the sign.
+                // In this encoding, the lowest bit is the sign.
                 (Structure::Element, 5) => match self.number()? {
                     it if it & 1 == 0 => element.children = it >> 1,
                     _ => return Err(SchemaProblem::Damaged),
@@ -251,7 +253,7 @@ impl Thrift<'_> {
             }
             types::LIST | types::SET => {
                 let (count, kind) = self.list()?;
-                // Each value takes at least one byte, except booleans, which no schema contains.
+                // Each value takes at least one byte. Booleans would take less, but do not occur in a schema.
                 if count > self.0.len() as u64 || matches!(kind, types::TRUE | types::FALSE) {
                     return Err(SchemaProblem::Damaged);
                 }

@@ -1,4 +1,4 @@
-//! Rows that the model's chat template renders.
+//! Tests of rows that are rendered with the model's chat template.
 
 use std::{fs, path::PathBuf};
 
@@ -9,12 +9,12 @@ use workload_profiles::workload::{ChatRendering, FileSource};
 use super::*;
 
 const TOKENIZER: &[u8] = include_bytes!("../../../tokenizer/tests/fixtures/byte-level.json");
-/// Writes the roles and the texts, like models' templates do, and refuses a critic's messages.
+/// A template that writes the roles and texts, as models' templates do. It refuses a message with the text `no`.
 const TEMPLATE: &str = "{{ bos_token }}{% for m in messages %}{% if m.content == 'no' %}{{ raise_exception('be polite') }}{% endif %}\
                         <{{ m.role }}>{{ m.content }}{% endfor %}{% if add_generation_prompt %}<answer>{% endif %}\
                         {% if style is defined %}{{ style }}{% endif %}";
 
-/// A model's folder and a data set beside it.
+/// A model's folder, and a data set next to it.
 struct Files {
     folder: tempfile::TempDir,
 }
@@ -56,7 +56,7 @@ fn prompt(form: PromptForm) -> RowContent {
     RowContent::Prompt(PromptColumn::from_form(form))
 }
 
-/// The row is sent as the ids of this text.
+/// Asserts that the row is sent as the token ids of this text.
 fn assert_rendered(row: RowContent, json: &str, expected: &str) {
     let files = Files::new(Some(TEMPLATE), json);
     let set = files.set(row);

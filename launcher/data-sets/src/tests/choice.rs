@@ -1,4 +1,4 @@
-//! Which part of a conversation is sent, which rows pass a filter, and their order.
+//! Tests which part of a conversation is sent, which rows pass a filter, and in which order.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Reading a data set: rows, bounds and messages.
+//! Tests of reading a data set: rows, limits and messages.
 
 mod chats;
 mod choice;
@@ -22,7 +22,7 @@ fn workload_of(set: &DataSet) -> Workload {
     Workload::new(Api::Completions, RequestSource::DataSet(set.clone()), Vec::new())
 }
 
-/// Reads rows that are sent as they are.
+/// Settings for rows that are sent unchanged.
 fn plain(tokens: &TokenCount) -> Reading<'_> {
     Reading { tokens, chats: None }
 }
@@ -37,7 +37,7 @@ fn rows(set: &DataSet, text: impl AsRef<[u8]>) -> Result<Rows, String> {
     read_limited(set, text.as_ref(), Limits::default()).map(|it| it.rows)
 }
 
-/// A data set of two rows in both formats.
+/// Checks a data set with two rows in both JSON formats.
 fn check(form: PromptForm, values: [&str; 2], expected: &Rows) {
     let [first, second] = values
         .map(|it| format!(r#"{{"other":[{{"input":5}}],"{}":{it},"x":null}}"#, PromptColumn::from_form(form).name));
@@ -208,7 +208,7 @@ fn a_pipe_is_not_read_behind_the_last_row() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pipe.jsonl");
     assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
-    // Opened for reading and writing, so that opening does not block, and so that the pipe has a writer as long as the test runs.
+    // Opened for both reading and writing. So opening does not block, and the pipe has a writer until the test ends.
     let mut writer = File::options().read(true).write(true).open(&path).unwrap();
     io::Write::write_all(&mut writer, format!("{{\"{}\": [1]}}\n", PromptColumn::from_form(IDS).name).as_bytes())
         .unwrap();

@@ -1,4 +1,4 @@
-//! Files of every format through the reader of columns, as commands use it.
+//! Tests reading columns from files of every format, as commands do.
 
 use std::{
     fs,
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::{assert_equal, files, folder, json as json_of, name, say};
 
-/// The rows of a file, as objects of the columns in `names`, and their labels.
+/// Returns the rows of a file as objects with the columns in `names`, their labels, and information about the file.
 fn rows(path: &Path, names: &[&str]) -> Result<(Vec<Value>, Vec<Label>, ReadFile), String> {
     let wanted: Vec<&[&str]> = names.iter().map(std::slice::from_ref).collect();
     let (mut rows, mut labels) = (Vec::new(), Vec::new());
@@ -42,7 +42,7 @@ fn assert_rows(path: &Path, expected: &Value) {
     assert_eq!(read.file.bytes, Some(fs::metadata(path).unwrap().len()), "{what}");
 }
 
-/// Files with rows that differ from the other files in their part.
+/// Files whose rows differ from those in the other files of the same folder.
 const OTHERS: [&str; 3] = ["openai_messages.jsonl", "sharegpt.json", "single_object.json"];
 
 #[test]
@@ -66,7 +66,7 @@ fn json_has_its_rows_in_every_shape() {
     say(&format!("json: {compared} files compared, {refused} damaged ones refused"));
 }
 
-/// A project file, or a file from the given folder, if it exists.
+/// The file with this name in the folder of fixtures; `None` if it does not exist.
 fn file(name: &str) -> Option<PathBuf> {
     let path = folder().join(name);
     if !path.exists() {
@@ -103,7 +103,7 @@ fn csv_has_its_rows() {
     say(&format!("csv: {compared} files compared"));
 }
 
-/// Columns that the Parquet reader returns as null: no prompt has these types.
+/// Columns that the Parquet reader returns as null, because no prompt has these types.
 const UNREAD: [&str; 3] = ["bin", "ts", "dec"];
 
 #[test]
@@ -166,7 +166,7 @@ fn pickles_have_their_rows_also_compressed() {
     say(&format!("pickle: the rows of {plain} plain and {packed} compressed tables compared"));
 }
 
-/// A value as JSON has it: times are their nanoseconds, long numbers their digits, bytes are text or null.
+/// Converts a value of the fixtures to the JSON that the reader returns: times become nanoseconds, and bytes become text or null.
 fn as_json(value: &Value) -> Value {
     match value {
         Value::Array(list) => list.iter().map(as_json).collect(),

@@ -1,4 +1,4 @@
-//! Questions of MMLU in the files that have the names of columns.
+//! Tests reading MMLU's questions from files with named columns.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{assert_equal, folder, json as json_of, say};
 
-/// The questions of a file, with four choices and the index of the right one, in the format of the fixtures.
+/// Reads the questions of a file in the format of the fixtures: with four choices, and the index of the right one.
 fn questions(path: &Path) -> Vec<Value> {
     let names = ["question", "subject", "choices", "answer", "A", "B", "C", "D"];
     let wanted: Vec<&[&str]> = names.iter().map(std::slice::from_ref).collect();

@@ -1,7 +1,7 @@
-//! Files that pandas, numpy and others wrote, and their content.
+//! Compares files that pandas, numpy and other tools wrote with their expected content.
 //!
-//! `DATASET_FIXTURES=DIR cargo test -p data-sets --test tests dataset_fixtures::` compares with any folder of that layout in place of the project's own;
-//! either way it says on stderr how many files it compared, and which it did not.
+//! `DATASET_FIXTURES=DIR cargo test -p data-sets --test tests dataset_fixtures::` uses another folder of the same layout instead of the project's
+//! own. The tests print to stderr how many files they compared, and which files they skipped.
 
 #![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]
 
@@ -17,23 +17,23 @@ use std::{
 
 use serde_json::Value;
 
-/// Where the files lie.
+/// The folder with the files.
 fn folder() -> PathBuf {
     let package = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     match env::var_os("DATASET_FIXTURES").map(PathBuf::from) {
         None => package.join("tests/fixtures/dataset-fixtures"),
-        // A test runs in the folder of its package, and who calls it is at the root of the project.
+        // A relative path counts from the root of the project, but a test runs in the folder of its package.
         Some(given) if given.exists() => given,
         Some(given) => package.join("../..").join(given),
     }
 }
 
-/// Bypasses the test harness, which hides the output of passing tests.
+/// Prints directly to stderr, because the test harness hides the output of tests that pass.
 fn say(text: &str) {
     writeln!(io::stderr().lock(), "{text}").unwrap();
 }
 
-/// The files of a part of the folder, in order; none if the part is missing, which is reported.
+/// The files in a subfolder, sorted by name. If the subfolder is missing, this is reported, and there are none.
 fn files(part: &str) -> Vec<PathBuf> {
     let path = folder().join(part);
     let Ok(entries) = fs::read_dir(&path) else {
@@ -61,7 +61,7 @@ fn the_folder_has_files() {
     assert!(parts.iter().any(|it| folder().join(it).exists()), "{} has none of {parts:?}", folder().display());
 }
 
-/// Numbers are equal as numbers: 1 is 1.0.
+/// Compares two values. Numbers are compared by value, so that 1 equals 1.0.
 fn is_equal(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => {

@@ -1,4 +1,4 @@
-//! Pickles and arrays, value by value.
+//! Compares pickles and arrays value by value.
 
 use std::{fs, path::Path};
 
@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::{assert_equal, files, folder, json as json_of, name, say};
 
-/// A value in the fixtures' form, which expresses what JSON cannot.
+/// Converts a value to the form of the fixtures, which can express values that JSON does not have.
 fn exact(cell: &Cell<'_>) -> Value {
     match cell {
         Cell::Big(digits) => json!({ "$int": digits }),
@@ -70,7 +70,7 @@ fn assert_pickle(bytes: &[u8], expected: &Value, what: &str) {
     }
 }
 
-/// Compares the plain pickles of a part with their expected values.
+/// Compares the pickles without compression in a subfolder with their expected values.
 fn assert_pickles(part: &str) {
     let (mut compared, mut packed) = (0, 0);
     for path in files(part) {
@@ -96,7 +96,7 @@ fn optional_pickles_hold_what_python_reads() {
     assert_pickles("pickle-optional");
 }
 
-/// The result of reading a file that may be hostile.
+/// Reads a file that may be hostile. Returns the number of rows.
 fn read(bytes: &[u8]) -> Result<usize, Problem> {
     Pickle::read(bytes)?.table().map(|it| it.rows())
 }
@@ -127,7 +127,7 @@ fn hostile_pickles_are_refused() {
     say(&format!("hostile-pickle: {refused} files refused, with {more} bytes more of memory"));
 }
 
-/// The fixtures of arrays contain bytes as text.
+/// Converts a value of an array. The fixtures store its bytes as text.
 fn of_array(cell: &Cell<'_>) -> Value {
     match cell {
         Cell::List(list) => (0..list.len()).map(|it| of_array(&list.get(it).unwrap())).collect(),

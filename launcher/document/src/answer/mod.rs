@@ -1,4 +1,4 @@
-//! The answer of a run in one sentence, with its verdicts: the first words of the page, the terminal, the comment and the status.
+//! The answer of a run in one sentence, with its verdicts. The page, the terminal, the comment and the status begin with it.
 
 use ::figures::{
     Figure,
@@ -12,17 +12,17 @@ use workload_profiles::workload::{Load, Rate};
 
 use crate::{ObjectiveDocument, ReportDocument, StageDocument};
 
-/// The most figures or objectives that the sentence names.
+/// Maximum number of figures or objectives that the sentence names.
 const MOST_NAMED: usize = 3;
-/// The most loads that a list names.
+/// Maximum number of loads in a list.
 const MOST_LOADS: usize = 6;
 
 /// The answer of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// One or two sentences, each with a full stop.
+    /// One or two complete sentences.
     pub sentence: String,
-    /// The verdict on the measurement first, then the verdicts on the objectives.
+    /// The verdict on the measurement, followed by the verdicts on the objectives.
     pub tags: Vec<Tag>,
 }
 
@@ -34,24 +34,24 @@ pub struct Tag {
 }
 
 impl Tag {
-    /// The text behind the sign of its verdict, such as `✓ Measurement valid`.
+    /// The text with the sign of its verdict in front, such as `✓ Measurement valid`.
     pub fn signed(&self) -> String {
         format!("{} {}", self.state.sign(), self.text).trim_start().to_owned()
     }
 }
 
-/// What a verdict says.
+/// Which verdict a tag shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TagState {
     Met,
     Missed,
     Undecided,
-    /// No verdict.
+    /// Text that is not a verdict.
     Plain,
 }
 
 impl TagState {
-    /// The sign that stands before the text, so that no verdict needs its colour; empty without a verdict.
+    /// The sign in front of the text, so that a verdict can be recognized without colour. Empty for [`TagState::Plain`].
     pub fn sign(self) -> &'static str {
         match self {
             TagState::Met => "✓",
@@ -61,7 +61,7 @@ impl TagState {
         }
     }
 
-    /// The verdict in a word: `met`, `missed`, `undecided`; empty without a verdict.
+    /// The verdict as a word: `met`, `missed`, `undecided`. Empty for [`TagState::Plain`].
     pub fn word(self) -> &'static str {
         match self {
             TagState::Met => "met",
@@ -115,13 +115,13 @@ fn measurement(document: &ReportDocument) -> Tag {
     }
 }
 
-/// Why the figures do not count.
+/// The sentence on why the figures are invalid.
 fn invalid(document: &ReportDocument) -> String {
     let reason = document.reasons.first();
     let why = reason.map(|it| if it.message.is_empty() { &it.reason } else { &it.message });
     match (document.outcome, why) {
         (Outcome::Cancelled, _) => stopped(document),
-        // The clauses that follow are details and remedies, which the reasons show.
+        // Only the first clause is used. The following ones are details and remedies, which the list of reasons shows.
         (_, Some(why)) => {
             let first = why.split([';', '(']).map(str::trim).find(|it| !it.is_empty()).unwrap_or("no reason");
             format!("The measurement is not valid: {}.", first.trim_end_matches('.'))
@@ -183,14 +183,14 @@ fn accuracy(document: &ReportDocument) -> Option<Answer> {
     Some(Answer { sentence, tags: vec![tag(TagState::Plain, format!("Accuracy: {verdict}"))] })
 }
 
-/// The load of a stage, as a number with a unit.
+/// A stage with its load as a number, and its result.
 struct Level {
     /// The index of the stage.
     stage: usize,
     load: f64,
     unit: Unit,
     met: Met,
-    /// The objectives that the stage misses.
+    /// The figures of the objectives that the stage misses.
     missed: Vec<String>,
 }
 
@@ -224,8 +224,9 @@ impl Unit {
     }
 }
 
-/// The stages as levels of one load, in ascending order; `None` if they are not, or if the report has no results of stages. A minimum of a rate is
-/// met by high loads, and a baseline gives each stage another limit: these have no highest load.
+/// Returns the stages as levels of the same kind of load, in ascending order. `None` if their loads cannot be ordered, or if the report has no
+/// results per stage. Also `None` if "the highest load that meets all objectives" makes no sense: high loads meet a minimum of a rate, and a baseline
+/// gives each stage a different limit.
 fn levels(document: &ReportDocument) -> Option<Vec<Level>> {
     let has_no_highest =
         |it: &ObjectiveDocument| (it.bound == "min" && it.unit == "perSecond") || it.baseline_limit.is_some();
@@ -237,7 +238,7 @@ fn levels(document: &ReportDocument) -> Option<Vec<Level>> {
         let results: Vec<(&ObjectiveDocument, Met)> =
             document.objectives.iter().filter_map(|it| Some((it, it.in_stage(&stage.name)?.met))).collect();
         if results.is_empty() {
-            // It is entirely warm-up.
+            // A stage that is entirely warm-up has no results.
             continue;
         }
         let (load, unit) = Unit::of(stage)?;
@@ -253,19 +254,19 @@ fn levels(document: &ReportDocument) -> Option<Vec<Level>> {
     (levels.len() > 1 && is_one_load).then_some(levels)
 }
 
-/// The highest level below the first miss that meets all objectives.
+/// The highest level that meets all objectives and is below the first level that misses one.
 fn best(levels: &[Level]) -> Option<&Level> {
     let first_missed = levels.iter().position(|it| it.met == Met::False).unwrap_or(levels.len());
     levels.get(..first_missed)?.iter().rfind(|it| it.met == Met::True)
 }
 
-/// The index of the stage with the highest load that meets all objectives, below the first load that misses one; `None` if there is none, or if the
-/// stages are not levels of one load.
+/// Returns the index of the stage with the highest load that meets all objectives and is below the first load that misses one. `None` if there is no
+/// such stage, or if the stages are not levels of one load.
 pub fn best_stage(document: &ReportDocument) -> Option<usize> {
     levels(document).as_deref().and_then(best).map(|it| it.stage)
 }
 
-/// Up to which load all objectives hold.
+/// The answer for a sweep: up to which load all objectives are met. `None` if the stages are not levels of one load.
 fn over_load(document: &ReportDocument) -> Option<Answer> {
     let levels = levels(document)?;
     let unit = levels.first()?.unit;
@@ -281,7 +282,7 @@ fn over_load(document: &ReportDocument) -> Option<Answer> {
         Some(best) if held.len() == levels.len() => {
             format!("Every load up to {} stays within {all}", unit.list(&[best]))
         }
-        // The loads below it are named if some of them are undecided.
+        // If loads below the best one are undecided, the answer lists the loads that meet the objectives instead.
         Some(best) if undecided.iter().any(|it| *it < best) => {
             let below: Vec<f64> = held.iter().copied().filter(|it| *it <= best).collect();
             format!("{} {} within {all}", unit.list(&below), stay(&below))
@@ -315,7 +316,7 @@ fn verb(level: &Level) -> &'static str {
     if level.load == 1.0 { "misses" } else { "miss" }
 }
 
-/// How many objectives are met, and the first ones that are not.
+/// The answer by objectives: how many are met, and the first ones that are not.
 fn objectives(document: &ReportDocument) -> Answer {
     let all = document.objectives.len();
     let with = |met: Met| document.objectives.iter().filter(|it| it.met == met).collect::<Vec<_>>();
@@ -325,7 +326,7 @@ fn objectives(document: &ReportDocument) -> Answer {
         _ if count == all => format!("All {all} objectives are"),
         _ => format!("{count} of {all} objectives {}", are(count)),
     };
-    // A value close to its limit is met or missed without certainty.
+    // A value near its limit may be met or missed by chance.
     let is_close = document.stages.len() == 1
         && document.objectives.iter().any(|it| it.met != Met::Inconclusive && it.is_undecided_in_stage());
     let close = if is_close { " A limit is not decided with certainty." } else { "" };
@@ -351,7 +352,7 @@ fn objectives(document: &ReportDocument) -> Answer {
     Answer { sentence, tags: tags.collect() }
 }
 
-/// How long the servers of a run took to start.
+/// The sentence on how long the servers of a run took to start.
 fn starts(document: &ReportDocument) -> String {
     let times: Vec<f64> = document.startups.iter().filter_map(|it| it.observed_ready_seconds).collect();
     let (shortest, longest) =
@@ -363,7 +364,7 @@ fn starts(document: &ReportDocument) -> String {
     }
 }
 
-/// The highest throughput, and the load at which it was measured.
+/// The sentence on the highest throughput and its load.
 fn headline(document: &ReportDocument) -> String {
     let rate = |it: &&StageDocument| it.figures.number(Figure::OutputTokensPerSecond);
     let best = document.stages.iter().filter(|it| it.invalid.is_empty() && rate(it).is_some());
@@ -382,7 +383,7 @@ fn headline(document: &ReportDocument) -> String {
 }
 
 impl ObjectiveDocument {
-    /// How a stage does against the limit; `None` if the objective does not cover the stage, or in a report of an earlier release.
+    /// The result of a stage. `None` if the objective does not cover the stage, or if an earlier release wrote the report.
     pub fn in_stage(&self, stage: &str) -> Option<&crate::StageObjectiveDocument> {
         self.stages.iter().find(|it| it.stage == stage)
     }
@@ -406,9 +407,9 @@ impl ObjectiveDocument {
         }
     }
 
-    /// A value with all its digits, such as `500.3 ms`.
+    /// A value with all digits and its unit, such as `500.3 ms`.
     pub fn exact_text(&self, value: f64) -> String {
-        // The limit of a baseline is a product, with digits beyond the measured ones.
+        // The limit from a baseline is a product, so it has more digits than were measured.
         let value = round_to(value, 1e6);
         match self.unit.as_str() {
             "ms" if value >= 1e3 && value % 100.0 == 0.0 => format!("{} s", value / 1e3),
@@ -418,7 +419,7 @@ impl ObjectiveDocument {
         }
     }
 
-    /// A value beside its limit: with all digits if both would read alike.
+    /// The observed value as text. It has all digits if it would otherwise look equal to the limit.
     pub fn observed_text(&self, value: f64) -> String {
         let (text, limit) = (self.value_text(value), self.deciding_limit());
         if value != limit && [self.value_text(limit), self.exact_text(limit)].contains(&text) {
@@ -427,7 +428,7 @@ impl ObjectiveDocument {
         text
     }
 
-    /// The limit that decides: the stricter of the objective's own limit and the baseline's limit.
+    /// The effective limit: the stricter of the objective's own limit and the baseline's limit.
     pub fn deciding_limit(&self) -> f64 {
         match self.baseline_limit {
             Some(it) if self.bound == "max" => it.min(self.limit),
@@ -436,7 +437,7 @@ impl ObjectiveDocument {
         }
     }
 
-    /// `TTFT p99 is 812 ms, limit 500 ms`, with its stage if it has one.
+    /// The observed value and its limit, such as `TTFT p99 is 812 ms, limit 500 ms`, with the stage if there is one.
     fn against_limit(&self) -> String {
         let limit = self.exact_text(self.deciding_limit());
         let place = self.observed_stage.as_ref().map(|it| format!(" in stage {it}")).unwrap_or_default();
@@ -447,12 +448,12 @@ impl ObjectiveDocument {
     }
 }
 
-/// Rounded to parts of one.
+/// Rounds to a multiple of 1 / `parts`.
 fn round_to(value: f64, parts: f64) -> f64 {
     (value * parts).round() / parts
 }
 
-/// A page keeps a unit beside its number; a terminal and a comment need a plain space.
+/// Replaces non-breaking spaces, which only a page needs, by normal spaces.
 fn spaced(text: &str) -> String {
     text.replace('\u{a0}', " ")
 }

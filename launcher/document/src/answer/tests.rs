@@ -21,7 +21,7 @@ fn open(rate: f64) -> Load {
     Load::Open { arrivals: Arrivals::Poisson, rate, duration: None, count: Some(10), max_concurrency: None }
 }
 
-/// A report with a stage per load, and an objective on TTFT p99 with these results.
+/// A report with one stage per load, and an objective on TTFT p99 with these results.
 fn with_levels(levels: &[(Load, Met)]) -> ReportDocument {
     let mut report = report();
     let template = report.stages.remove(0);

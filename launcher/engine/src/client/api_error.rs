@@ -1,4 +1,4 @@
-//! Reads the error of a server: a short text without prompt or output. Pure.
+//! Extracts a short text, without prompt or output, from a server's error. Pure.
 
 use serde_json::Value;
 
@@ -7,18 +7,19 @@ use super::lenient_json::{BYTE_ORDER_MARK, repair};
 /// Maximum length of a stored error text, in characters.
 const MAX_ERROR: usize = 200;
 
-/// The error of a server: its type and message, shortened, and its code if that is an HTTP status.
+/// A server's error: its type and message, shortened, and its code if that is an HTTP status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiError {
-    /// For example `NotFoundError: The model ... does not exist.`; empty if the server gives no text.
+    /// For example `NotFoundError: The model ... does not exist.`; empty if the server sends no text.
     pub text: String,
     /// A status from 400 to 599.
     pub code: Option<u16>,
 }
 
 impl ApiError {
-    /// Reads the body of an error, or an event with an error: `{"error": {...}}`, `{"error": "text"}`, `{"object":
-    /// "error", ...}`, `{"detail": ...}`. Any other body gives no text, because it could hold anything.
+    /// Parses the body of an error, or an event with an error. Accepted forms: `{"error": {...}}`, `{"error": "text"}`,
+    /// `{"object": "error", ...}` and `{"detail": ...}`. For any other body the text is empty, because the body could hold prompts or
+    /// output.
     pub fn parse(body: &[u8]) -> ApiError {
         let body = body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(body);
         let body: Value =
@@ -33,7 +34,7 @@ impl ApiError {
             (None, Some(kind), Some(message)) => format!("{kind}: {message}"),
             (None, kind, message) => kind.or(message).unwrap_or_default().to_owned(),
         };
-        // Some servers write the status as a string; others write a code of their own.
+        // Some servers write the HTTP status as a string; others put their own error code here, which is ignored.
         let code = error.get("code").and_then(|it| it.as_u64().or_else(|| it.as_str()?.parse().ok()));
         let code = code.and_then(|it| u16::try_from(it).ok());
         ApiError { text: first_line(&text), code: code.filter(|it| (400..600).contains(it)) }

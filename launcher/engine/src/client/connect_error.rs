@@ -1,4 +1,4 @@
-//! Finds out why no connection was made: a fault of the target, or of the launcher's machine. Pure.
+//! Classifies why a connection could not be opened: a fault of the target, or of the launcher's machine. Pure.
 
 use std::io;
 
@@ -7,26 +7,26 @@ use rustix::io::Errno;
 use super::{failure::Failure, tls};
 use measurement::record::Cause;
 
-/// Why no connection was made: a fault of the launcher's machine if it is known to be one, else a fault of the target.
+/// Returns the failure: a fault of the launcher's machine if the error shows one, else a fault of the target.
 pub(super) fn connect_failure(url: &str, error: &io::Error) -> Failure {
     match own_failure(error) {
         Some(failure) => failure,
         None => {
             let cause = if tls::is_tls_error(error) { Cause::Tls } else { Cause::from_io(error) };
-            // The remedy comes before the library's long text, which may be shortened.
+            // The remedy comes before the library's long error text, because the end of the message may be cut.
             let why = tls::remedy(error).map_or_else(String::new, |it| format!("{it}: "));
             Failure::connection(cause, &format!("cannot connect to {url}: {why}{error}"))
         }
     }
 }
 
-/// The name of the target has no usable address.
+/// Returns the failure for a target whose name does not resolve to a usable address.
 pub(super) fn no_address(url: &str, error: &io::Error) -> Failure {
     own_failure(error)
         .unwrap_or_else(|| Failure::connection(Cause::Address, &format!("cannot connect to {url}: {error}")))
 }
 
-/// A failure of this machine; `None` for any other.
+/// Returns the failure if the launcher's machine is at fault; `None` for any other error.
 fn own_failure(error: &io::Error) -> Option<Failure> {
     Some(match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::MFILE | Errno::NFILE) => {

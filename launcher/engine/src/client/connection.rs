@@ -1,4 +1,4 @@
-//! [I/O] The carrier of one request: an HTTP/1.1 connection, or a stream of an HTTP/2 connection.
+//! [I/O] Carries one request: an HTTP/1.1 connection, or one stream of an HTTP/2 connection.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,7 +18,7 @@ pub(super) enum Connection {
 }
 
 impl Connection {
-    /// The timestamps of the request that it carries.
+    /// The timestamps of the current request.
     pub(super) fn timestamps(&self) -> &Arc<IoTimestamps> {
         match self {
             Connection::Http1(it) => it.timestamps(),
@@ -31,7 +31,7 @@ impl Connection {
         matches!(self, Connection::Http1(it) if it.was_used())
     }
 
-    /// The timestamps of its reads. The requests of an HTTP/2 connection share them.
+    /// The timestamps of the connection's reads. The streams of an HTTP/2 connection share them.
     pub(super) fn reads(&self) -> &Arc<IoTimestamps> {
         match self {
             Connection::Http1(it) => it.timestamps(),
@@ -39,12 +39,12 @@ impl Connection {
         }
     }
 
-    /// When bytes last arrived, and the number of the read that returned them.
+    /// Returns when bytes last arrived, and the number of the read that returned them.
     pub(super) fn last_read(&self) -> (Duration, u64) {
         self.reads().last_read()
     }
 
-    /// Sends a request and waits for the head of its answer.
+    /// Sends a request and waits for the response headers.
     pub(super) async fn send(&mut self, request: &Request<Bytes>) -> Result<Head, SendFailure> {
         match self {
             Connection::Http1(it) => it.send(request).await,
@@ -52,8 +52,8 @@ impl Connection {
         }
     }
 
-    /// Waits for the next bytes of the body. Calls `take` with each piece, its time and the number of its read. Returns `false` when the body
-    /// has ended.
+    /// Waits for the next bytes of the body. Calls `take` with each piece, its arrival time and the number of its read. Returns `false`
+    /// when the body has ended.
     pub(super) async fn next(&mut self, take: impl FnMut(&[u8], Duration, u64)) -> Result<bool, Broken> {
         match self {
             Connection::Http1(it) => it.next(take).await,

@@ -1,4 +1,4 @@
-//! [I/O] Calls that control a server rather than load it: its profiler, its sleep mode. The caller bounds their time.
+//! [I/O] Calls that control a server rather than load it, for its profiler and its sleep mode. The caller must set a time limit.
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, header::CONTENT_TYPE};
@@ -9,21 +9,21 @@ use clock::Clock;
 /// Maximum length of an answer, in bytes.
 const MAX_ANSWER: usize = 64 << 10;
 
-/// Why a call failed.
+/// Why a control call failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ControlError {
-    /// The server has no such endpoint: it was started without the feature.
+    /// The server has no such endpoint, because it was started without the feature.
     #[error("the server has no {path}")]
     NotThere { path: &'static str },
     /// The server refused the call.
     #[error("{path} was refused: {message}")]
     Refused { path: &'static str, message: String },
-    /// No complete answer came, or the answer has the wrong form for this endpoint.
+    /// The answer is incomplete or missing, or has the wrong format for this endpoint.
     #[error("{path} has no answer: {message}")]
     NoAnswer { path: &'static str, message: String },
 }
 
-/// Calls an endpoint. `path` may end in a query. `body`: JSON, or empty. Returns the body of the answer, at most 64 KiB.
+/// Calls a control endpoint. `path` may include a query string. `body` is JSON or empty. Returns the body of the answer, at most 64 KiB.
 pub(super) async fn call(
     target: &Target,
     method: Method,

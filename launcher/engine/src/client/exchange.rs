@@ -1,4 +1,4 @@
-//! [I/O] One request and its answer on a connection of the client.
+//! [I/O] Sends one request and reads its answer, on a connection of the client.
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
@@ -20,55 +20,56 @@ use super::{
 use clock::TimedOut;
 use measurement::record::{Cause, ListIndex, RequestOutcome};
 
-/// How long the end of a body may take once the answer is complete. After this time the connection is not reused.
+/// Maximum time for the end of the body after the answer is complete. If the body takes longer, the connection is not reused.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long the head of the first answer may take. After this time the client suspects that the process lacks file descriptors.
+/// Time limit for the response headers on a new connection. If it passes, the client suspects that its process has run out of file
+/// descriptors.
 const FILES_TIMEOUT: Duration = Duration::from_secs(1);
-/// If a server closed a connection while it was idle, the next write shows it within this time.
+/// If a server has closed an idle connection, the next write shows that within this time.
 const CLOSING: Duration = Duration::from_millis(100);
-/// Statuses with which a gateway or a proxy reports that no server behind it answers.
+/// Statuses with which a gateway or a proxy reports that no server behind it responds.
 const NO_SERVER: [u16; 3] = [502, 503, 504];
 
-/// The state of a request in flight. It outlives the future that carries out the request, so a request that timed out or was cancelled still
-/// shows how far it came.
+/// The state of a request in flight. It outlives the future that executes the request, so it shows how far a request came even if that
+/// request timed out or was cancelled.
 #[derive(Debug, Default)]
 pub struct Exchange {
     pub answer: Answer,
-    /// When the last relevant byte arrived, once the answer has ended: `[DONE]`, or the end of its body.
+    /// When the answer ended: when `[DONE]` or the end of the body arrived.
     pub ended: Option<Duration>,
-    /// The target itself did not answer: there was no connection, no head of an answer, or a gateway reported that no server answers.
+    /// Whether the target itself did not respond: no connection, no response headers, or a gateway's report that no server responds.
     pub unanswered: bool,
     pub is_probe: bool,
-    /// Index of the server that was chosen for the request; `None`: there is only one.
+    /// Index of the server chosen for the request; `None` if there is only one server.
     pub replica: Option<ListIndex>,
-    /// Header fields in addition to the target's fields. These fields take precedence.
+    /// Header fields in addition to the target's. If both have a field, this one is sent.
     pub headers: Option<Arc<HeaderMap>>,
-    /// The request was sent again, because the server had closed the connection of the first attempt.
+    /// Whether the request was sent again, because the server had closed the first attempt's connection.
     pub retried: bool,
-    /// The request has a new connection, because the server does not keep connections although it claims to.
+    /// Whether the request used a new connection, because the server does not keep connections open although it claims to.
     pub own_connection: bool,
-    /// How far the request has come, for its timeouts.
+    /// Progress of the request, which its timeouts observe.
     pub progress: Arc<RequestProgress>,
-    /// Reads with several events that the launcher may have read late.
+    /// Number of reads that held several events, and that the launcher may have made late.
     pub late_reads: u64,
-    /// Number of output tokens after which the client disconnects; `None`: the client reads to the end.
+    /// Number of output tokens after which the client disconnects; `None`: the client reads the answer to the end.
     pub enough: Option<u32>,
     pub keep_output: bool,
-    /// Called with the first output, if the output is kept.
+    /// Called with the first output. Used only if the output is kept.
     pub first_output: Option<FirstOutput>,
     /// The session of the request; `None`: the request belongs to no session.
     pub session: Option<Arc<SessionLink>>,
     /// When the last byte of the request was handed to the socket.
     pub written: Option<Duration>,
-    /// When the read arrived that completed the head of the answer.
+    /// When the read arrived that completed the response headers.
     pub head: Option<Duration>,
-    /// Total time from when bytes of the answer left the socket until they were interpreted.
+    /// Total time between the arrival of answer bytes and the end of their interpretation.
     pub parse: Duration,
     /// The time up to which `parse` is counted.
     parsed: Duration,
     sent: Option<Duration>,
     timestamps: Option<Arc<IoTimestamps>>,
-    /// The timestamps of its connection's reads.
+    /// The timestamps of the reads of the request's connection.
     reads: Option<Arc<IoTimestamps>>,
 }
 
@@ -78,15 +79,15 @@ impl Exchange {
         self.sent.or_else(|| self.timestamps.as_ref()?.sent())
     }
 
-    /// Notes that the request goes out on this connection.
+    /// Records that the request is sent on this connection.
     fn take(&mut self, connection: &Connection, now: Duration) {
         self.timestamps = Some(Arc::clone(connection.timestamps()));
         self.reads = Some(Arc::clone(connection.reads()));
         self.progress.sent(now);
     }
 
-    /// The exchange for one of the `of` prompts in the request, with the answer to that prompt. Values that count once per request are
-    /// counted for the first prompt.
+    /// Splits off the exchange of one prompt, for a request with `of` prompts, with the answer to that prompt. Values that count once per
+    /// request are assigned to the first prompt.
     pub fn of_prompt(&self, prompt: usize, of: u32, answer: Answer) -> Exchange {
         let is_first = prompt == 0;
         Exchange {
@@ -104,7 +105,7 @@ impl Exchange {
         }
     }
 
-    /// Handles bytes of the answer that this thread has read.
+    /// Handles bytes of the answer.
     fn bytes(&mut self, bytes: &[u8], at: Duration, read: u64) {
         let before = self.answer.coalesced_reads;
         self.answer.bytes(bytes, at, read);
@@ -113,14 +114,14 @@ impl Exchange {
             self.late_reads += coalesced;
         }
         if let Some(timestamps) = &self.timestamps {
-            // One read may bring several pieces. The time of each piece counts from the end of the previous piece.
+            // One read may contain several pieces. The time of each piece counts from when the previous piece was interpreted.
             let now = timestamps.now();
             self.parse += now.saturating_sub(at.max(self.parsed));
             self.parsed = now;
         }
     }
 
-    /// Whether the client disconnects now. It does not disconnect from an answer that has ended.
+    /// Whether the client disconnects now. It never disconnects from an answer that has ended.
     fn is_enough(&self) -> bool {
         let enough = self.enough.is_some_and(|it| self.answer.tokens_so_far() >= it);
         enough && !self.answer.has_finished() && !self.answer.has_failed()
@@ -135,28 +136,28 @@ impl Exchange {
     }
 }
 
-/// A whole answer.
+/// A response with its complete body.
 #[derive(Debug)]
 pub(super) struct Fetched {
     pub(super) status: u16,
-    /// The header field `server`.
+    /// The response header `server`.
     pub(super) server: Option<Box<str>>,
     pub(super) body: Vec<u8>,
 }
 
-/// A connection on which an answer has begun.
+/// A connection on which a response has begun.
 struct Begun {
     connection: Connection,
     head: Head,
 }
 
 impl Client {
-    /// Sends a generation request and reads its answer to the end. If there are several servers, one is chosen. If the server had
-    /// closed the connection while it was idle, the request is sent again once, as often as keep-alive explains. Some servers close most
-    /// connections that they claim to keep. Such a server gets a new connection for each request from then on.
+    /// Sends a generation request and reads its answer to the end. If there are several servers, chooses one. If the server had closed the
+    /// idle connection, sends the request again once. The number of such resends is bounded by what keep-alive can explain. Some servers
+    /// close most of the connections that they claim to keep; such a server then gets a new connection for each request.
     ///
     /// # Errors
-    /// Why the request failed.
+    /// Returns why the request failed.
     pub async fn call(
         &self,
         body: Bytes,
@@ -207,7 +208,7 @@ impl Client {
         exchange.answer.conclude()
     }
 
-    /// Sends a request and returns its answer.
+    /// Sends a request and returns the response.
     ///
     /// # Errors
     /// No complete answer came, or it was longer than `longest` bytes.
@@ -249,8 +250,8 @@ impl Client {
             };
             match failure.reach {
                 Reach::NotSent => {}
-                // The server closed the idle connection while the request was on its way. If the server had the
-                // request for longer, it may have begun to process it.
+                // The server closed the idle connection while the request was on its way. If the server has had the request for longer, it
+                // may have begun to process it, so the request is not sent again.
                 Reach::Untouched if !self.was_held(exchange) => {
                     if !self.group.may_resend(exchange.is_probe, was_used) {
                         return Err(kept_closed(&failure.error));
@@ -261,14 +262,15 @@ impl Client {
                 _ => return Err(no_head(&failure)),
             }
         }
-        // Boxed: connecting takes more memory than everything else, and few requests have to connect.
+        // Boxed because the future of connecting is larger than everything else here, and few requests need a new connection.
         let mut connection = Box::pin(self.connect_for_request()).await?;
         exchange.take(&connection, self.clock.now());
         let head = Box::pin(self.send_first(&mut connection, request)).await.map_err(|failure| no_head(&failure))?;
         Ok(Begun { connection, head })
     }
 
-    /// Sends the first request of a connection. The request may wait in the backlog of a server that lacks files to accept the connection.
+    /// Sends the first request of a connection. A server that lacks file descriptors accepts the connection late, and the request waits in
+    /// its backlog.
     async fn send_first(&self, connection: &mut Connection, request: &Request<Bytes>) -> Result<Head, SendFailure> {
         let mut sending = pin!(connection.send(request));
         loop {
@@ -280,7 +282,7 @@ impl Client {
         }
     }
 
-    /// Whether the server has had the request for longer than the client needs to notice a closed connection.
+    /// Whether the request was sent longer ago than the client needs to notice a closed connection.
     fn was_held(&self, exchange: &Exchange) -> bool {
         exchange.sent().is_some_and(|sent| self.clock.now().saturating_sub(sent) > CLOSING)
     }
@@ -339,7 +341,7 @@ impl Client {
     }
 }
 
-/// The connection broke before the end of the head, or the bytes were not a head.
+/// Returns the failure if the connection broke before the end of the response headers, or if the bytes were not headers.
 fn no_head(failure: &SendFailure) -> Failure {
     let error = &failure.error;
     match (error, failure.reach) {
@@ -352,7 +354,8 @@ fn no_head(failure: &SendFailure) -> Failure {
     }
 }
 
-/// The connection broke before the answer. This is normal when a server closes idle connections, but it happened too often.
+/// Returns the failure if kept connections break before the response. This is normal when a server closes idle connections, but it happened
+/// too often.
 fn kept_closed(error: &Broken) -> Failure {
     let message = format!(
         "the kept connection broke before the answer ({error}), more often than keep-alive explains; look into the server's log"
@@ -360,7 +363,7 @@ fn kept_closed(error: &Broken) -> Failure {
     Failure::connection(Cause::KeptClosed, &message)
 }
 
-/// The connection broke in the body.
+/// Returns the failure if the connection broke within the body.
 fn broken_body(error: &Broken) -> Failure {
     Failure::new(RequestOutcome::BrokenStream, first_line(&format!("the connection broke in the answer: {error}")))
 }

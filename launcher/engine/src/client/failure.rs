@@ -6,11 +6,11 @@ use measurement::record::{Cause, Limit, RequestOutcome};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     pub outcome: RequestOutcome,
-    /// A short text without prompt or output.
+    /// Short description, without prompt or output.
     pub message: String,
-    /// The timeout that passed, if a timeout ended the request.
+    /// The timeout that ended the request, if any.
     pub limit: Option<Limit>,
-    /// Why there was no connection, or no answer on a connection.
+    /// Why there was no connection, or no response on a connection.
     pub cause: Option<Cause>,
 }
 
@@ -19,7 +19,7 @@ impl Failure {
         Failure { outcome, message: message.into(), limit: None, cause: None }
     }
 
-    /// A failure before the first byte of an answer.
+    /// Creates a failure that happened before the first byte of a response.
     pub fn connection(cause: Cause, message: &str) -> Self {
         Failure { cause: Some(cause), ..Failure::new(cause.outcome(), first_line(message)) }
     }

@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use measurement::resends::explained_resends;
 use tracing::warn;
 
-/// Resends of one kind of request in a stage.
+/// Counts the resends of one kind of request (load or probe) in a stage.
 #[derive(Debug, Default)]
 struct Resends {
-    /// Requests that were started.
+    /// Number of requests started.
     requests: AtomicU64,
-    /// Requests that were sent again.
+    /// Number of requests sent again.
     resent: AtomicU64,
 }
 
@@ -27,15 +27,15 @@ impl Resends {
     }
 }
 
-/// Outcomes of requests that were sent on a connection which had carried an answer before. Some servers claim to keep a connection, and close
-/// it after each answer.
+/// Outcomes of requests sent on a connection that had carried a response before. Some servers claim to keep a connection, but close it
+/// after each response.
 #[derive(Debug, Default)]
 struct UsedConnections {
-    /// Requests of a stage that got an answer.
+    /// Number of such requests in this stage that got a response.
     answered: AtomicU64,
-    /// Requests of a stage with a connection that ended without a byte of an answer.
+    /// Number of such requests in this stage whose connection ended without a byte of a response.
     closed: AtomicU64,
-    /// Whether used connections are given up until the end of the run.
+    /// Whether connections are no longer reused, until the end of the run.
     given_up: AtomicBool,
 }
 
@@ -45,7 +45,7 @@ impl UsedConnections {
         self.closed.store(0, Ordering::Relaxed);
     }
 
-    /// Gives used connections up if more of them were closed than answered.
+    /// Stops reusing connections if more of them were closed than answered. Returns whether they are not reused.
     fn give_up(&self) -> bool {
         let (answered, closed) = (self.answered.load(Ordering::Relaxed), self.closed.load(Ordering::Relaxed));
         if closed > answered && !self.given_up.swap(true, Ordering::Relaxed) {
@@ -62,14 +62,15 @@ impl UsedConnections {
 #[derive(Debug, Default)]
 pub(crate) struct ClientGroup {
     load: Resends,
-    /// Probes have their own bound, so that their resends do not fail requests of the load.
+    /// Probes are counted separately, so that their resends do not use up the resends of the load.
     probes: Resends,
     used: UsedConnections,
     lacks_files: AtomicBool,
 }
 
 impl ClientGroup {
-    /// Resets the counts: the number of requests in a stage bounds its resends. The finding that a server does not keep connections stays.
+    /// Resets the counts, because the number of requests in a stage bounds its resends. The finding that a server does not keep connections
+    /// is kept.
     pub(crate) fn begin_stage(&self) {
         self.load.reset();
         self.probes.reset();
@@ -85,19 +86,20 @@ impl ClientGroup {
         self.resends(is_probe).requests.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts an answer on a connection that had carried an answer before.
+    /// Counts a response on a connection that had carried a response before.
     pub(super) fn count_reuse(&self) {
         self.used.answered.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether a connection that has carried an answer may carry further requests.
+    /// Whether a connection that has carried a response may carry further requests.
     pub(super) fn reuses_connections(&self) -> bool {
         !self.used.given_up.load(Ordering::Relaxed)
     }
 
-    /// Decides whether to send a request again after an open connection ended without an answer. `was_used`: the connection had carried an
-    /// answer before. If keep-alive explains no more resends, and most requests on used connections ended like this, no connection is reused.
-    /// The requests that are on a used connection now are then all sent again. Returns `false` if the server fails.
+    /// Decides whether a request is sent again after its connection ended without a response. `was_used`: the connection had carried a
+    /// response before. The number of resends is bounded by what keep-alive can explain. Beyond that bound, if most requests on used
+    /// connections ended like this, connections are no longer reused, and requests now on used connections may be sent again too. Returns
+    /// `false` if the request fails.
     pub(super) fn may_resend(&self, is_probe: bool, was_used: bool) -> bool {
         if was_used {
             self.used.closed.fetch_add(1, Ordering::Relaxed);
@@ -109,8 +111,8 @@ impl ClientGroup {
         self.lacks_files.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the process ran out of files in this stage. If it did, no spare connections are opened, and idle connections are closed for
-    /// waiting requests.
+    /// Whether the process ran out of file descriptors in this stage. If so, no spare connections are opened, and idle connections are
+    /// closed in favour of waiting requests.
     pub(super) fn lacks_files(&self) -> bool {
         self.lacks_files.load(Ordering::Relaxed)
     }
@@ -120,7 +122,7 @@ impl ClientGroup {
 mod tests {
     use super::*;
 
-    /// How many of `requests` requests may be sent again if each of them needs it.
+    /// Returns how many of `requests` requests may be sent again if each of them needs it.
     fn check(requests: u64) -> usize {
         let group = ClientGroup::default();
         let asks = |_| {
@@ -139,7 +141,7 @@ mod tests {
     fn a_stage_begins_anew() {
         let group = ClientGroup::default();
         assert_eq!((0..5).filter(|_| group.may_resend(false, false)).count(), 3);
-        // Probes have their own bound.
+        // Probes have a separate bound.
         assert_eq!((0..5).filter(|_| group.may_resend(true, false)).count(), 3);
         group.begin_stage();
         assert!(group.may_resend(false, false) && group.may_resend(true, false));
@@ -161,7 +163,8 @@ mod tests {
         check_reuse(3, 4, false);
         check_reuse(4, 4, true);
         check_reuse(100, 90, true);
-        // The server behaves like this, not the stage. The bound for new connections is unchanged.
+        // Whether connections are reused depends on the server, so a new stage does not reset it. The bound on resends applies on new
+        // connections.
         let group = check_reuse(0, 4, false);
         group.begin_stage();
         assert!(!group.reuses_connections());

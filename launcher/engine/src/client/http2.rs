@@ -1,7 +1,7 @@
 //! [I/O] A stream of an HTTP/2 connection, with `h2`. The streams of a connection share its socket, which a separate task drives.
 //!
-//! Limits of the measurement: when a stream sees bytes, they get the time of the connection's last read. A request counts as sent when it is
-//! handed to the connection, one turn of the runtime before its bytes leave.
+//! Limits of the measurement: bytes of a stream get the time of the connection's last read. A request counts as sent when it is handed to
+//! the connection, which is one turn of the runtime before its bytes are written.
 
 use std::{
     future::poll_fn,
@@ -29,13 +29,14 @@ use super::{
 };
 use clock::Clock;
 
-/// Maximum requests in flight per connection: the usual limit of servers, and few enough that requests do not wait for each other's bytes.
+/// Maximum requests in flight per connection. It is the usual limit of servers, and low enough that requests do not wait for each other's
+/// bytes.
 const STREAMS: usize = 100;
-/// Windows larger than the data that a token stream sends between two reads, so that flow control delays no token.
+/// Flow-control windows, in bytes. They exceed the data that a token stream sends between two reads, so flow control delays no token.
 const STREAM_WINDOW: u32 = 1 << 20;
 const CONNECTION_WINDOW: u32 = 64 << 20;
 
-/// A connection for several concurrent requests.
+/// An HTTP/2 connection, which carries several concurrent requests.
 pub(super) struct Http2Connection {
     sender: SendRequest<Bytes>,
     shared: Arc<Shared>,
@@ -45,22 +46,22 @@ pub(super) struct Http2Connection {
 
 struct Shared {
     timestamps: Arc<IoTimestamps>,
-    /// Streams in use.
+    /// Number of streams in use.
     taken: AtomicUsize,
     open: AtomicBool,
 }
 
-/// A stream for one request.
+/// An HTTP/2 stream, which carries one request.
 pub(super) struct Http2Stream {
     sender: SendRequest<Bytes>,
     slot: StreamSlot,
-    /// When the request of this stream left. The connection's timestamps show when bytes arrived.
+    /// When the request of this stream was sent. When bytes arrived is in the connection's timestamps.
     timestamps: Arc<IoTimestamps>,
     scheme: Scheme,
     body: Option<RecvStream>,
 }
 
-/// Counts a stream as long as it is in use.
+/// Counts a stream as in use until dropped.
 struct StreamSlot(Arc<Shared>);
 
 impl Drop for StreamSlot {
@@ -70,7 +71,7 @@ impl Drop for StreamSlot {
 }
 
 impl Http2Connection {
-    /// Starts HTTP/2 on a new socket, and waits until the server has announced how many streams it allows.
+    /// Starts HTTP/2 on a new socket, and waits until the server has announced its maximum number of concurrent streams.
     ///
     /// # Errors
     /// The server does not speak HTTP/2.
@@ -84,18 +85,18 @@ impl Http2Connection {
         let driven = Arc::clone(&shared);
         let ping = connection.ping_pong();
         tokio::spawn(async move {
-            // The streams in flight get the same error.
+            // The error is ignored here, because each stream in flight receives it too.
             let _ = connection.await;
             driven.open.store(false, Ordering::Relaxed);
         });
         if let Some(mut ping) = ping {
-            // The settings of a server arrive before its answer to this ping.
+            // A server sends its settings before it answers this ping.
             ping.ping(Ping::opaque()).await.map_err(Broken::NoHttp2)?;
         }
         Ok(Http2Connection { sender, shared, scheme, clock })
     }
 
-    /// Whether the connection is open, as far as the client knows.
+    /// Whether the connection is open. Returns `false` once the client has seen it end.
     pub(super) fn is_open(&self) -> bool {
         self.shared.open.load(Ordering::Relaxed)
     }
@@ -121,19 +122,19 @@ impl Http2Connection {
 }
 
 impl Http2Stream {
-    /// When the request left.
+    /// Holds when the request was sent.
     pub(super) fn timestamps(&self) -> &Arc<IoTimestamps> {
         &self.timestamps
     }
 
-    /// The timestamps of the connection. All its streams share its reads.
+    /// The timestamps of the connection. Its streams share its reads.
     pub(super) fn reads(&self) -> &Arc<IoTimestamps> {
         &self.slot.0.timestamps
     }
 
     pub(super) async fn send(&mut self, request: &Request<Bytes>) -> Result<Head, SendFailure> {
         poll_fn(|cx| self.sender.poll_ready(cx)).await.map_err(|error| {
-            // The connection takes no more streams, and ends when its streams have ended.
+            // The connection accepts no more streams, and closes when its current streams have ended.
             self.slot.0.open.store(false, Ordering::Relaxed);
             SendFailure { error: error.into(), reach: Reach::NotSent }
         })?;
@@ -167,7 +168,7 @@ impl Http2Stream {
 }
 
 impl SendFailure {
-    /// A server may report that it did not process the request. A connection that just ends reports nothing.
+    /// Converts an error. A server may report that it did not process the request; a connection that merely ends reports nothing.
     fn from_http2(error: h2::Error) -> SendFailure {
         let refused = error.is_remote() && error.reason() == Some(h2::Reason::REFUSED_STREAM);
         let untouched = refused || (error.is_remote() && error.is_go_away());
@@ -175,7 +176,7 @@ impl SendFailure {
     }
 }
 
-/// HTTP/2 carries the host in the URI, and forbids header fields about the connection.
+/// Converts a request to HTTP/2, which carries the host in the URI and forbids header fields about the connection.
 fn with_authority(request: &Request<Bytes>, scheme: &Scheme) -> Request<()> {
     let mut headers = request.headers().clone();
     let host = headers.remove(http::header::HOST);

@@ -1,5 +1,5 @@
-//! [I/O] Requests a server's engine, release and model. A load needs none of these. If the server refuses, answers late or answers with
-//! something else, the fields stay empty, and that is no error.
+//! [I/O] Requests a server's engine, release and model for the report. The load does not depend on them: if the server refuses, is late or
+//! answers in another format, the fields stay empty, and this is not an error.
 
 use std::time::Duration;
 
@@ -10,21 +10,21 @@ use serde_json::Value;
 use super::{Client, Target, probe::MODELS};
 use clock::Clock;
 
-/// The path of vLLM and many other engines.
+/// The path at which vLLM and many other engines report their version.
 const VERSION: &str = "/version";
-/// A ready server answers within milliseconds; a gateway that does not know a path may hang.
+/// Timeout of each request. A ready server answers within milliseconds, but a gateway that does not know a path may hang.
 const TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum length of an answer, in bytes. SGLang's answer lists its flags and states: about 10 KiB.
 const MAX_ANSWER: usize = 1 << 20;
 /// Maximum length of a stored text, in characters. The server chooses the text.
 const MAX_CHARS: usize = 200;
 
-/// Requests a server's identity. `model` is the name under which the load requests its model. Takes at most twice 2 s.
+/// Requests a server's identity. `model` is the name that the load uses for its model. Takes at most 4 s.
 pub async fn ask(target: &Target, model: &str) -> ServerIdentity {
     let client = Client::new(target.clone(), Clock::start());
     let (models, version) = tokio::join!(get(&client, MODELS), get(&client, VERSION));
     let mut answers = Answers { models, version, info: None };
-    // Engines that report their version at another path.
+    // Some engines report their version at another path.
     for engine in ServerEngine::ALL {
         if answers.identity(model).version.is_none()
             && let Some(path) = engine.row().version_path.filter(|it| *it != VERSION)
@@ -35,7 +35,7 @@ pub async fn ask(target: &Target, model: &str) -> ServerIdentity {
     answers.identity(model)
 }
 
-/// One answer: JSON, or null where none came.
+/// One response: its JSON body, or null if there was none.
 #[derive(Debug, Default)]
 struct Answer {
     body: Value,
@@ -55,7 +55,7 @@ async fn get(client: &Client, path: &'static str) -> Answer {
 struct Answers {
     models: Answer,
     version: Answer,
-    /// The answer at the path of an engine other than vLLM.
+    /// The engine other than vLLM whose path was requested, and the response.
     info: Option<(ServerEngine, Answer)>,
 }
 
@@ -64,7 +64,7 @@ impl Answers {
         let Answers { models, version, info } = self;
         let listed = models.body["data"].as_array();
         let card = listed.and_then(|it| it.iter().find(|card| card["id"] == model)).unwrap_or(&Value::Null);
-        // In a list in OpenAI's form, the owner of a model is the engine, for servers that run their own models.
+        // `owned_by` in OpenAI's list of models names the engine, for servers that run their own models.
         let owner = text(&card["owned_by"]);
         let told_by_info = info.as_ref().filter(|it| it.1.body.is_object()).map(|it| it.0.row().id.to_owned());
         let info = info.as_ref().map(|it| &it.1);

@@ -1,22 +1,21 @@
-//! Reads JSON from servers that put invalid bytes or escapes into strings. Pure.
+//! Parses JSON from servers that put invalid bytes or escapes into strings. Pure.
 
 use serde::de::DeserializeOwned;
 
-/// Some programs write this before a text in UTF-8.
+/// The UTF-8 byte order mark, which some programs write at the start of a text.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Reads JSON, and repairs it if necessary. A byte order mark before it is ignored.
+/// Parses JSON, and repairs it if necessary. A byte order mark at the start is ignored.
 ///
 /// # Errors
-/// The text is not JSON, or does not have the form of the type.
+/// The text is not JSON, or does not match the type.
 pub(super) fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, serde_json::Error> {
     let json = json.strip_prefix(BYTE_ORDER_MARK).unwrap_or(json);
-    // Few answers need a repair, so it is done only after reading has failed.
+    // Few answers need a repair, so it is tried only after parsing has failed.
     serde_json::from_slice(json).or_else(|_| serde_json::from_str(&repair(json)))
 }
 
-/// Replaces what JSON does not allow in a string: bytes that are not UTF-8, and each half of a surrogate pair, become
-/// U+FFFD.
+/// Replaces what JSON does not allow in a string with U+FFFD: bytes that are not UTF-8, and unpaired surrogates.
 pub(super) fn repair(json: &[u8]) -> String {
     let json = String::from_utf8_lossy(json);
     let mut whole = String::with_capacity(json.len());
@@ -31,7 +30,7 @@ pub(super) fn repair(json: &[u8]) -> String {
                 whole.push('\u{FFFD}');
                 6
             }
-            // The backslash and the character that it escapes, which may be a backslash too.
+            // Copies the backslash together with the character that it escapes, which may itself be a backslash.
             _ => {
                 let length = escape.char_indices().nth(2).map_or(escape.len(), |(at, _)| at);
                 whole.push_str(&escape[..length]);

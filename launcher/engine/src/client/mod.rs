@@ -1,9 +1,9 @@
-//! [I/O] The client of the server under test: sends a request to its OpenAI API, and returns times and outcome.
+//! [I/O] The client of the server under test: sends a request to its API, and returns times and outcome.
 //!
-//! Bytes get their timestamp when they leave the socket, before any other code sees them (`socket`). Pure modules
-//! interpret them: `http1` removes the framing, `sse` splits the body into events, `chunk` reads one event, `api_error`
-//! one error, and `answer` collects the answer. A [`Client`] belongs to one thread and keeps its own connections.
-//! Deliberately absent: redirects, proxies, and retries of a request that a server answered.
+//! Bytes get their timestamp when they are read from the socket, before any other code processes them (`socket`). Pure modules interpret
+//! them: `http1` removes the framing, `sse` splits the body into events, `chunk` parses one event, `api_error` parses one error, and
+//! `answer` collects the answer. A [`Client`] belongs to one thread and keeps its own connections. Deliberately absent: redirects, proxies,
+//! and retries of a request to which a server responded.
 
 pub mod answer;
 mod api_error;
@@ -69,38 +69,38 @@ pub use spread::Spread;
 pub use target::{Target, TargetError, header_fields};
 pub use tls::{TlsError, config as tls_config};
 
-/// Connections that are opened concurrently before a stage: fewer than the smallest usual backlog of a server.
+/// Maximum number of connections opened concurrently before a stage. It is below the smallest usual backlog of a server.
 const CONNECT_AT_ONCE: usize = 32;
 
-/// A connection that no request has used.
+/// A connection that has not carried a request.
 enum NewConnection {
     Http1(Http1),
     Http2(Http2Connection),
 }
 
-/// The connections of one thread to one target. Idle connections wait for the next request. The number of connections never exceeds the
-/// largest number of requests in flight so far, plus the spare connections.
+/// The connections of one thread to one target. Idle connections are reused. The number of connections never exceeds the largest number of
+/// requests in flight so far, plus the spare connections.
 pub struct Client {
     target: Target,
     clock: Clock,
     connect_timeout: Duration,
     idle: Mutex<Vec<Http1>>,
-    /// Connections that carry several concurrent requests.
+    /// HTTP/2 connections, each for several concurrent requests.
     shared: Mutex<Vec<Http2Connection>>,
     addresses: Mutex<Vec<SocketAddr>>,
     next_address: AtomicUsize,
-    /// If fewer connections than this are idle, another one is opened before it is needed.
+    /// Number of spare connections. When fewer are idle, new ones are opened in advance.
     spare: AtomicUsize,
     filling: AtomicBool,
     response_seen: Arc<ResponseSeen>,
     group: Arc<ClientGroup>,
     outage: Arc<Outage>,
-    /// The clients of the target's other servers. Those clients have no `others`.
+    /// Clients of the target's other servers. Their own `others` is empty.
     others: Vec<Client>,
 }
 
 impl Client {
-    /// A client without connections, with the default connect timeout.
+    /// Creates a client without connections, with the default connect timeout.
     pub fn new(target: Target, clock: Clock) -> Client {
         let outage = Arc::<Outage>::default();
         let mut client = Client::of_one(target, clock, Arc::clone(&outage));
@@ -127,29 +127,29 @@ impl Client {
         }
     }
 
-    /// The timeout includes name resolution and TLS.
+    /// Sets the connect timeout, which includes name resolution and TLS.
     pub fn with_connect_timeout(self, connect_timeout: Duration) -> Client {
         self.each(|it| it.connect_timeout = connect_timeout)
     }
 
-    /// Changes this client and the clients of the other servers.
+    /// Applies `change` to this client and to the clients of the other servers.
     fn each(mut self, change: impl Fn(&mut Client)) -> Client {
         change(&mut self);
         self.others.iter_mut().for_each(change);
         self
     }
 
-    /// This client and the clients of the other servers.
+    /// Returns this client and the clients of the other servers.
     fn all(&self) -> impl Iterator<Item = &Client> {
         std::iter::once(self).chain(&self.others)
     }
 
-    /// The client of a server, by its place in the target.
+    /// Returns the client of the server with this index in the target. Index 0 is this client.
     fn of_server(&self, index: usize) -> &Client {
         index.checked_sub(1).and_then(|it| self.others.get(it)).unwrap_or(self)
     }
 
-    /// Begins with another address of the target, if it has several. Each worker begins with a different address.
+    /// Sets the index of the address to connect to first, for a target with several addresses. Each worker starts at a different address.
     pub(crate) fn starting_at(self, address: usize) -> Client {
         self.each(|it| it.next_address = AtomicUsize::new(address))
     }
@@ -171,9 +171,9 @@ impl Client {
         &self.target
     }
 
-    /// Opens connections until `connections` requests can be sent concurrently, so that the first requests do not wait. From then on `spare`
-    /// connections are kept ready, see [`Client::fill`]. Stops when a connection cannot be made: the requests will report the failure.
-    /// Several servers share both numbers equally.
+    /// Opens connections until `connections` requests can be sent concurrently, so that the first requests do not wait for a connection.
+    /// From then on keeps `spare` connections ready, see [`Client::fill`]. Stops when a connection cannot be opened, because the requests
+    /// will report that failure. Several servers share both numbers equally.
     pub async fn warm(&self, connections: usize, spare: usize) {
         let servers = self.others.len() + 1;
         let part = |it: usize| it.div_ceil(servers);
@@ -190,7 +190,7 @@ impl Client {
             }
         }
         lock(&self.idle).append(&mut open);
-        // The first connection shows how many concurrent requests a connection carries.
+        // The first connection shows how many concurrent requests one connection can carry.
         let mut streams = usize::MAX;
         loop {
             let missing = connections.saturating_sub(self.capacity());
@@ -206,20 +206,20 @@ impl Client {
         }
     }
 
-    /// Whether spare connections are missing and no task opens them. If it returns `true`, call [`Client::fill`].
+    /// Whether spare connections are missing and no task is opening them. After `true` the caller must call [`Client::fill`].
     pub fn needs_spare(&self) -> bool {
-        // Call every client: each must note that its connections are being opened.
+        // `any` would stop at the first `true`, but every client must record that its connections are being opened.
         self.all().fold(false, |needs, it| it.one_needs_spare() | needs)
     }
 
     fn one_needs_spare(&self) -> bool {
-        // Spare connections would use up file descriptors that requests need.
+        // If the process has run out of file descriptors, spare connections would take those that requests need.
         !self.group.lacks_files()
             && self.capacity() < self.spare.load(Ordering::Relaxed)
             && !self.filling.swap(true, Ordering::Relaxed)
     }
 
-    /// Opens the spare connections, so that a request finds one when it is due.
+    /// Opens the missing spare connections, so that a request finds one when it is due.
     pub async fn fill(&self) {
         join_all(self.all().filter(|it| it.filling.load(Ordering::Relaxed)).map(Client::fill_one)).await;
     }
@@ -232,23 +232,23 @@ impl Client {
         self.filling.store(false, Ordering::Relaxed);
     }
 
-    /// How many requests the open connections can take now.
+    /// Returns how many requests the open connections can carry now.
     fn capacity(&self) -> usize {
         lock(&self.idle).len() + lock(&self.shared).iter().map(Http2Connection::free_streams).sum::<usize>()
     }
 
-    /// Whether a request may be sent on this connection: it is open. If the server does not keep connections, it must also be new.
+    /// Whether a request may be sent on this connection. It must be open; if the server does not keep connections, it must also be new.
     async fn is_usable(&self, connection: &mut Http1) -> bool {
         (self.group.reuses_connections() || !connection.was_used()) && connection.is_open().await
     }
 
-    /// A connection that the server has not closed, as far as the client knows.
+    /// Returns an idle connection that the client has not seen the server close.
     async fn take_open(&self) -> Option<Connection> {
         if let Some(stream) = self.take_shared() {
             return Some(Connection::Http2(stream));
         }
         loop {
-            // Take the connection that was used last: it is the least likely to have been closed by the server.
+            // The most recently used connection is the least likely to have been closed by the server.
             let mut connection = lock(&self.idle).pop()?;
             if self.is_usable(&mut connection).await {
                 return Some(Connection::Http1(connection));
@@ -262,7 +262,7 @@ impl Client {
         shared.iter().find_map(Http2Connection::open_stream)
     }
 
-    /// The connection that the request's session keeps, else any open connection.
+    /// Returns the connection kept for the request's session, else any open connection.
     async fn take_for(&self, session: Option<&SessionLink>) -> Option<Connection> {
         if let Some(Connection::Http1(mut connection)) = session.and_then(SessionLink::take)
             && self.is_usable(&mut connection).await
@@ -272,8 +272,8 @@ impl Client {
         self.take_open().await
     }
 
-    /// Keeps a connection after the end of an answer, if it can carry another request: for its session if the session keeps one, else for any
-    /// request. A stream of a shared connection is released when it is dropped.
+    /// Keeps a connection after the end of an answer if it can carry another request. It is kept for its session if the session reuses its
+    /// connection, else for any request. An HTTP/2 stream is released when it is dropped.
     async fn keep(&self, connection: Connection, session: Option<&SessionLink>) {
         if let Connection::Http1(mut connection) = connection
             && self.is_usable(&mut connection).await
@@ -288,7 +288,7 @@ impl Client {
         }
     }
 
-    /// Takes the connection of a session that has ended, for other requests.
+    /// Makes the connection of an ended session available to other requests.
     pub fn release(&self, session: &SessionLink) {
         if let Some(Connection::Http1(connection)) = session.take() {
             lock(&self.of_server(session.server().unwrap_or(0)).idle).push(connection);
@@ -310,7 +310,7 @@ impl Client {
         }
     }
 
-    /// A new connection for one request. Its other streams are kept for later requests.
+    /// Opens a new connection for one request. If it is HTTP/2, its other streams are kept for later requests.
     async fn connect_for_request(&self) -> Result<Connection, Failure> {
         match self.connect().await? {
             NewConnection::Http1(connection) => Ok(Connection::Http1(connection)),
@@ -331,8 +331,8 @@ impl Client {
         made
     }
 
-    /// Closes idle connections if the process ran out of files. Others may need the files, for example a server in this process or on this
-    /// machine.
+    /// Closes idle connections if the process ran out of file descriptors. Other parts may need them, for example a server in this process
+    /// or on this machine.
     pub fn give_files_back(&self) {
         if self.group.lacks_files() {
             self.all().for_each(|it| drop(std::mem::take(&mut *lock(&it.idle))));
@@ -343,7 +343,7 @@ impl Client {
         match clock::limit(self.connect_timeout, self.try_connect()).await {
             Ok(connected) => connected,
             Err(clock::TimedOut) => {
-                // The server may have moved and left an address that does not answer.
+                // Resolves the name again for the next attempt: the server may have moved, and its old address may not respond.
                 lock(&self.addresses).clear();
                 let (url, limit) = (self.target.base_url(), Span(self.connect_timeout));
                 let message = format!("no connection to {url} within the connect timeout, {limit}");
@@ -361,7 +361,7 @@ impl Client {
             lock(&self.addresses).clone_from(&addresses);
         }
         let failed = |error: io::Error| {
-            // The next attempt resolves the name again: the server may have moved.
+            // Resolves the name again for the next attempt: the server may have moved.
             lock(&self.addresses).clear();
             connect_failure(url, &error)
         };
@@ -377,7 +377,7 @@ impl Client {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // One thread uses this, and no code can leave the value half-changed.
+    // A poisoned lock is safe to use: one thread uses the value, and no code can panic with the value half-changed.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -389,7 +389,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn idle_connections_give_their_files_back_to_a_request_that_waits() {
-        // Nobody reads these connections.
+        // Accepts these connections but never reads from them.
         let servers = Mutex::new(Vec::new());
         let target = Target::in_process(Api::Completions, move || {
             let (client, server) = tokio::io::duplex(64 << 10);

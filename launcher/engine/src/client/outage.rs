@@ -1,4 +1,4 @@
-//! Decides whether the target answers, as far as one client knows, and how long to wait before the next attempt.
+//! Tracks, for one client, whether the target responds, and how long to wait before the next attempt.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicU32, Ordering},
@@ -7,22 +7,22 @@ use std::{
 
 use tokio::sync::{Notify, futures::Notified};
 
-/// The wait before the second attempt. It doubles with each further attempt.
+/// Wait before the second attempt. It doubles with each further attempt.
 const FIRST: Duration = Duration::from_millis(10);
-/// Maximum wait: a server that is back is found within a second.
+/// Maximum wait. A server that is back is noticed within this time.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// An outage begins when a request gets no answer from the target, and lasts until another request gets an answer.
+/// An outage begins when a request gets no response from the target, and lasts until another request gets a response.
 #[derive(Debug, Default)]
 pub(crate) struct Outage {
     is_on: AtomicBool,
-    /// Waits since the outage began.
+    /// Number of waits since the outage began.
     waits: AtomicU32,
     over: Notify,
 }
 
 impl Outage {
-    /// An answer of the target begins.
+    /// Records that a response of the target has begun.
     pub(super) fn reached(&self) {
         self.waits.store(0, Ordering::Relaxed);
         if self.is_on.swap(false, Ordering::Relaxed) {
@@ -30,7 +30,7 @@ impl Outage {
         }
     }
 
-    /// A request ended without an answer of the target.
+    /// Records that a request ended without a response of the target.
     pub(crate) fn missed(&self) {
         self.is_on.store(true, Ordering::Relaxed);
     }
@@ -39,12 +39,12 @@ impl Outage {
         self.is_on.load(Ordering::Relaxed)
     }
 
-    /// Waits for the next answer that begins during the outage.
+    /// Completes when the next response begins, which ends the outage.
     pub(crate) fn over(&self) -> Notified<'_> {
         self.over.notified()
     }
 
-    /// How long to wait before the next attempt: 10 ms; during an outage twice as long each time, up to a second.
+    /// Returns how long to wait before the next attempt: 10 ms. During an outage, the wait doubles each time, up to one second.
     pub(crate) fn next_wait(&self) -> Duration {
         if !self.is_on() {
             return FIRST;

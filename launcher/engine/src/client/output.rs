@@ -6,12 +6,12 @@ use measurement::output::Output;
 
 use super::chunk::FirstChoice;
 
-/// Maximum token ids kept per answer: twice the longest answer that a profile may request.
+/// Maximum number of token ids kept per answer: twice the longest answer that a profile may request.
 const MAX_IDS: usize = 4_000_000;
-/// Maximum length of a text, in bytes.
+/// Maximum length of a kept text, in bytes.
 const MAX_TEXT: usize = 64 << 20;
 
-/// Called once, while the answer is read, with the token ids that have arrived when its first output arrives.
+/// A callback that is called once, when an answer's first output arrives, with the token ids received so far.
 pub struct FirstOutput(Box<Tell>);
 
 type Tell = dyn FnOnce(&[u32]) + Send;
@@ -49,7 +49,7 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// The output of one answer among several in one document.
+    /// Returns the output of one choice, when one response holds the answers to several prompts.
     pub(super) fn of_choice(token_ids: Vec<u32>, text: String) -> Kept {
         Kept {
             output: Output { first: token_ids.len(), token_ids, text, first_logprobs: Vec::new() },
@@ -83,7 +83,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Token ids that had arrived with the first event with output; `None` if the server had sent none by then.
+    /// Returns the number of token ids that had arrived with the first event with output; `None` if there were none by then.
     pub(super) fn first_ids(&self) -> Option<u32> {
         let first = u32::try_from(self.output.first).ok()?;
         Some(first).filter(|it| *it > 0 && self.has_begun)
@@ -102,7 +102,7 @@ mod tests {
         format!(r#"{{"choices":[{{"text":"{text}","token_ids":{ids:?}}}]}}"#)
     }
 
-    /// Adds events. Events with text have output.
+    /// Adds events and checks the kept output. Events with text count as output.
     fn check(events: &[(&str, &[u32])], first: usize) {
         let mut kept = Kept::default();
         for (text, ids) in events {

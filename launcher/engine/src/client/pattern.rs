@@ -1,9 +1,8 @@
-//! Recognises events that differ from an earlier event only in their text, without reading them as JSON. Pure.
+//! Recognises events that differ from an earlier event only in their text, without parsing them as JSON. Pure.
 //!
-//! Nearly every event of a stream repeats the previous event, except for a few letters. For one event, the place of its
-//! text is found, and [`Chunk`] proves that only the text matters: without the text the same event is a token without
-//! text. After that, an event with the same bytes around another plain text means output. All other events, and texts
-//! with a backslash, are read as JSON.
+//! Nearly every event of a stream is the same as the previous one, except for the text. For one event, the parser finds the position of the
+//! text. Then [`Chunk`] proves that nothing else matters: the same event with an empty text must be a token without text. From then on, an
+//! event with the same bytes around another plain text counts as output. All other events, and texts with a backslash, are parsed as JSON.
 
 use memchr::{memchr2, memmem};
 
@@ -11,19 +10,20 @@ use super::chunk::{Choices, Chunk};
 
 /// The keys under which servers send text.
 const KEYS: [&str; 4] = ["\"content\"", "\"text\"", "\"reasoning\"", "\"reasoning_content\""];
-/// Maximum length of an event from which a pattern is made, in bytes. Longer events hold data that changes from event to event.
+/// Maximum length of an event from which a pattern is derived, in bytes. Longer events hold other data that changes from event to event.
 const LONGEST: usize = 1_024;
 
 /// An event without its text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Pattern {
     around: Box<[u8]>,
-    /// The offset of the text.
+    /// The offset at which the text belongs.
     at: usize,
 }
 
 impl Pattern {
-    /// `None` if the event is not only output, or if more than its text decides that.
+    /// Derives a pattern from an event. Returns `None` if the event holds more than output, or if more than its text decides whether it is
+    /// output.
     pub(super) fn from_event(event: &[u8]) -> Option<Pattern> {
         if event.len() > LONGEST {
             return None;
@@ -49,13 +49,13 @@ impl Pattern {
     }
 }
 
-/// The choices of an event that holds nothing else.
+/// Returns the choices of an event that has no error, usage or finish reason.
 fn plain(event: &[u8]) -> Option<Choices> {
     let chunk = Chunk::parse(event).ok()?;
     (!chunk.is_error() && chunk.usage.is_none() && chunk.choices.finish.is_none()).then_some(chunk.choices)
 }
 
-/// The bounds of the string that follows the key which ends at `after`; `None` if another value follows.
+/// Returns start and end of the string value whose key ends at offset `after`; `None` if the value is not a string.
 fn text(event: &[u8], after: usize) -> Option<(usize, usize)> {
     let mut rest = event.get(after..)?.trim_ascii_start().strip_prefix(b":")?.trim_ascii_start().strip_prefix(b"\"")?;
     let start = event.len() - rest.len();
@@ -120,8 +120,8 @@ mod tests {
     #[test]
     fn no_pattern_is_made_where_more_than_the_text_decides() {
         for event in [
-            // A role chunk, an end, an error, usage, two texts, a tool call, no text, a text of another meaning, no
-            // JSON.
+            // In this order: a role chunk, a finish reason, an error, a usage, two texts, a tool call, no text, a text with another
+            // meaning, no JSON.
             r#"{"choices":[{"delta":{"role":"assistant","content":"a"}}]}"#,
             r#"{"choices":[{"text":"a","finish_reason":"stop"}]}"#,
             r#"{"error":{"message":"m"},"choices":[{"text":"a"}]}"#,

@@ -17,24 +17,24 @@ use clock::Clock;
 use measurement::record::RequestOutcome;
 
 pub(super) const MODELS: &str = "/v1/models";
-/// A server that does not list its models within this time hangs.
+/// Timeout for the list of models. A server that takes longer hangs.
 const MODELS_TIMEOUT: Duration = Duration::from_secs(10);
-/// The first generation of a server may compile kernels.
+/// Timeout for the first generation, for which a server may have to compile kernels.
 const GENERATE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Maximum length of the list of models, in bytes.
 const MAX_MODELS: usize = 4 << 20;
 
-/// Why the target cannot be measured yet, or at all.
+/// Why the target cannot be measured, now or ever.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
-    /// No complete answer came.
+    /// The response is missing or incomplete.
     #[error("{message}")]
     NoAnswer {
         message: String,
-        /// The kind of failure under its name in reports: its cause or its outcome.
+        /// The kind of failure as reports name it: its cause or its outcome.
         kind: String,
     },
-    /// No answer came in time.
+    /// The response did not come in time.
     #[error("{what} did not answer within {limit}; is the server hung, asleep or still loading?")]
     Timeout {
         what: &'static str,
@@ -44,21 +44,21 @@ pub enum ProbeError {
     /// The target refused the request.
     #[error("{what} was refused: {message}{}", remedy(*status))]
     Refused { what: &'static str, status: u16, message: String },
-    /// The answer does not come from an OpenAI server.
+    /// The response does not come from an OpenAI-compatible server.
     #[error("{MODELS} gave no list of models; is the target the base URL of an OpenAI server?")]
     NotOpenAi,
-    /// The list is empty.
+    /// The list of models is empty.
     #[error("{MODELS} lists no model; is it still loading?")]
     NoModel,
 }
 
 impl ProbeError {
-    /// Whether waiting is useless, because the request, its token or the URL is wrong.
+    /// Whether retrying is useless, because the request, its token or the URL is wrong.
     pub fn is_final(&self) -> bool {
         matches!(self, ProbeError::Refused { status: 301 | 308 | 400 | 401 | 403 | 405 | 422 | 501, .. })
     }
 
-    /// The error without text from the server: the message may repeat the server's error text or certificate.
+    /// Describes the error without text from the server, because a message may repeat the server's error text or certificate.
     pub fn without_words(&self) -> String {
         match self {
             ProbeError::NoAnswer { kind, .. } => format!("there was no answer ({kind})"),
@@ -94,18 +94,18 @@ struct Model {
     parent: Value,
 }
 
-/// A model that a target lists.
+/// A model in the target's list of models.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServedModel {
     pub id: String,
-    /// The model is a LoRA adapter of another model.
+    /// Whether the model is a LoRA adapter of another model.
     pub is_adapter: bool,
 }
 
-/// The models that the target lists, possibly none.
+/// Requests the list of models, which may be empty.
 ///
 /// # Errors
-/// The target does not answer, refuses, or is no OpenAI server.
+/// The target does not respond, refuses the request, or is not an OpenAI-compatible server.
 pub async fn models(target: &Target) -> Result<Vec<ServedModel>, ProbeError> {
     let client = Client::new(target.clone(), Clock::start());
     let fetched = within(MODELS, MODELS_TIMEOUT, client.fetch(&target.get(MODELS), MAX_MODELS)).await?;
@@ -120,10 +120,10 @@ pub async fn models(target: &Target) -> Result<Vec<ServedModel>, ProbeError> {
     Ok(models.data.into_iter().map(served).collect())
 }
 
-/// Generates one token with the API of the load.
+/// Generates one token with the API that the load will use.
 ///
 /// # Errors
-/// The target does not answer, refuses, or breaks the answer off.
+/// The target does not respond, refuses the request, or breaks the answer off.
 pub async fn generate(target: &Target, model: &str) -> Result<(), ProbeError> {
     const WHAT: &str = "a generation of one token";
     let client = Client::new(target.clone(), Clock::start());

@@ -1,5 +1,5 @@
-//! [I/O] Starts and stops a server's profiler, with the endpoints that vLLM and SGLang share. The caller bounds the time: a server may take
-//! minutes to write a trace.
+//! [I/O] Starts and stops a server's profiler, with the endpoints that vLLM and SGLang share. The caller must set a time limit: a server
+//! may take minutes to write a trace.
 
 use std::time::Duration;
 
@@ -12,23 +12,23 @@ use super::{
 };
 use crds::wording::one_line;
 
-/// Starts the profiler.
+/// The path that starts the profiler.
 pub const START: &str = "/start_profile";
-/// Stops the profiler, and writes the trace.
+/// The path that stops the profiler and writes the trace.
 pub const STOP: &str = "/stop_profile";
-/// A ready server answers within milliseconds; a gateway that does not know a path may hang.
+/// Timeout of the check. A ready server answers within milliseconds, but a gateway that does not know a path may hang.
 const ASK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Whether a server has these endpoints, as far as a request can show without starting anything. If the path is known, the server refuses the
-/// request for its method, which no engine accepts. `false`: the server certainly has no such endpoint.
+/// Checks whether a server has the profiler endpoints, without starting the profiler. It uses a method that no engine accepts: if the path
+/// exists, the server rejects only the method. Returns `false` only if the server certainly has no such endpoint.
 pub async fn is_offered(target: &Target) -> bool {
-    // SGLang also starts the profiler on GET.
+    // OPTIONS, because SGLang starts the profiler on GET too.
     let asked = clock::limit(ASK_TIMEOUT, call(target, Method::OPTIONS, START, b"")).await;
     !matches!(asked, Ok(Err(ControlError::NotThere { .. })))
 }
 
-/// Starts the profiler. `cuda`: use the CUDA profiler, because an outer profiler waits for it. SGLang needs this in the request; vLLM has it on its
-/// command line.
+/// Starts the profiler. `cuda`: use the CUDA profiler, for which an external profiler waits. SGLang needs this in the request; vLLM gets it
+/// on its command line.
 ///
 /// # Errors
 /// The server has no such endpoint, refuses, or does not answer.
@@ -37,15 +37,15 @@ pub async fn start(target: &Target, cuda: bool) -> Result<(), ControlError> {
     call(target, Method::POST, START, body).await.map(|_| ())
 }
 
-/// Stops the profiler. Returns the server's answer, as one line of at most 200 characters; empty: no text.
+/// Stops the profiler. Returns the server's answer as one line of at most 200 characters. It is empty if the answer has no text.
 ///
 /// # Errors
-/// As [`start`].
+/// The same as [`start`].
 pub async fn stop(target: &Target) -> Result<String, ControlError> {
     call(target, Method::POST, STOP, b"").await.map(|it| words(&it))
 }
 
-/// The text of an answer: a JSON string, or text as it is.
+/// Returns the text of an answer, which is a JSON string or plain text.
 fn words(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
     let text = serde_json::from_str::<String>(&text).unwrap_or_else(|_| text.into_owned());

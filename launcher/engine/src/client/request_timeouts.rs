@@ -1,5 +1,5 @@
-//! [I/O] The timeouts of a request. Each request has one timer, which checks periodically how far the answer has come. A token therefore
-//! costs no timer, and a stall is still noticed to the millisecond.
+//! [I/O] The timeouts of a request. Each request has one timer, which periodically checks the progress of the answer. A token therefore
+//! needs no timer of its own, and a stall is still noticed to the millisecond.
 
 use std::{
     pin::pin,
@@ -14,7 +14,7 @@ use super::{answer::Answer, failure::Failure};
 use clock::{Clock, TimedOut};
 use measurement::record::Limit;
 
-/// The timeouts of a request in flight, except the connect timeout, which the client has.
+/// The timeouts of a request in flight, except the connect timeout, which [`Client`](super::Client) has.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RequestTimeouts {
     first_token: Option<Duration>,
@@ -22,13 +22,13 @@ pub struct RequestTimeouts {
     request: Option<Duration>,
 }
 
-/// How far a request has come. The request writes it and the code that waits for the request reads it, in one task: the
-/// atomics only allow sharing.
+/// The progress of a request. The request writes it, and the code that waits for the request reads it. Both run in one task, so the atomics
+/// serve only to share the value.
 #[derive(Debug, Default)]
 pub struct RequestProgress {
-    /// Nanoseconds when it was sent, plus one; 0 if it was not sent.
+    /// When the request was sent, in nanoseconds plus one; 0 if it was not sent.
     sent: AtomicU64,
-    /// Nanoseconds of the last event with a token, plus one; 0 if there was none.
+    /// When the last event with a token arrived, in nanoseconds plus one; 0 if there was none.
     token: AtomicU64,
     complete: AtomicBool,
 }
@@ -38,7 +38,7 @@ impl RequestProgress {
         store(&self.sent, at);
     }
 
-    /// Notes that more of the answer has arrived.
+    /// Records that more of the answer has arrived.
     pub(super) fn saw(&self, answer: &Answer) {
         if let Some(at) = answer.last_event() {
             store(&self.token, at);
@@ -63,18 +63,18 @@ fn store(to: &AtomicU64, at: Duration) {
     to.store(u64::try_from(at.as_nanos()).unwrap_or(u64::MAX - 1) + 1, Ordering::Relaxed);
 }
 
-/// What a request has reached, and when.
+/// The latest milestone of a request, and when it was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Milestone {
     Connecting,
     Sent(Duration),
     Token(Duration),
-    /// All relevant data has arrived. The rest of the body has its own timeout.
+    /// All relevant data has arrived. The rest of the body has a separate timeout.
     Complete,
 }
 
 impl RequestTimeouts {
-    /// The timeouts of a workload. An answer in one piece has no timeouts for single tokens.
+    /// Creates the timeouts of a workload. An answer in one piece has no timeouts for the first token and between tokens.
     pub fn new(timeouts: &Timeouts, streaming: bool) -> RequestTimeouts {
         let of_stream = |limit: Option<Span>| limit.filter(|_| streaming).map(|it| it.0);
         RequestTimeouts {
@@ -84,10 +84,10 @@ impl RequestTimeouts {
         }
     }
 
-    /// Waits for a request that begins now.
+    /// Runs a request that begins now until it ends or a timeout passes.
     ///
     /// # Errors
-    /// The timeout that passed; the request is dropped.
+    /// Returns the timeout that passed. The request is then dropped.
     pub async fn wait<T>(
         &self,
         clock: Clock,
@@ -109,7 +109,7 @@ impl RequestTimeouts {
         }
     }
 
-    /// Each timeout and when it passes, if the request makes no progress until then.
+    /// Returns the timeouts that apply now, each with the time at which it passes if the request makes no further progress.
     fn reached(&self, start: Duration, milestone: Milestone) -> [Option<(Duration, Limit)>; 2] {
         let after = |since: Duration, length: Option<Duration>, limit| {
             length.and_then(|it| since.checked_add(it)).map(|at| (at, limit))
@@ -124,10 +124,10 @@ impl RequestTimeouts {
         [whole, part]
     }
 
-    /// The earliest time at which a timeout can pass, regardless of what arrives until then.
+    /// Returns the earliest time at which any timeout could pass, whatever arrives until then.
     fn next_check(&self, start: Duration, now: Duration, milestone: Milestone) -> Option<Duration> {
         let known = self.reached(start, milestone).into_iter().flatten().map(|(at, _)| at);
-        // A part that has not begun begins now at the earliest.
+        // The time of a later phase counts from now at the earliest.
         let (first_token, token_gap) = match milestone {
             Milestone::Connecting => (self.first_token, self.token_gap),
             Milestone::Sent(_) => (None, self.token_gap),
@@ -137,7 +137,7 @@ impl RequestTimeouts {
         known.chain(later).min()
     }
 
-    /// The timeout that has passed, if any.
+    /// Returns the timeout that has passed, if any. If several have, returns the earliest.
     fn passed(&self, start: Duration, now: Duration, milestone: Milestone) -> Option<Failure> {
         let reached = self.reached(start, milestone).into_iter().flatten().filter(|(at, _)| *at <= now);
         let (_, limit) = reached.min_by_key(|(at, _)| *at)?;
@@ -174,8 +174,8 @@ mod tests {
         RequestTimeouts::new(&timeouts, true)
     }
 
-    /// A request sent after `sent` seconds, with tokens at the given seconds, that ends at `end`. Returns when the wait ended, and the
-    /// timeout if one passed.
+    /// Simulates a request that is sent after `sent` seconds, with tokens at the given seconds, and ends at `end` seconds. Returns the
+    /// second at which the wait ended, and the timeout that passed, if any.
     async fn check(timeouts: RequestTimeouts, sent: u64, tokens: &[u64], end: u64) -> (u64, Option<Limit>) {
         let clock = Clock::from_runtime();
         let progress = RequestProgress::default();
@@ -197,9 +197,9 @@ mod tests {
     async fn each_limit_counts_from_its_own_begin() {
         let tokens: Vec<u64> = (5..50).collect();
         assert_eq!(check(request_timeouts(4, 3, 100), 3, &tokens, 51).await, (51, None));
-        // The time to connect does not count for the first-token timeout.
+        // The time to connect does not count towards the first-token timeout.
         assert_eq!(check(request_timeouts(4, 3, 100), 20, &[25], 26).await, (24, Some(Limit::FirstToken)));
-        // A token exactly at the limit is in time.
+        // A token that arrives exactly at the limit is in time.
         assert_eq!(check(request_timeouts(4, 3, 100), 20, &[24], 25).await, (25, None));
         assert_eq!(check(request_timeouts(4, 3, 100), 1, &[], 90).await, (5, Some(Limit::FirstToken)));
         // The stall begins long after the timer was set.

@@ -1,6 +1,6 @@
-//! The result of a connection: the head of an answer, or why there is none. Pure.
+//! Types for the outcome of an HTTP exchange: the response head, or why there is none. Pure.
 //!
-//! HTTP/1 and HTTP/2 both return these types. They do not depend on each other, or on the connection above them.
+//! HTTP/1 and HTTP/2 both return these types, so neither depends on the other or on the connection above them.
 
 use measurement::record::Cause;
 
@@ -9,7 +9,7 @@ pub(super) struct Head {
     pub(super) status: u16,
     pub(super) content_type: Option<String>,
     pub(super) content_encoding: Option<String>,
-    /// The header field `server`. Boxed, because every request in flight holds it.
+    /// The response header `server`. Boxed, because every request in flight stores it.
     pub(super) server: Option<Box<str>>,
 }
 
@@ -18,7 +18,7 @@ pub(super) struct Head {
 #[error("{0}")]
 pub(super) struct Malformed(pub(super) &'static str);
 
-/// Why an answer does not arrive, or does not arrive completely.
+/// Why a response is missing or incomplete.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Broken {
     /// The server closed the connection.
@@ -30,12 +30,12 @@ pub(super) enum Broken {
     Malformed(#[from] Malformed),
     #[error("{}", http2_words(.0))]
     Http2(#[from] h2::Error),
-    /// A new connection does not support HTTP/2.
+    /// HTTP/2 was requested, but the connection does not support it.
     #[error("{}; if the server speaks no HTTP/2, set target.httpVersion to HTTP1", http2_words(.0))]
     NoHttp2(h2::Error),
 }
 
-/// Describes an error of HTTP/2 by its name in RFC 9113 and by the side that reported it.
+/// Describes an HTTP/2 error by its name in RFC 9113 and by the side that reported it.
 fn http2_words(error: &h2::Error) -> String {
     let Some(reason) = error.reason() else { return error.to_string() };
     if error.is_library() {
@@ -53,21 +53,21 @@ pub(super) struct SendFailure {
     pub(super) reach: Reach,
 }
 
-/// How far a request came that received no head of an answer.
+/// How far a request without a response head came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// No byte of it was sent: the connection takes no more requests.
+    /// No byte was sent, because the connection accepts no more requests.
     NotSent,
-    /// No byte of an answer arrived: the server may not have looked at the request.
+    /// No byte of a response arrived. The server may not have seen the request.
     Untouched,
     /// The server may have processed the request.
     Unknown,
-    /// A part of a head arrived.
+    /// A part of the response head arrived.
     Answered,
 }
 
 impl Broken {
-    /// Why a connection returned no answer.
+    /// Classifies why a connection returned no response.
     pub(super) fn cause(&self) -> Cause {
         match self {
             Broken::Closed => Cause::Closed,

@@ -1,4 +1,4 @@
-//! State that all requests of a session share: a header field, and a connection.
+//! State that all requests of a session share: a header field and a connection.
 
 use std::sync::{Mutex, OnceLock};
 
@@ -6,20 +6,20 @@ use http::{HeaderName, HeaderValue};
 
 use super::{connection::Connection, lock};
 
-/// The link of one session to its server.
+/// Links the requests of one session to its header field and its connection.
 #[derive(Default)]
 pub struct SessionLink {
     header: Option<(HeaderName, HeaderValue)>,
-    /// `None`: its requests take any connection.
+    /// The connection that the session keeps, unless a request is using it. `None` if its requests use any connection.
     connection: Option<Mutex<Option<Connection>>>,
-    /// The server to which its connection leads, if there are several.
+    /// Index of the server that the kept connection leads to, if there are several.
     server: OnceLock<usize>,
 }
 
 impl SessionLink {
-    /// `header`: a field of each request. `keep_connection`: whether the session's requests reuse one connection in turn, as long as the
-    /// server leaves it open. Two concurrent requests use two connections. With HTTP/2, all requests of a worker share connections in any
-    /// case.
+    /// Creates a link. `header` is a header field for each request. `keep_connection`: whether the session's requests reuse one connection,
+    /// as long as the server keeps it open. Two concurrent requests of the session still use two connections. With HTTP/2, all requests of
+    /// a worker share connections in any case.
     pub fn new(header: Option<(HeaderName, HeaderValue)>, keep_connection: bool) -> SessionLink {
         SessionLink { header, connection: keep_connection.then(Mutex::default), server: OnceLock::new() }
     }
@@ -28,24 +28,24 @@ impl SessionLink {
         self.header.clone()
     }
 
-    /// The server to which its requests go, if there are several. `None`: any server, because the session keeps no connection or has sent no
-    /// request.
+    /// Returns the index of the server that the session's requests go to, if there are several. `None` means any server: the session keeps
+    /// no connection, or has sent no request.
     pub(super) fn server(&self) -> Option<usize> {
         self.connection.as_ref().and_then(|_| self.server.get().copied())
     }
 
-    /// Notes the server that gets the session's first request.
+    /// Records the server that gets the session's first request.
     pub(super) fn begin_at(&self, server: usize) {
-        // If two first requests are concurrent, one of them decides.
+        // If the first two requests are concurrent, the server of only one of them is recorded.
         let _ = self.server.set(server);
     }
 
-    /// The connection that the session keeps, if no request uses it.
+    /// Takes the connection that the session keeps; `None` if a request uses it, or if there is none.
     pub(super) fn take(&self) -> Option<Connection> {
         self.connection.as_ref().and_then(|it| lock(it).take())
     }
 
-    /// Keeps a connection. Returns it if the session keeps none, or already has one.
+    /// Stores the session's connection. Returns the connection if the session does not keep one, or already has one.
     pub(super) fn keep(&self, connection: Connection) -> Option<Connection> {
         let Some(mine) = &self.connection else { return Some(connection) };
         let mut mine = lock(mine);

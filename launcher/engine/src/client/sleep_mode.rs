@@ -1,5 +1,5 @@
-//! [I/O] A server's sleep mode, with vLLM's development endpoints. The caller bounds the time: the weights of a large model take a minute to
-//! leave the GPU.
+//! [I/O] Controls a server's sleep mode, with vLLM's development endpoints. The caller must set a time limit: moving the weights of a large
+//! model off the GPU takes a minute.
 
 use http::Method;
 use serde::Deserialize;
@@ -9,24 +9,24 @@ use super::{
     control::{ControlError, call},
 };
 
-/// Returns whether the server sleeps.
+/// The path that reports whether the server sleeps.
 pub const IS_SLEEPING: &str = "/is_sleeping";
 const WAKE_UP: &str = "/wake_up";
 const WAKE_WEIGHTS: &str = "/wake_up?tags=weights";
 const WAKE_KV_CACHE: &str = "/wake_up?tags=kv_cache";
 const COLLECTIVE_RPC: &str = "/collective_rpc";
 
-/// How deep a server sleeps.
+/// What happens to the weights while a server sleeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SleepLevel {
     /// The weights move to the host's memory.
     Offload,
-    /// The weights are dropped, and loaded again after the wake-up.
+    /// The weights are discarded, and loaded again after the wake-up.
     Discard,
 }
 
 impl SleepLevel {
-    /// The level for a number, which must be 1 or 2.
+    /// Returns the level for a number; `None` unless it is 1 or 2.
     pub fn new(level: u8) -> Option<SleepLevel> {
         match level {
             1 => Some(SleepLevel::Offload),
@@ -35,7 +35,7 @@ impl SleepLevel {
         }
     }
 
-    /// The level in the form of `POST /sleep?level=N`: 1 or 2.
+    /// Returns the number in `POST /sleep?level=N`: 1 or 2.
     pub fn number(self) -> u8 {
         match self {
             SleepLevel::Offload => 1,
@@ -51,16 +51,16 @@ impl SleepLevel {
     }
 }
 
-/// A part of a wake-up: the whole server, or one of three parts after a sleep of level 2.
+/// One request of a wake-up: for the whole server, or one of three parts after a sleep of level 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WakeStep {
-    /// The whole server.
+    /// Wakes the whole server.
     All,
-    /// The memory of the weights.
+    /// Allocates the memory for the weights.
     Weights,
-    /// The weights, from their first source.
+    /// Loads the weights again from their original source.
     Reload,
-    /// The memory of the KV cache.
+    /// Allocates the memory for the KV cache.
     KvCache,
 }
 
@@ -69,10 +69,10 @@ struct Sleeping {
     is_sleeping: bool,
 }
 
-/// Whether the server sleeps.
+/// Requests whether the server sleeps.
 ///
 /// # Errors
-/// The server has no such endpoint, refuses, or does not answer.
+/// The server has no such endpoint, refuses the request, or does not respond.
 pub async fn is_sleeping(target: &Target) -> Result<bool, ControlError> {
     let body = call(target, Method::GET, IS_SLEEPING, b"").await?;
     let message = || "it is not {\"is_sleeping\": true} or false".to_owned();
@@ -81,18 +81,18 @@ pub async fn is_sleeping(target: &Target) -> Result<bool, ControlError> {
     Ok(read.is_sleeping)
 }
 
-/// Puts the server to sleep. The server answers when it sleeps.
+/// Puts the server to sleep. Returns once the server sleeps.
 ///
 /// # Errors
-/// As [`is_sleeping`].
+/// The same as [`is_sleeping`].
 pub async fn sleep(target: &Target, level: SleepLevel) -> Result<(), ControlError> {
     call(target, Method::POST, level.path(), b"").await.map(drop)
 }
 
-/// Wakes the server, or a part of it. The server answers when that part is awake.
+/// Wakes the server, or a part of it. Returns once that part is awake.
 ///
 /// # Errors
-/// As [`is_sleeping`].
+/// The same as [`is_sleeping`].
 pub async fn wake(target: &Target, step: WakeStep) -> Result<(), ControlError> {
     let (path, body): (_, &[u8]) = match step {
         WakeStep::All => (WAKE_UP, b""),

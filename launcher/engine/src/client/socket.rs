@@ -1,4 +1,4 @@
-//! [I/O] Sockets to the target. They take the time when bytes leave and arrive, before any other code sees the bytes.
+//! [I/O] Sockets to the target. They record when bytes are sent and received, before any other code processes the bytes.
 
 use std::{
     io,
@@ -27,11 +27,11 @@ use super::{
 use crate::vitals::receive;
 use clock::Clock;
 
-/// The names of HTTP versions in ALPN.
+/// ALPN names of the HTTP versions.
 const HTTP1: &[u8] = b"http/1.1";
 const HTTP2: &[u8] = b"h2";
 
-/// How connections to the target are made.
+/// How to open connections to the target.
 #[derive(Clone)]
 pub(super) enum Connector {
     Network {
@@ -50,7 +50,7 @@ pub(super) enum Connector {
 }
 
 impl Connector {
-    /// Sets the HTTP version of future connections.
+    /// Sets the HTTP version for future connections.
     pub(super) fn speak(&mut self, version: HttpVersion) {
         let (http2, tls) = match self {
             Connector::Network { tls, http2, .. } => (http2, tls.as_mut()),
@@ -76,7 +76,7 @@ impl Connector {
         }
     }
 
-    /// The addresses of the target that may be called; empty for a Unix socket and for a server in this process.
+    /// Returns the allowed addresses of the target. Empty for a Unix socket and for a server in this process.
     pub(super) async fn resolve(&self) -> Result<Vec<SocketAddr>, AddressError> {
         match self {
             Connector::Network { host, port, resolver, .. } => resolver.addresses(host, *port).await,
@@ -84,10 +84,10 @@ impl Connector {
         }
     }
 
-    /// Finds and checks addresses with this resolver from now on.
+    /// Sets the resolver that finds and checks the addresses from now on.
     ///
     /// # Errors
-    /// The resolver allows no Unix socket.
+    /// The target is a Unix socket, and the resolver forbids Unix sockets.
     pub(super) fn resolve_with(&mut self, new: Resolver) -> Result<(), AddressError> {
         match self {
             Connector::Network { resolver, .. } => *resolver = new,
@@ -97,8 +97,8 @@ impl Connector {
         Ok(())
     }
 
-    /// Connects to the first address that accepts, beginning with the address at index `first`. Each address gets its part of `limit`, so
-    /// that an address which does not answer leaves time for the others.
+    /// Connects to the first address that accepts, starting with the address at index `first`. Each address gets its share of `limit`, so
+    /// that an address that does not respond leaves time for the others.
     pub(super) async fn connect(&self, addresses: &[SocketAddr], first: usize, limit: Duration) -> io::Result<Socket> {
         let tls = match self {
             Connector::InProcess(connect) => return Ok(Socket::InProcess(connect())),
@@ -111,14 +111,14 @@ impl Connector {
         for place in 0..addresses.len() {
             let connecting = TcpStream::connect(addresses[(first.wrapping_add(place)) % addresses.len()]);
             let connected = if place == last_place {
-                // The last address gets the remaining time. The caller ends it.
+                // The last address gets all the remaining time, which the caller limits.
                 connecting.await
             } else {
                 clock::limit(each, connecting).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
             };
             match connected {
                 Ok(stream) => {
-                    // A request must be sent immediately, without waiting for more data.
+                    // Sends each request immediately, instead of waiting for more data.
                     stream.set_nodelay(true)?;
                     return Ok(match tls {
                         None => Socket::Tcp(stream),
@@ -139,20 +139,20 @@ pub(super) enum Socket {
     InProcess(DuplexStream),
 }
 
-/// When bytes were sent and received. The socket writes these times and the request reads them, both in one task: the atomics only allow
-/// sharing.
+/// When bytes were sent and received. The socket writes these times, and the request reads them. Both run in one task, so the atomics serve
+/// only to share the values.
 #[derive(Debug)]
 pub(super) struct IoTimestamps {
     clock: Clock,
-    /// Nanoseconds of the first write since the last reset, plus one; 0 if there was none.
+    /// Time of the first write since the last reset, in nanoseconds plus one; 0 if there was none.
     sent: AtomicU64,
-    /// Nanoseconds when the last byte of the request was handed over, plus one; 0 if it was not handed over.
+    /// When the last byte of the request was handed to the socket, in nanoseconds plus one; 0 if that has not happened.
     written: AtomicU64,
-    /// Nanoseconds of the last read that returned bytes.
+    /// Time of the last read that returned bytes, in nanoseconds.
     read_at: AtomicU64,
-    /// Reads that returned bytes.
+    /// Number of reads that returned bytes.
     reads: AtomicU64,
-    /// Whether the bytes of the last read may have waited so long that their events arrived at different times.
+    /// Whether the launcher made the last read so late that its events may have arrived at different times.
     was_late: AtomicBool,
 }
 
@@ -163,7 +163,7 @@ impl IoTimestamps {
         Arc::new(IoTimestamps { clock, sent: zero(), written: zero(), read_at: zero(), reads: zero(), was_late })
     }
 
-    /// Called before each request.
+    /// Resets the write times. Called before each request.
     pub(super) fn reset(&self) {
         self.sent.store(0, Ordering::Relaxed);
         self.written.store(0, Ordering::Relaxed);
@@ -179,17 +179,17 @@ impl IoTimestamps {
         self.written.load(Ordering::Relaxed).checked_sub(1).map(Duration::from_nanos)
     }
 
-    /// The time on the clock of the timestamps.
+    /// Returns the current time on the clock of these timestamps.
     pub(super) fn now(&self) -> Duration {
         self.clock.now()
     }
 
-    /// When bytes last arrived, and the number of that read.
+    /// Returns when bytes last arrived, and the number of that read.
     pub(super) fn last_read(&self) -> (Duration, u64) {
         (Duration::from_nanos(self.read_at.load(Ordering::Relaxed)), self.reads.load(Ordering::Relaxed))
     }
 
-    /// Whether events of the last read may have arrived at different times.
+    /// Whether the launcher made the last read so late that its events may have arrived at different times.
     pub(super) fn last_read_was_late(&self) -> bool {
         self.was_late.load(Ordering::Relaxed)
     }
@@ -198,14 +198,14 @@ impl IoTimestamps {
         u64::try_from(self.clock.now().as_nanos()).unwrap_or(u64::MAX - 1)
     }
 
-    /// Notes the time of the first write of a request.
+    /// Records the time of the first write of a request.
     pub(super) fn record_write(&self) {
         if self.sent.load(Ordering::Relaxed) == 0 {
             self.sent.store(self.nanos() + 1, Ordering::Relaxed);
         }
     }
 
-    /// Notes that the whole request was handed over.
+    /// Records when the whole request was handed over.
     pub(super) fn record_written(&self) {
         self.written.store(self.nanos() + 1, Ordering::Relaxed);
     }
@@ -218,7 +218,7 @@ impl IoTimestamps {
     }
 }
 
-/// A socket that takes timestamps.
+/// A socket that records timestamps.
 pub(super) struct TimestampedSocket {
     socket: Socket,
     timestamps: Arc<IoTimestamps>,

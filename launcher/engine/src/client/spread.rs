@@ -1,14 +1,14 @@
-//! Decides which of several servers gets a request. Pure.
+//! Chooses which of several servers gets a request. Pure.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use crds::benchmark_run::Distribution;
 
-/// Spreads requests over servers of the same kind. All threads of a load share one.
+/// Spreads requests over servers of the same kind. All threads of a load share one instance.
 #[derive(Debug)]
 pub struct Spread {
     distribution: Distribution,
-    /// Number of choices so far.
+    /// Number of choices made so far.
     next: AtomicUsize,
     servers: Vec<Server>,
 }
@@ -26,12 +26,13 @@ impl Spread {
         Spread { distribution, next: AtomicUsize::new(0), servers }
     }
 
-    /// Number of requests per server.
+    /// Returns the number of requests that each server got.
     pub fn requests(&self) -> Vec<u64> {
         self.servers.iter().map(|it| it.requests.load(Ordering::Relaxed)).collect()
     }
 
-    /// The server of the next request, which counts as in flight until the value is dropped. `pinned`: the server that the request must use.
+    /// Chooses the server of the next request. The request counts as in flight until the returned value is dropped. `pinned`: the index of
+    /// the server that the request must use.
     pub(super) fn choose(&self, pinned: Option<usize>) -> Chosen<'_> {
         let index = pinned.filter(|it| *it < self.servers.len()).unwrap_or_else(|| self.pick());
         let server = &self.servers[index];
@@ -45,7 +46,7 @@ impl Spread {
         let first = self.next.fetch_add(1, Ordering::Relaxed) % count;
         match self.distribution {
             Distribution::RoundRobin => first,
-            // Among servers with equally few requests the turn decides, so that an idle group is used evenly.
+            // Ties are broken in turn, so that an idle group of servers is used evenly.
             Distribution::LeastOutstanding => {
                 let load = |it: &usize| self.servers[*it].under_way.load(Ordering::Relaxed);
                 (first..first + count).map(|it| it % count).min_by_key(load).unwrap_or(first)
@@ -54,14 +55,14 @@ impl Spread {
     }
 }
 
-/// A request in flight at a server.
+/// Represents a request in flight at a server.
 #[derive(Debug)]
 pub(super) struct Chosen<'a> {
     spread: &'a Spread,
     pub(super) index: usize,
 }
 
-/// Runs for a cancelled request too.
+/// Ends the count of a request, even if the request is cancelled.
 impl Drop for Chosen<'_> {
     fn drop(&mut self) {
         self.spread.servers[self.index].under_way.fetch_sub(1, Ordering::Relaxed);

@@ -1,13 +1,13 @@
-//! Server-sent events: splits bytes, which may arrive in any pieces, into the data of each event. Pure.
+//! Parses server-sent events: splits bytes, in pieces of any size, into the data of each event. Pure.
 //!
-//! Lines end with CR, LF or CRLF, and an empty line ends an event. A byte order mark at the start, comments, and fields
-//! other than `data` are ignored. The data of an event that lies completely in one piece of input is not copied.
+//! Lines end with CR, LF or CRLF, and an empty line ends an event. A byte order mark at the start, comments, and fields other than `data`
+//! are ignored. The data of an event that lies completely in one piece of input is not copied.
 
 use memchr::memchr2;
 
 use super::lenient_json::BYTE_ORDER_MARK;
 
-/// Maximum length of a line and of an event, in bytes. The largest events of servers hold one logprob for each of a few hundred tokens.
+/// Maximum length of a line and of an event, in bytes. The largest real events hold one logprob for each of a few hundred tokens.
 const MAX_EVENT: usize = 8 << 20;
 
 /// A line or an event longer than [`MAX_EVENT`].
@@ -15,7 +15,7 @@ const MAX_EVENT: usize = 8 << 20;
 #[error("an event is longer than {MAX_EVENT} bytes")]
 pub(super) struct TooLong;
 
-/// Takes bytes in any pieces and returns events.
+/// Parses bytes, in pieces of any size, into events.
 #[derive(Debug, Default)]
 pub(super) struct Parser {
     /// The beginning of an incomplete line.
@@ -23,9 +23,9 @@ pub(super) struct Parser {
     /// Data lines of an incomplete event, joined by LF.
     data: Vec<u8>,
     has_data: bool,
-    /// The last byte was CR: an LF that follows belongs to it.
+    /// Whether the last byte was CR. An LF that follows belongs to the same line end.
     after_cr: bool,
-    /// At least one line has ended.
+    /// Whether at least one line has ended.
     has_begun: bool,
 }
 
@@ -37,12 +37,12 @@ enum Line<'a> {
 }
 
 impl Parser {
-    /// Takes the next bytes and calls `event` with the data of each event that they complete.
+    /// Parses the next bytes, and calls `event` with the data of each event that they complete.
     ///
     /// # Errors
-    /// [`TooLong`]; then nothing more can be read from this stream.
+    /// [`TooLong`]. After an error the parser must not be used again.
     pub(super) fn push(&mut self, mut bytes: &[u8], mut event: impl FnMut(&[u8])) -> Result<(), TooLong> {
-        // The only data line of the event so far, not yet copied.
+        // The only data line of the current event so far, if it is not copied yet.
         let mut whole: Option<&[u8]> = None;
         loop {
             if self.after_cr && !bytes.is_empty() {
@@ -79,7 +79,7 @@ impl Parser {
         bounded(self.line.len())
     }
 
-    /// Ends the stream. Calls `event` for a last event without its empty line, as some servers send it.
+    /// Ends the stream. Calls `event` for a last event that is not followed by an empty line, as some servers send it.
     ///
     /// # Errors
     /// [`TooLong`]
@@ -92,7 +92,7 @@ impl Parser {
         Ok(())
     }
 
-    /// Takes the end of a line that began in an earlier piece.
+    /// Handles the end of a line that began in an earlier piece.
     fn take_split_line(&mut self, end: &[u8], event: &mut impl FnMut(&[u8])) -> Result<(), TooLong> {
         self.line.extend_from_slice(end);
         let mut line = std::mem::take(&mut self.line);
@@ -124,8 +124,8 @@ impl Parser {
         }
     }
 
-    /// The meaning of a whole line. It has the same bound as a line that arrives in pieces, so that the result does not
-    /// depend on the pieces.
+    /// Classifies a complete line. It has the same length limit as a line that arrives in pieces, so that the result does not depend on the
+    /// pieces.
     fn classify<'a>(&mut self, mut line: &'a [u8]) -> Result<Line<'a>, TooLong> {
         bounded(line.len())?;
         if !std::mem::replace(&mut self.has_begun, true) {

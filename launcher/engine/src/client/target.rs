@@ -1,4 +1,4 @@
-//! The target: where requests go, and what all requests contain.
+//! The target: where requests go, and what all requests have in common.
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
@@ -24,27 +24,27 @@ use super::{
 /// Why requests cannot be sent to a target.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
-    /// Requests cannot be sent to the URL.
+    /// The URL has a form that requests cannot be sent to.
     #[error(
         "the target is {url:?}; write http:// or https://, a host, and at most a port and a path; or unix: and the path of a socket"
     )]
     Url { url: String },
-    /// HTTP does not allow the header field.
+    /// HTTP does not allow a header field.
     #[error("header field {name:?} cannot be sent: {problem}")]
     Header {
         name: String,
         /// What is wrong, and how to correct it.
         problem: &'static str,
     },
-    /// The token does not fit into a header field.
+    /// The token contains characters that a header field cannot hold.
     #[error("the bearer token holds characters that no header field can; write the token alone into its file")]
     Token,
-    /// The certificate authorities cannot be used.
+    /// The certificate authorities cannot be read.
     #[error(transparent)]
     Tls(TlsError),
 }
 
-/// A server, and how to send requests to it. Cheap to clone. `Debug` does not show the token.
+/// A server, and how to send requests to it. Cheap to clone. `Debug` omits the token.
 #[derive(Clone)]
 pub struct Target(Arc<Inner>);
 
@@ -52,12 +52,12 @@ pub struct Target(Arc<Inner>);
 struct Inner {
     base_url: String,
     api: Api,
-    /// The path of the base URL, without a slash at its end.
+    /// The path of the base URL, without a trailing slash.
     prefix: String,
     generate: Uri,
     headers: HeaderMap,
     connector: Connector,
-    /// More servers of the same kind, and how requests are spread over all servers; `None`: there is one server.
+    /// Additional servers of the same kind, and how requests are spread over all servers. `None` if there is only one server.
     replicas: Option<(Vec<Target>, Arc<Spread>)>,
 }
 
@@ -71,11 +71,11 @@ impl From<TlsError> for TargetError {
 }
 
 impl Target {
-    /// A server by its base URL, without `/v1`, or by the path of its socket after `unix:`. `authorities` are trusted in addition to the
-    /// system's and the public authorities.
+    /// Creates a target from a base URL without `/v1`, or from `unix:` and the path of a socket. Trusts the certificate authorities in
+    /// `authorities` in addition to the system's and the public ones.
     ///
     /// # Errors
-    /// The argument that cannot be used.
+    /// Returns which argument cannot be used.
     pub fn new(
         base_url: &str,
         api: Api,
@@ -104,30 +104,30 @@ impl Target {
             ("", Some(_)) => 443,
             (port, _) => port.strip_prefix(':').and_then(|it| it.parse().ok()).ok_or_else(wrong)?,
         };
-        // An IPv6 address has brackets in a URL only.
+        // An IPv6 address has brackets only within a URL.
         let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
         let mut connector = Connector::Network { host, port, tls, http2: false, resolver: Resolver::default() };
         connector.speak(HttpVersion::Auto);
         Target::with(base_url, uri.path(), authority.as_str(), api, token, headers, connector)
     }
 
-    /// Sets the HTTP version. By default the server chooses.
+    /// Sets the HTTP version. The default is the server's choice.
     pub fn speaking(mut self, version: HttpVersion) -> Target {
         Arc::make_mut(&mut self.0).connector.speak(version);
         self
     }
 
-    /// Finds and checks the target's addresses with this resolver. By default only addresses that are always forbidden are refused.
+    /// Sets the resolver that finds and checks the target's addresses. The default refuses only addresses that are always forbidden.
     ///
     /// # Errors
-    /// The target is a Unix socket, and the resolver allows none.
+    /// The target is a Unix socket, and the resolver forbids Unix sockets.
     pub fn resolving_with(mut self, resolver: Resolver) -> Result<Target, AddressError> {
         Arc::make_mut(&mut self.0).connector.resolve_with(resolver)?;
         Ok(self)
     }
 
-    /// Adds more servers of the same kind. Generation requests are spread over all servers. Requests for information about the server go to
-    /// the first one.
+    /// Adds more servers of the same kind. Generation requests are spread over all servers. Requests for information about the server go
+    /// only to the first one.
     pub fn with_replicas(mut self, others: Vec<Target>, spread: Arc<Spread>) -> Target {
         Arc::make_mut(&mut self.0).replicas = Some((others, spread));
         self
@@ -141,7 +141,7 @@ impl Target {
         self.0.replicas.as_ref().map(|it| &*it.1)
     }
 
-    /// Checks the addresses that the target has now. A server in this process and a Unix socket have none.
+    /// Resolves and checks the target's current addresses. A server in this process and a Unix socket have none.
     ///
     /// # Errors
     /// The host has no address, or is not allowed.
@@ -149,7 +149,7 @@ impl Target {
         self.0.connector.resolve().await.map(|_| ())
     }
 
-    /// A server in this process: `connect` returns the client's end of a new connection each time.
+    /// Creates a target for a server in this process. Each call of `connect` returns the client's end of a new connection.
     pub fn in_process(api: Api, connect: impl Fn() -> DuplexStream + Send + Sync + 'static) -> Target {
         let connector = Connector::InProcess(Arc::new(connect));
         Target::with("in-process", "", "in-process", api, None, &BTreeMap::new(), connector)
@@ -218,7 +218,7 @@ impl Target {
         request
     }
 
-    /// A request for information about the server, such as `/v1/models`.
+    /// Builds a GET request for information about the server, such as `/v1/models`.
     pub(super) fn get(&self, path: &'static str) -> Request<Bytes> {
         let uri = format!("{}{path}", self.0.prefix)
             .parse()
@@ -241,10 +241,10 @@ impl fmt::Debug for Target {
     }
 }
 
-/// Header fields in the form in which requests contain them.
+/// Converts header fields for use in requests.
 ///
 /// # Errors
-/// A name or a value is not allowed.
+/// HTTP does not allow a name or a value.
 pub fn header_fields(fields: &BTreeMap<String, String>) -> Result<HeaderMap, TargetError> {
     fields.iter().map(|(name, value)| header(name, value)).collect()
 }

@@ -1,4 +1,4 @@
-//! [I/O] TLS to the target, with rustls and ring. The public authorities, the system's authorities and the user's authorities are trusted.
+//! [I/O] TLS to the target, with rustls and ring. Trusts the public, the system's and the user's certificate authorities.
 
 use std::{io, sync::Arc};
 
@@ -16,12 +16,12 @@ pub enum TlsError {
     /// The host is neither a DNS name nor an IP address.
     #[error("{0:?} is no name of a host")]
     Host(String),
-    /// The certificate authorities cannot be used.
+    /// The certificate authorities cannot be read.
     #[error("the certificate authorities of the target cannot be used: {0}; give PEM-encoded certificates")]
     Authorities(String),
 }
 
-/// How the certificate of a server is checked.
+/// TLS settings for one server: trusted authorities, and the name to check.
 #[derive(Clone)]
 pub(super) struct Tls {
     connector: TlsConnector,
@@ -29,14 +29,14 @@ pub(super) struct Tls {
 }
 
 impl Tls {
-    /// `authorities` is PEM text.
+    /// Creates the settings. `authorities` is PEM text.
     pub(super) fn new(host: &str, authorities: Option<&str>) -> Result<Tls, TlsError> {
         let bare = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         let name = ServerName::try_from(bare).map_err(|_| TlsError::Host(host.to_owned()))?;
         Ok(Tls { connector: TlsConnector::from(Arc::new(config(authorities)?)), name })
     }
 
-    /// Offers these versions of HTTP in ALPN, the preferred one first.
+    /// Sets the HTTP versions to offer in ALPN, the preferred one first.
     pub(super) fn offer(&mut self, versions: &[&[u8]]) {
         let mut config = ClientConfig::clone(self.connector.config());
         config.alpn_protocols = versions.iter().map(|it| it.to_vec()).collect();
@@ -48,13 +48,13 @@ impl Tls {
     }
 }
 
-/// Trusts the public authorities, the system's authorities, and the authorities in `authorities`, which is PEM text.
+/// Creates a configuration that trusts the public authorities, the system's authorities, and those in `authorities`, which is PEM text.
 ///
 /// # Errors
-/// The text holds no certificates.
+/// The text contains no certificates.
 pub fn config(authorities: Option<&str>) -> Result<ClientConfig, TlsError> {
     let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    // A machine without certificates is no error: the public authorities are built in.
+    // A machine without certificates is no error, because the public authorities are built in.
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if let Some(pem) = authorities {
         add(&mut roots, pem)?;
@@ -68,11 +68,11 @@ pub fn config(authorities: Option<&str>) -> Result<ClientConfig, TlsError> {
 
 /// Whether TLS failed, rather than the connection below it.
 pub(super) fn is_tls_error(error: &io::Error) -> bool {
-    // A server without TLS may answer with other bytes, or close the connection during the handshake.
+    // A server without TLS may send other bytes, or close the connection during the handshake.
     error.kind() == io::ErrorKind::UnexpectedEof || error.get_ref().is_some_and(|it| it.is::<rustls::Error>())
 }
 
-/// How to solve a refused certificate; `None` for any other error.
+/// Returns what to do about a rejected certificate; `None` for any other error.
 pub(super) fn remedy(error: &io::Error) -> Option<&'static str> {
     let error = error.get_ref()?.downcast_ref::<rustls::Error>()?;
     let rustls::Error::InvalidCertificate(error) = error else { return None };

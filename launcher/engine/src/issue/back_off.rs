@@ -1,20 +1,21 @@
-//! [I/O] The wait of a closed loop after a request that the target did not answer.
+//! [I/O] The wait of a closed-loop slot after a request that the target did not answer.
 
 use std::{future::pending, pin::pin, time::Duration};
 
 use super::context::RequestContext;
 
-/// Minimum wait. Without it a slot would fail as fast as it can, and delay the reads of other slots.
+/// Minimum wait. Without it, a slot would fail in a tight loop and delay the reads of other slots.
 const BACK_OFF: Duration = Duration::from_millis(10);
 
 impl RequestContext {
-    /// Waits after a request of a stage that the target did not answer, at most until `over`. While no other request is answered, the slots
-    /// wait one after the other, each longer than the previous slot, and then try: an outage must not use up the requests of the stage.
+    /// Waits after the target did not answer a request of a stage, at most until `over`. During an outage the slots take turns: each waits
+    /// longer than the slot before it, and then tries again. So an outage does not use up the requests of the stage. A response to any
+    /// request ends the wait of all slots.
     pub(super) async fn back_off(&self, stage: usize, over: Option<Duration>) {
         let (clock, outage) = (self.shared.clock, self.client.outage());
         let mut outage_over = pin!(outage.over());
         let pause = async |length: Duration| {
-            // The future never completes, so only the deadline ends the wait.
+            // `pending` never completes, so only the deadline ends the wait.
             let _ = clock.within(clock.now().checked_add(length), pending::<()>()).await;
         };
         let work = async {

@@ -1,4 +1,4 @@
-//! [I/O] Offline in static batches: one request holds several samples, and ends when the last of their answers is complete.
+//! [I/O] Sends an Offline load in static batches: one request holds several samples, and ends when all of their answers are complete.
 //!
 //! Each sample has its own record, with the times of its batch.
 
@@ -22,12 +22,12 @@ use crate::{
 };
 use measurement::{record::RequestOutcome, schedule::Schedule};
 
-/// The bodies that wait to be sent: at least one batch, and at most this many bytes.
+/// Maximum total size of the prepared bodies, in bytes. One batch is always prepared, even if it is larger.
 const MAX_AHEAD_BYTES: usize = 32 << 20;
-/// Maximum number of batches among them.
+/// Maximum number of prepared batches.
 const MAX_AHEAD: usize = 8;
 
-/// This worker's batches, in order.
+/// This worker's batches, in sending order.
 struct Batches<'a> {
     shared: &'a Shared,
     maker: BatchMaker,
@@ -36,7 +36,7 @@ struct Batches<'a> {
 }
 
 impl Batches<'_> {
-    /// Makes one more batch; `false` when enough are ready or none is left.
+    /// Prepares one more batch. Returns `false` if enough are ready, or if no samples remain.
     fn prepare(&mut self) -> bool {
         let bytes: usize = self.ready.iter().map(|it| it.body.len()).sum();
         if self.ready.len() >= MAX_AHEAD || bytes >= MAX_AHEAD_BYTES {
@@ -54,7 +54,7 @@ impl Batches<'_> {
         self.ready.pop_front()
     }
 
-    /// The samples of a batch that was not sent, and of all later batches.
+    /// Returns the samples of a batch that was not sent, and of all later batches.
     fn unissued_from(&mut self, batch: PreparedBatch) -> UnissuedNumbers {
         let ready = [batch].into_iter().chain(self.ready.drain(..));
         let ready = ready.flat_map(|it| it.samples).map(|it| it.number).chain(self.left.drain(..).flatten()).collect();
@@ -105,7 +105,7 @@ pub(super) async fn run(
             } => permit,
         };
         let Ok(permit) = permit else { break Unissued::Over(batches.unissued_from(batch)) };
-        // A sample that waits behind other samples of the same query waits for a permit, and is not late.
+        // Samples become due together, so one that is held back by other samples is waiting for a permit and is not late.
         let permit_wait = Some(shared.clock.now().saturating_sub(due));
         let due = Due { at: due, permit_wait, permit };
         poll_and_spawn(&mut in_flight, run_batch(Arc::clone(context), stage, batch, due));
@@ -116,7 +116,7 @@ pub(super) async fn run(
     unissued
 }
 
-/// A batch in flight. Each of its samples leaves one record.
+/// A batch in flight. Each of its samples produces one record.
 struct InFlightBatch {
     samples: Vec<InFlightRequest>,
     exchange: Exchange,
@@ -139,7 +139,7 @@ async fn run_batch(context: Arc<RequestContext>, stage: usize, batch: PreparedBa
         let call = pin!(context.client.call(body, id, false, &mut batch.exchange));
         shared.plan.timeouts.wait(shared.clock, &progress, call).await.unwrap_or_else(Err)
     };
-    // The next batch need not wait until these samples are counted.
+    // The next batch can start before these samples are counted.
     drop(permit);
     if batch.exchange.unanswered || batch.exchange.sent().is_none() {
         context.client.outage().missed();
@@ -174,7 +174,7 @@ impl InFlightBatch {
 
 impl Drop for InFlightBatch {
     fn drop(&mut self) {
-        // The task was aborted. Its samples record that when they are dropped, but they were sent.
+        // The task was aborted. The samples record that when they are dropped; here they get the times at which the batch was sent.
         let count = u32::try_from(self.samples.len()).unwrap_or(u32::MAX);
         for (place, sample) in self.samples.iter_mut().enumerate().filter(|(_, it)| !it.has_ended) {
             sample.exchange = self.exchange.of_prompt(place, count, Default::default());

@@ -1,4 +1,4 @@
-//! Traffic classes: the class of each request, and the content of its requests. Pure.
+//! Traffic classes: assigns a class to each request, and holds the settings of each class. Pure.
 
 use std::sync::Arc;
 
@@ -23,12 +23,12 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct Classes {
     assignment: Assignment,
-    /// The order of the classes, if they take turns.
+    /// The repeating sequence of class indices, if classes are assigned round-robin.
     turns: Vec<u16>,
     /// Cumulative weights of the classes.
     sums: Vec<f64>,
     classes: Vec<Class>,
-    /// One seed per stage.
+    /// The seed of the random assignment in each stage.
     seeds: Vec<Seed>,
 }
 
@@ -36,17 +36,17 @@ pub(super) struct Classes {
 #[derive(Debug)]
 pub(super) struct Class {
     pub(super) template: BodyTemplate,
-    /// Header fields in addition to the workload's fields; `None`: none.
+    /// Header fields in addition to the workload's; `None` if there are none.
     pub(super) headers: Option<Arc<HeaderMap>>,
-    /// Maximum tokens of an answer; `None`: the request's own maximum.
+    /// Maximum output tokens; `None`: each request has its own maximum.
     pub(super) output: Option<u32>,
 }
 
 impl Classes {
-    /// `seed`: the seed of the draws in a stage.
+    /// Creates the classes. `seed` returns the seed of the random assignment in a stage.
     ///
     /// # Errors
-    /// A header field of a class cannot be sent.
+    /// A class has a header field that cannot be sent.
     pub(super) fn new(
         workload: &Workload,
         api: Api,
@@ -77,7 +77,8 @@ impl Classes {
         })
     }
 
-    /// The class of a request, with its index; `None` if all requests are alike. A worker can compute it without any other request.
+    /// Returns the class of a request, with its index; `None` if there are no classes. The result depends on no other request, so each
+    /// worker can compute it alone.
     pub(super) fn get(&self, stage: usize, number: u64) -> Option<(u16, &Class)> {
         let (last, whole) = (self.classes.len().checked_sub(1)?, self.sums.last().copied()?);
         let index = match self.assignment {
@@ -88,7 +89,7 @@ impl Classes {
             Assignment::Random => {
                 let seed = self.seeds.get(stage).copied().unwrap_or(Seed(0));
                 let drawn = draws(seed, number).random::<f64>() * whole;
-                // A rounding error must not lead beyond the last class.
+                // A rounding error must not select an index beyond the last class.
                 self.sums.partition_point(|sum| *sum <= drawn).min(last)
             }
         };
@@ -129,7 +130,7 @@ mod tests {
         let drawn_once = drawn(&all, 0, 20_000);
         for (index, weight) in (0_u16..).zip(weights) {
             let (share, found) = (weight / 8.0, drawn_once.iter().filter(|it| **it == index).count() as f64);
-            // Five standard deviations of a binomial draw.
+            // Tolerance: five standard deviations of a binomial draw.
             let error = 5.0 * (20_000.0 * share * (1.0 - share)).sqrt();
             assert!((found - 20_000.0 * share).abs() < error, "{index}: {found}");
         }

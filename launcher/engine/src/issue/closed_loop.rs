@@ -1,5 +1,4 @@
-//! [I/O] Closed loop: each slot sends its next request when its last one has ended, until all requests are taken or the
-//! duration is over.
+//! [I/O] Closed loop: each slot sends its next request when its last one has ended, until all requests are sent or the duration is over.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -22,16 +21,16 @@ use super::{
     worker::Worker,
 };
 
-/// Maximum connections that are opened before the stage begins. The other slots open a connection with their first request.
+/// Maximum number of connections opened before the stage begins. The other slots connect when they send their first request.
 pub(super) const MAX_WARM: usize = 4_096;
-/// Slots that send their first request before the runtime polls the sockets.
+/// Number of slots that send their first request before the runtime polls the sockets again.
 const MAX_AT_ONCE: usize = 16;
 
 /// State that the slots of one worker share.
 struct Shared {
     context: Arc<RequestContext>,
     stage: usize,
-    /// No request is sent after this time.
+    /// The time after which no request is sent; `None`: no limit.
     over: Option<Duration>,
     ahead: Mutex<Ahead>,
     taken: Notify,
@@ -59,23 +58,23 @@ impl Shared {
         self.context.shared.is_stopped(self.stage) || self.over.is_some_and(|over| now >= over)
     }
 
-    /// Waits until the start time of a request that may not start yet. Returns `false` if the stage ended first, or the load was stopped.
+    /// Waits until `at`, the earliest start of a request. Returns `false` if the stage ended or the load was stopped before.
     async fn wait_to_start(&self, at: Duration) -> bool {
         let shared = &self.context.shared;
         let end = self.over.map_or(at, |over| at.min(over));
-        // The future completes only with a stop, so that otherwise the deadline ends the wait.
+        // `stopped` completes only when the stage is stopped, so otherwise the deadline ends the wait.
         let _ = shared.clock.within(Some(end), shared.stopped(self.stage)).await;
         !self.is_over(shared.clock.now())
     }
 
-    /// Prepares one more request; `false` when the buffer is full or no request is left.
+    /// Prepares one more request. Returns `false` if the buffer is full, or if no request remains.
     fn prepare(&self) -> bool {
         let mut ahead = self.ahead();
         let number = if ahead.is_full() { None } else { self.claims().claim() };
         number.map(|it| ahead.prepare(&self.context.shared, it)).is_some()
     }
 
-    /// Prepares requests to replace the requests that were taken. Never returns.
+    /// Prepares a new request whenever one is taken from the buffer. Never returns.
     async fn keep_prepared(&self) {
         loop {
             self.taken.notified().await;
@@ -86,7 +85,7 @@ impl Shared {
     }
 }
 
-/// Issues this worker's part of a stage. Returns the unsent requests that no other worker counts.
+/// Runs this worker's part of a stage. Returns the unsent requests that no other worker counts.
 pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, slots: Slots) -> Unissued {
     let context = &worker.context;
     let count = worker.share(slots.concurrency).count();
@@ -98,7 +97,7 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
         taken: Notify::new(),
     };
     worker.unless_stopped(context.client.warm(count.min(MAX_WARM), 0)).await;
-    // One request per slot, as far as the buffer allows: without a ramp-up all of them are sent together.
+    // Prepares one request per slot, as far as the buffer allows, because without a ramp-up all slots send their first request together.
     while (slots.ramp_up.is_zero() || shared.claims().may_claim_ahead()) && !worker.is_stopped() && shared.prepare() {}
     let start = stage_context.start().await;
     shared.over = slots.duration.map(|it| start.saturating_add(it));
@@ -109,7 +108,7 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
     }
     let rule_end = context.shared.rule_end(stage_context.stage);
     if !worker.is_stopped() && rule_end.is_none() {
-        // The slots of other workers may take the remaining requests.
+        // The stage was not stopped, so requests that this worker did not send are sent by the slots of other workers.
         return Unissued::Over(UnissuedNumbers::default());
     }
     let all_taken = shared.ahead().numbers().is_empty() && shared.claims().take_rest().is_empty();
@@ -122,8 +121,8 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
     if worker.is_stopped() { Unissued::Stopped { at, numbers } } else { Unissued::Ended { at, numbers } }
 }
 
-/// Opens this worker's slots in a stage that began at `start`, and waits until the tasks of all slots have ended. Slot i of n opens after i /
-/// n of the ramp-up.
+/// Opens this worker's slots in a stage that began at `start`, and waits until the tasks of all slots have ended. Slot i of n opens when
+/// the fraction i/n of the ramp-up has passed.
 pub(super) async fn run_slots<T: Future<Output = ()> + Send + 'static>(
     worker: &Worker,
     (stage, start): (usize, Duration),
@@ -150,22 +149,22 @@ pub(super) async fn run_slots<T: Future<Output = ()> + Send + 'static>(
 
 /// Sends the requests of one slot.
 async fn run_slot(shared: Arc<Shared>) {
-    // A closed loop has no schedule: its first request is due when the slot opens.
+    // A closed loop has no schedule: the first request is due when the slot opens.
     let mut free = shared.context.shared.clock.now();
     while let Some(prepared) = shared.next(free) {
         let start = shared.context.shared.start_rate(shared.stage).take(free);
         if start > free {
-            // Boxed: see below.
+            // Boxed for the same reason as `back_off` below.
             if !Box::pin(shared.wait_to_start(start)).await {
                 shared.ahead().put_back(prepared);
                 break;
             }
-            // The server does not cause this wait: the request is due when it may start.
+            // The server does not cause this wait, so the request counts as due when it may start.
             free = shared.context.shared.clock.now();
         }
         let due = Due { at: free, ..Due::default() };
         if !run_request(Arc::clone(&shared.context), RequestKind::Load, shared.stage, prepared, due).await {
-            // Boxed: the task of a slot would otherwise reserve memory for it.
+            // Boxed, because otherwise every slot's task would reserve memory for this rare wait.
             Box::pin(shared.context.back_off(shared.stage, shared.over)).await;
         }
         free = shared.context.shared.clock.now();

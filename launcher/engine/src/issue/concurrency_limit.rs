@@ -1,10 +1,10 @@
-//! The bound on the open-loop requests in flight, over all workers.
+//! The limit on open-loop requests in flight, over all workers.
 
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Allows one request in flight. Dropping it releases the permit.
+/// Permission for one request in flight. Dropping it releases the permit.
 #[derive(Debug, Default)]
 pub(super) struct Permit(#[expect(dead_code, reason = "held for its drop")] Option<OwnedSemaphorePermit>);
 
@@ -13,7 +13,7 @@ pub(super) struct Permit(#[expect(dead_code, reason = "held for its drop")] Opti
 pub(super) struct ConcurrencyLimit(Option<Arc<Semaphore>>);
 
 impl ConcurrencyLimit {
-    /// `None`: no bound.
+    /// Creates the limit; `None`: unlimited.
     pub(super) fn new(permits: Option<u32>) -> ConcurrencyLimit {
         ConcurrencyLimit(permits.map(|it| Arc::new(Semaphore::new(it as usize))))
     }
@@ -22,7 +22,7 @@ impl ConcurrencyLimit {
         self.0.is_some()
     }
 
-    /// A permit, if one is free and no worker waits for it.
+    /// Returns a permit if one is free and no worker is waiting for it.
     pub(super) fn try_acquire(&self) -> Option<Permit> {
         match &self.0 {
             Some(permits) => Arc::clone(permits).try_acquire_owned().ok().map(|it| Permit(Some(it))),
@@ -33,7 +33,7 @@ impl ConcurrencyLimit {
     /// Waits for a permit.
     pub(super) async fn acquire(&self) -> Permit {
         match &self.0 {
-            // The semaphore is never closed.
+            // Acquiring cannot fail, because the semaphore is never closed.
             Some(permits) => Permit(Arc::clone(permits).acquire_owned().await.ok()),
             None => Permit(None),
         }

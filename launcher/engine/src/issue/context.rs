@@ -1,4 +1,4 @@
-//! What a request needs from the worker that sends it.
+//! The state of a worker that its requests need.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,14 +12,13 @@ pub(super) struct RequestContext {
     pub(super) client: Client,
     /// Locked once per request, always by the same thread.
     pub(super) recorder: Mutex<Recorder>,
-    /// Held by the one slot that waits before it tries a target that does not answer. The slot releases it before the try, which may take
-    /// long.
+    /// Held by the one slot that waits for its next attempt during an outage. The slot releases it before the attempt, which may take long.
     pub(super) back_off_turn: tokio::sync::Mutex<()>,
 }
 
 impl RequestContext {
     pub(super) fn recorder(&self) -> MutexGuard<'_, Recorder> {
-        // The counts are still valid after a panic.
+        // A poisoned lock is fine: the counts are valid even after a panic.
         self.recorder.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,5 @@
-//! Which clients disconnect before their answer is complete, and when. Each request number has its own draw, independent of the order. Pure.
+//! Decides which clients disconnect before their answer is complete, and when. The result depends only on the seed and the request number,
+//! not on the order of requests. Pure.
 
 use std::time::Duration;
 
@@ -9,15 +10,16 @@ use workload_profiles::workload::{Abandonment, Departure};
 
 use crate::requests::draws;
 
-/// Every group of this many consecutive requests has the configured share, to the nearest request. So a short run has it too.
+/// Size of a group of consecutive requests. In each group, the number of clients that disconnect matches the configured share to the
+/// nearest request, so that even a short run has about that share.
 const STRATUM: usize = 8;
 
 /// When a client disconnects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Leaves {
-    /// This long after sending.
+    /// After this time since sending.
     After(Duration),
-    /// When this many output tokens have arrived.
+    /// Once this number of output tokens has arrived.
     AfterTokens(u32),
 }
 
@@ -28,22 +30,23 @@ pub(super) struct Clients {
 }
 
 impl Clients {
-    /// `seed` is the seed of the stage's abandonment.
+    /// Creates the clients of a stage. `seed` is the stage's seed for abandonment.
     pub(super) fn new(abandonment: Abandonment, seed: Seed) -> Clients {
         Clients { abandonment, seed }
     }
 
-    /// The rank of a request in its group, in random order.
+    /// Returns the rank of a request in its group. The ranks are shuffled.
     fn rank(&self, number: u64) -> usize {
         let mut ranks: [usize; STRATUM] = std::array::from_fn(|it| it);
         ranks.shuffle(&mut draws(self.seed.derive("ranks"), number / STRATUM as u64));
         ranks[(number % STRATUM as u64) as usize]
     }
 
-    /// When the client of a request disconnects; `None`: it waits for the whole answer.
+    /// Returns when the client of a request disconnects; `None` if it waits for the whole answer.
     pub(super) fn leaves(&self, number: u64) -> Option<Leaves> {
         let mut rng = draws(self.seed, number);
-        // The share is drawn first: a client that disconnects at one share also disconnects at every larger share, at the same time.
+        // The share is drawn before the time. A client that disconnects at one share therefore disconnects at any larger share too, at the
+        // same time.
         let place = (self.rank(number) as f64 + rng.random::<f64>()) / STRATUM as f64;
         if place >= self.abandonment.share {
             return None;
@@ -54,7 +57,7 @@ impl Clients {
                 Leaves::After(min.0 + spread.mul_f64(rng.random::<f64>()))
             }
             Departure::Exponential { mean } => {
-                // An exponential number drawn from 64 bits is never above 45 times the mean.
+                // An exponential variate drawn from 64 bits never exceeds 45 times its mean.
                 Leaves::After(mean.0.mul_f64(rng.sample::<f64, _>(Exp1).min(45.0)))
             }
             Departure::Tokens(tokens) => Leaves::AfterTokens(tokens),
@@ -94,7 +97,7 @@ mod tests {
     #[test]
     fn the_asked_share_goes_after_the_asked_times() {
         let uniform = seconds(&check(0.25, Departure::Uniform { min: span(1_000), max: span(3_000) }, 1));
-        // Five standard errors of a share, and of the mean of a uniform number: 2 s / sqrt(12 n).
+        // Tolerances: five standard errors of a share, and of the mean of a uniform variate, 2 s / sqrt(12 n).
         let share = uniform.len() as f64 / NUMBERS as f64;
         assert!((share - 0.25).abs() < 5.0 * (0.25 * 0.75 / NUMBERS as f64).sqrt(), "{share}");
         let mean = uniform.iter().sum::<f64>() / uniform.len() as f64;

@@ -1,4 +1,4 @@
-//! [I/O] One request, from its send to its record.
+//! [I/O] One request, from its sending to its record.
 
 use std::{
     future::pending,
@@ -32,20 +32,20 @@ use measurement::{
 pub(super) enum RequestKind {
     /// A request of the load.
     Load,
-    /// A probe beside the load.
+    /// A probe that runs beside the load.
     Probe,
 }
 
-/// When a request was due, and the permit with which it was sent.
+/// When a request was due, and the permit under which it is sent.
 #[derive(Debug, Default)]
 pub(super) struct Due {
     pub(super) at: Duration,
-    /// How long it waited for its permit; `None` if concurrency is not limited.
+    /// How long the request waited for its permit; `None` if concurrency is not limited.
     pub(super) permit_wait: Option<Duration>,
     pub(super) permit: Permit,
 }
 
-/// The position of a request in its session, and what its session needs from it.
+/// The position of a request in its session, and the result that the session needs from it.
 struct TurnOfSession {
     place: Turn,
     end: Option<TurnEnd>,
@@ -55,17 +55,17 @@ struct TurnOfSession {
 pub(super) struct TurnEnd {
     pub(super) outcome: RequestOutcome,
     pub(super) ended: Duration,
-    /// Prompt length according to the server's usage.
+    /// Prompt length in tokens, according to the server's usage.
     pub(super) input_tokens: Option<u32>,
-    /// The output of the turn; `None` if the turn has none, or if the output was not kept.
+    /// The output of the turn; `None` if there is none, or if it was not kept.
     pub(super) answer: Option<Answer>,
-    /// Output length.
+    /// Output length in tokens.
     pub(super) output_tokens: u32,
-    /// The request never reached a socket, or the target itself did not answer.
+    /// Whether the request never reached a socket, or the target itself did not respond.
     pub(super) was_missed: bool,
 }
 
-/// A request in flight, or a sample of one. It leaves exactly one record: when it ends, or when its task is aborted.
+/// A request in flight, or one sample of a batch. It produces exactly one record: when it ends, or when its task is aborted.
 pub(super) struct InFlightRequest {
     context: Arc<RequestContext>,
     kind: RequestKind,
@@ -74,16 +74,16 @@ pub(super) struct InFlightRequest {
     class: Option<u16>,
     due: Due,
     requested: RequestedLengths,
-    /// How long it took to build the request.
+    /// Time spent on building the request.
     build: Duration,
     pub(super) exchange: Exchange,
-    /// Boxed: requests that belong to no session would otherwise reserve memory for it.
+    /// Boxed, because otherwise requests without a session would reserve memory for it.
     turn: Option<Box<TurnOfSession>>,
     pub(super) has_ended: bool,
 }
 
-/// Sends a request, reads its answer and records the result. A client that disconnects drops its connection. Returns
-/// `false` if the request never reached a socket, or if the target itself did not answer.
+/// Sends a request, reads its answer and records the result. If the client disconnects early, the connection is dropped. Returns `false` if
+/// the request never reached a socket, or if the target itself did not respond.
 pub(super) async fn run_request(
     context: Arc<RequestContext>,
     kind: RequestKind,
@@ -95,7 +95,7 @@ pub(super) async fn run_request(
     !request.run(prepared).await
 }
 
-/// Like `run_request`, for a turn of a session, with the connection and the header of its session.
+/// Like `run_request`, for a turn of a session. Uses the session's connection and header.
 pub(super) async fn run_turn(
     context: Arc<RequestContext>,
     stage: usize,
@@ -113,35 +113,35 @@ pub(super) async fn run_turn(
     TurnEnd { was_missed, ..end }
 }
 
-/// Starts a request immediately: if a connection is open, the first bytes are sent before this function returns. The rest runs as a separate
-/// task, after all tasks that are ready.
+/// Starts a request immediately. If a connection is open, the first bytes are sent before this function returns. The rest runs as a
+/// separate task, after all tasks that are ready now.
 pub fn poll_and_spawn<T: 'static>(in_flight: &mut JoinSet<()>, request: impl Future<Output = T> + Send + 'static) {
     let mut request: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(request.map(drop));
-    // Poll once with a no-op waker: the task polls again when it starts, and registers its own waker. Poll outside the coop budget, which the
-    // caller may have used up.
+    // Polls once with a no-op waker. The spawned task polls again when it starts, and registers its own waker. The poll is outside the coop
+    // budget, which the caller may have used up.
     let first = pin!(unconstrained(request.as_mut())).poll(&mut Context::from_waker(Waker::noop()));
     if first.is_pending() {
         in_flight.spawn(request);
     }
 }
 
-/// Checks how a request's task ended: a panic in it is a bug, and continues in this thread.
+/// Checks how a request's task ended. A panic in it is a bug, and is resumed in this thread.
 pub fn check_join(joined: Result<(), JoinError>) {
-    // An aborted task has already left the record of its request.
+    // An aborted task needs no handling: the record of its request was made when it was dropped.
     if let Err(Ok(panic)) = joined.map_err(JoinError::try_into_panic) {
         resume_unwind(panic);
     }
 }
 
-/// Waits until all requests have ended. Aborts them when the load is aborted, or at the limit of a stage. `stage`: its index and the time
-/// when it began; `None`: no limit.
+/// Waits until all requests have ended. Aborts them when the load is aborted, or when the time limit of the stage passes. `stage` is the
+/// stage's index and start time; `None`: no time limit.
 pub(super) async fn drain(shared: &Shared, mut in_flight: JoinSet<()>, stage: Option<(usize, Duration)>) {
     let mut stop = shared.stop.watch();
     let aborted = stop.wait_for(|it| matches!(it, StopState::Abort(_)));
     tokio::pin!(aborted);
     let mut may_end = stage.filter(|(stage, _)| shared.rule_end(*stage).is_none());
     loop {
-        // A stop rule that ends the stage sets an earlier limit.
+        // A stop rule that ends the stage may set an earlier limit.
         let ended_by_rule = async {
             match may_end {
                 Some((stage, _)) => shared.rule_ended(stage).await,
@@ -170,7 +170,7 @@ pub(super) async fn drain(shared: &Shared, mut in_flight: JoinSet<()>, stage: Op
     in_flight.shutdown().await;
 }
 
-/// Why a wait for the requests in flight ended.
+/// Why the wait for requests in flight ended.
 enum Drained {
     All,
     Aborted,
@@ -191,8 +191,8 @@ impl InFlightRequest {
         InFlightRequest { context, kind, stage, number, class, due, requested, build, exchange, turn, has_ended }
     }
 
-    /// Sends the request, reads its answer and records the result. Returns `true` if it never reached a socket, or if the target itself
-    /// did not answer.
+    /// Sends the request, reads its answer and records the result. Returns `true` if it never reached a socket, or if the target itself did
+    /// not respond.
     async fn run(&mut self, prepared: Prepared) -> bool {
         let shared = Arc::clone(&self.context.shared);
         if self.kind == RequestKind::Load {
@@ -212,19 +212,19 @@ impl InFlightRequest {
             }
         };
         let result = {
-            // Pinned here, so that the future that waits for it holds a reference instead of a second copy.
+            // Pinned here, so that the future that waits for it holds a reference. Otherwise that future would contain a second copy.
             let call = pin!(self.context.client.call(body, id, shared.plan.streaming, &mut self.exchange));
             let waiting = shared.plan.timeouts.wait(shared.clock, &request_progress, call);
             match gone {
                 None => waiting.await.unwrap_or_else(Err),
-                // Boxed: otherwise requests with clients that do not disconnect would reserve memory for it.
+                // Boxed, because otherwise requests whose clients never disconnect would reserve memory for it.
                 Some(_) => match shared.clock.within(gone, Box::pin(waiting)).await {
                     Ok(called) => called.unwrap_or_else(Err),
                     Err(TimedOut) => Ok(RequestOutcome::Abandoned),
                 },
             }
         };
-        // A request that was sent and ended by a timeout is no sign of an outage: the target may be slow.
+        // A request that was sent and then timed out is no sign of an outage, because the target may just be slow.
         let missed = self.exchange.unanswered || self.exchange.sent().is_none();
         if missed {
             self.context.client.outage().missed();
@@ -250,7 +250,7 @@ impl InFlightRequest {
             None => self.keep_output(&record),
             Some(_) => self.end_turn(&record),
         }
-        // Before the request is counted as ended, so that ended - not_ok never counts it as a success.
+        // Counted before the request counts as ended, so that `ended - not_ok` never includes it as a success.
         self.context.shared.progress.not_ok.count(outcome);
         self.count(record, &wire);
         let has_failed = outcome.is_decided() && !outcome.is_complete();
@@ -358,10 +358,10 @@ impl InFlightRequest {
     fn count_failure(&self, outcome: RequestOutcome, ended: Duration) {
         let shared = &self.context.shared;
         shared.progress.failed.fetch_add(1, Ordering::Relaxed);
-        // A request that the launcher stopped or could not send is no evidence about the target.
+        // A request that the launcher stopped or could not send says nothing about the target.
         let is_of_target = !matches!(outcome, RequestOutcome::Cancelled | RequestOutcome::ClientError);
         if is_of_target && shared.target_health.failure(ended) {
-            // The requests in flight are also lost. Waiting for their timeouts would only delay the end.
+            // The requests in flight will fail too, and waiting for their timeouts would only delay the end.
             shared.stop.abort(StopReason::TargetLost);
         }
     }
@@ -370,7 +370,7 @@ impl InFlightRequest {
 impl Drop for InFlightRequest {
     fn drop(&mut self) {
         if !self.has_ended {
-            // The task was aborted, because the load was aborted or the grace period of the stage is over.
+            // The task was aborted: the load was aborted, or the grace period of the stage has passed.
             let is_abort = matches!(self.context.shared.stop.state(), StopState::Abort(_));
             self.end(Ok(if is_abort { RequestOutcome::Cancelled } else { RequestOutcome::Incomplete }));
         }

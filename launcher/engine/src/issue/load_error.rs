@@ -1,4 +1,4 @@
-//! Why a load cannot be issued.
+//! Why a load cannot run.
 
 use std::io;
 
@@ -7,16 +7,15 @@ use crate::{
     trace::TraceError,
 };
 
-/// Why a load cannot be issued.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The requests cannot be prepared.
+    /// The requests cannot be generated.
     #[error(transparent)]
     Requests(#[from] RequestsError),
-    /// A stage is a phase, and the load has no queries for it.
+    /// A stage is a LoadGen phase, but the order contains no queries for it.
     #[error("no queries were drawn for the stage {stage}; this is a bug, please report it")]
     NoQueries { stage: String },
-    /// The rows of the data set, or the questions, were not read.
+    /// The rows of the data set, or the questions, have not been read.
     #[error("no prompts were read for the requests; this is a bug, please report it")]
     NoPrompts,
     /// A trace cannot be replayed.
@@ -28,10 +27,10 @@ pub enum LoadError {
     /// Recorded sessions cannot be sent.
     #[error(transparent)]
     Recorded(#[from] RecordedError),
-    /// A header field of a traffic class cannot be sent.
+    /// A traffic class has a header field that cannot be sent.
     #[error("the header fields of a traffic class: {0}")]
     Headers(TargetError),
-    /// The operating system refuses a thread or a runtime.
+    /// The operating system refused to create a thread or a runtime.
     #[error("the launcher cannot start {what}; give it more memory, threads or open files (ulimit -n)")]
     System { what: &'static str, source: io::Error },
     /// A worker panicked.
@@ -43,12 +42,13 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// The error without content of a file, which a server may have sent, or of a filter. `None`: the message contains no such content.
+    /// Returns the message without content of a file, which may come from a server, or of a filter. `None` if the message contains no such
+    /// content.
     pub fn without_words(&self) -> Option<String> {
         match self {
             LoadError::Prompts(error) => error.without_words(),
             LoadError::Recorded(error) => error.without_words(),
-            // A message about a trace contains the line number, but no content of the line.
+            // Messages about a trace contain a line number, but not the content of the line.
             LoadError::Trace(_)
             | LoadError::Requests(_)
             | LoadError::NoQueries { .. }

@@ -1,4 +1,4 @@
-//! The fields with which a request asks for log probabilities. Pure.
+//! The request fields that ask for log probabilities. Pure.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -9,15 +9,15 @@ use workload_profiles::{
     workload::{AnswerScoring, Extra, RequestSource},
 };
 
-/// The workload with the API's fields for the log probabilities of the most probable tokens, which are needed to score the answers. Existing
-/// fields of the workload are kept.
+/// Returns the workload with the API's fields that request the log probabilities of the most probable tokens, if the scoring needs them.
+/// Fields that the workload already sets are kept.
 pub(super) fn with_logprob_fields(workload: &Workload, api: Api) -> Cow<'_, Workload> {
     let RequestSource::Questions(questions) = &workload.requests else { return Cow::Borrowed(workload) };
     let AnswerScoring::Logprobs(top) = questions.scoring else { return Cow::Borrowed(workload) };
     let wanted: &[(&str, Value)] = match api {
         Api::Completions => &[("logprobs", json!(top))],
         Api::Chat => &[("logprobs", json!(true)), ("top_logprobs", json!(top))],
-        // These APIs have no such fields. Profiles that need them are refused.
+        // These APIs have no such fields. Profiles that need log probabilities with them are rejected earlier.
         Api::Responses | Api::Messages => &[],
     };
     let mut fields = BTreeMap::from(workload.sampling.extra.clone());
@@ -30,7 +30,7 @@ pub(super) fn with_logprob_fields(workload: &Workload, api: Api) -> Cow<'_, Work
             workload.sampling.extra = extra;
             Cow::Owned(workload)
         }
-        // The fields would be too long with these fields. The requests omit them, and the run reports that there are no log probabilities.
+        // Together the fields would exceed their length limit. They are omitted, and the run reports that there are no log probabilities.
         Err(_) => Cow::Borrowed(workload),
     }
 }

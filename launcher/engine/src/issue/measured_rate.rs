@@ -1,5 +1,5 @@
-//! Rates that are known only after earlier stages have run. This module holds the counts of these stages, and the schedule drawn when the
-//! later stage begins. Pure, except for counters.
+//! Rates that depend on the results of earlier stages. Holds the counts of those stages, and draws the schedule when the dependent stage
+//! begins. Pure, except for counters.
 
 use std::{
     sync::{
@@ -16,13 +16,13 @@ use super::timeline::nanos;
 use crate::schedule::{measured, schedule};
 use measurement::{load_result::NotMeasured, record::RequestRecord, schedule::Schedule, window::StageWindow};
 
-/// Counts of a stage that determines the rates of later stages.
+/// Counts of a stage whose results determine the rates of later stages.
 #[derive(Debug, Default)]
 pub(super) struct StageCounts {
     succeeded: AtomicU64,
-    /// When its last request ended, in nanoseconds on the clock of the run.
+    /// When the last request ended, in nanoseconds on the run's clock.
     last_end: AtomicU64,
-    /// The number of requests in flight at several times.
+    /// Samples of the number of requests in flight, each with its time.
     under_way: Mutex<Vec<(Duration, u64)>>,
 }
 
@@ -36,7 +36,7 @@ impl StageCounts {
         self.under_way.lock().unwrap_or_else(PoisonError::into_inner).push((at, under_way));
     }
 
-    /// Successful requests per second; `None` if there was none.
+    /// Returns the throughput in successful requests per second; `None` if none succeeded. `start`: when the stage began.
     fn throughput(&self, start: Duration) -> Option<f64> {
         let seconds = Duration::from_nanos(self.last_end.load(Relaxed)).saturating_sub(start).as_secs_f64();
         let rate = self.succeeded.load(Relaxed) as f64 / seconds;
@@ -51,7 +51,7 @@ impl StageCounts {
 /// An earlier stage.
 pub(super) struct Earlier<'a> {
     pub(super) name: &'a str,
-    /// `None` if it was not run.
+    /// When the stage began, and its counts; `None` if the stage was not run.
     pub(super) run: Option<(Duration, &'a StageCounts)>,
 }
 
@@ -64,7 +64,7 @@ pub(super) struct MeasuredLoad {
     seed: Seed,
 }
 
-/// A stage with times that were drawn when it began.
+/// The schedule of a stage, drawn when the stage began.
 #[derive(Debug)]
 pub(super) struct Drawn {
     pub(super) rate: RequestRate,
@@ -73,7 +73,7 @@ pub(super) struct Drawn {
 }
 
 impl MeasuredLoad {
-    /// `None` if the rate of the stage is known before the run. `seed`: the seed of its times.
+    /// Returns `None` if the rate of the stage is known before the run. `seed` is the seed of the request times.
     pub(super) fn new(stage: &Stage, window: Window, seed: Seed) -> Option<MeasuredLoad> {
         match &stage.load {
             Load::Open { rate: Rate::Varying(RateShape::Measured(rate)), .. } => {
@@ -83,7 +83,7 @@ impl MeasuredLoad {
         }
     }
 
-    /// Whether a bound of its rate is measured in `stage`.
+    /// Whether the rate depends on measurements in `stage`.
     pub(super) fn needs(&self, stage: u32) -> bool {
         [self.rate.from, self.rate.to].iter().any(|bound| match bound {
             RateBound::Rate(_) => false,
@@ -91,12 +91,12 @@ impl MeasuredLoad {
         })
     }
 
-    /// Whether it needs the number of requests in flight in `stage`.
+    /// Whether the rate depends on the number of requests in flight in `stage`.
     pub(super) fn needs_samples(&self, stage: u32) -> bool {
         [self.rate.from, self.rate.to].iter().any(|it| matches!(it, RateBound::Drain { stage: of, .. } if *of == stage))
     }
 
-    /// The number of requests, if its duration does not determine it.
+    /// Returns the number of requests; `None` if the duration of the stage determines it.
     pub(super) fn count(&self) -> Option<u64> {
         match &self.stage.load {
             Load::Open { count, duration: None, .. } => *count,
@@ -104,7 +104,7 @@ impl MeasuredLoad {
         }
     }
 
-    /// How long requests are sent.
+    /// Returns how long requests are sent; `None` if the number of requests determines it.
     pub(super) fn duration(&self) -> Option<Duration> {
         match &self.stage.load {
             Load::Open { duration, .. } => duration.map(|it| it.0),
@@ -112,7 +112,7 @@ impl MeasuredLoad {
         }
     }
 
-    /// Draws the times. `earlier` returns a stage by its index.
+    /// Draws the request times. `earlier` returns an earlier stage by its index.
     ///
     /// # Errors
     /// A bound of the rate could not be measured.

@@ -1,8 +1,7 @@
 //! [I/O] Sends each request at its time. No other module starts requests.
-//!
-//! Each thread is a worker with its own runtime, connections and recorder. While the load runs, the workers share only a few counters, and
-//! the permits of a stage with limited concurrency. The requests of an open loop are dealt to the workers in turn, and so are the slots of a
-//! closed loop. Barriers separate stages: when every worker has ended a stage, the next stage begins after its pause.
+//! Each thread is a worker with its own runtime, connections and recorder. During the load, the workers share only a few counters, and the
+//! permits of a stage with limited concurrency. The requests of an open loop are assigned to the workers in turn, and so are the slots of a
+//! closed loop. Barriers separate the stages: the next stage begins after every worker has ended the current one, and after the pause.
 
 mod back_off;
 mod batches;
@@ -78,11 +77,11 @@ use shared::Shared;
 pub use timeline::{PlannedTime, RecentTimes, Timeline};
 use worker::Worker;
 
-/// Ready tasks that a runtime polls before it polls sockets and timers. A lower value keeps sends and timestamps closer to their time; a
-/// higher value saves system calls.
+/// Number of ready tasks that a runtime polls before it polls sockets and timers. A lower value makes send times and timestamps more exact;
+/// a higher value saves system calls.
 pub const EVENT_INTERVAL: u32 = 31;
 
-/// The contents of a workload's files: read once, however often the workload is issued.
+/// The contents of a workload's files. They are read once, even if the workload runs several times.
 #[derive(Debug)]
 pub struct Files {
     traces: trace::Traces,
@@ -94,11 +93,11 @@ pub struct Files {
 }
 
 impl Files {
-    /// Reads the traces, recordings, tokenizer and corpus of a workload. `data_set`: its rows, which were read earlier; empty if the requests
-    /// have another source.
+    /// Reads the traces, recordings, tokenizer and corpus of a workload. `data_set` contains the rows, which were read earlier; it is empty
+    /// if the requests have another source.
     ///
     /// # Errors
-    /// A file cannot be read, or its content is not allowed.
+    /// A file cannot be read, or its content is invalid.
     pub fn read(workload: &Workload, data_set: ReadRows) -> Result<Files, LoadError> {
         let mut traces = trace::read(workload)?;
         traces.notices.extend(data_set.notices);
@@ -112,7 +111,7 @@ impl Files {
         Ok(Files { traces, rows, texts: prompt_files.texts, recordings, prompts: None, digests })
     }
 
-    /// Adds prompts that are written when their requests are made, and the files that contain them.
+    /// Adds the source of prompts that are generated on demand, and the files that contain them.
     pub fn with_prompts(mut self, prompts: ReadPrompts) -> Files {
         self.traces.notices.extend(prompts.notices);
         self.digests.extend(prompts.files);
@@ -120,7 +119,7 @@ impl Files {
         self
     }
 
-    /// The same workload, with every closed loop limited to the number of prompts.
+    /// Returns the workload with every closed loop limited to the number of prompts.
     pub fn bounded<'a>(&self, workload: &'a Workload) -> Cow<'a, Workload> {
         let Some(prompts) = &self.prompts else { return Cow::Borrowed(workload) };
         let mut bounded = workload.clone();
@@ -132,48 +131,48 @@ impl Files {
         Cow::Owned(bounded)
     }
 
-    /// Reports a downloaded file under the name of its URL.
+    /// Replaces the path of a downloaded file with its URL, for reports.
     pub fn rename(&mut self, downloaded: &Path, url: &str) {
         for digest in self.digests.iter_mut().filter(|it| it.path == downloaded) {
             digest.path = url.into();
         }
     }
 
-    /// The name and digest of each file.
+    /// Returns the name and digest of each file.
     pub fn digests(&self) -> &[FileDigest] {
         &self.digests
     }
 
-    /// How requests differ from the content of the files, and which files have no digest.
+    /// Returns notices about differences between requests and file contents, and about files without a digest.
     pub fn notices(&self) -> &[Notice] {
         &self.traces.notices
     }
 }
 
-/// A load to issue: what to send, to which target, and how.
+/// Everything that a load needs: what to send, to which target, and how.
 #[derive(Debug)]
 pub struct LoadOrder<'a> {
     pub workload: &'a Workload,
     /// The files of the workload.
     pub files: &'a Files,
-    /// The queries of stages that are phases, one entry per stage. Entries may be missing at the end if no later stage is a phase.
+    /// The queries of stages that are LoadGen phases, one entry per stage. Trailing entries may be missing if those stages are not phases.
     pub phases: &'a [Option<Arc<dyn Phase>>],
-    /// The model that each request names.
+    /// The model name in each request.
     pub model: &'a str,
     pub target: &'a Target,
-    /// Seeds of arrivals, lengths, order and texts.
+    /// Seeds for arrivals, lengths, order and texts.
     pub seeds: Seeds<'a>,
-    /// Which data of each request is kept.
+    /// Which data is kept of each request.
     pub keep: Keep,
-    /// Number of workers; at least one is used.
+    /// Number of worker threads. 0 counts as 1.
     pub threads: usize,
-    /// Ends the load early.
+    /// Can end the load early.
     pub stop: &'a Stop,
     /// Updated while the load runs.
     pub progress: Arc<Progress>,
 }
 
-/// A load with drawn times. All its requests can be made before anything is sent.
+/// A load whose request times are drawn. All its requests can be generated before anything is sent.
 #[derive(Debug)]
 pub struct PreparedLoad<'a> {
     order: LoadOrder<'a>,
@@ -181,26 +180,26 @@ pub struct PreparedLoad<'a> {
 }
 
 impl PreparedLoad<'_> {
-    /// Number of requests of the stages with a number that is known before the load.
+    /// Returns the total number of requests in the stages whose number is known before the load.
     pub fn requests(&self) -> u64 {
         self.plan.requests()
     }
 
-    /// Number of stages with a number of requests that depends on answers, time or earlier stages.
+    /// Returns the number of stages whose number of requests depends on answers, on time, or on earlier stages.
     pub fn undecided_stages(&self) -> u64 {
         self.plan.undecided_stages()
     }
 
-    /// Issues the load and returns when its last request has ended. Blocks the caller, and runs on its own threads.
+    /// Runs the load, and returns when its last request has ended. Blocks the caller; the load runs on its own threads.
     ///
     /// # Errors
-    /// The operating system refused a resource. A target that fails is no error.
+    /// The operating system refused a resource. Failures of the target are part of the result, not an error.
     pub fn run(self) -> Result<LoadResult, LoadError> {
         issue(self)
     }
 }
 
-/// Makes all decisions that come before the first request.
+/// Makes all decisions that must precede the first request.
 ///
 /// # Errors
 /// The load could not be prepared.
@@ -209,10 +208,10 @@ pub fn prepare(order: LoadOrder<'_>) -> Result<PreparedLoad<'_>, LoadError> {
     Ok(PreparedLoad { order, plan })
 }
 
-/// Prepares a workload and issues it: see [`PreparedLoad::run`].
+/// Prepares a load and runs it, see [`PreparedLoad::run`].
 ///
 /// # Errors
-/// The load could not be prepared, or the operating system refused a resource. A target that fails is no error.
+/// The load could not be prepared, or the operating system refused a resource. Failures of the target are part of the result, not an error.
 pub fn run_load(order: LoadOrder<'_>) -> Result<LoadResult, LoadError> {
     prepare(order)?.run()
 }
@@ -226,13 +225,13 @@ fn issue(PreparedLoad { order, plan }: PreparedLoad<'_>) -> Result<LoadResult, L
     let budget = record_memory::budget(plan.has_phases(), keep, plan.requests(), threads);
     let plan = plan.with_record_budget(budget);
     let (clock, started) = (Clock::start(), clock::now());
-    // It is not set yet: each load has its own progress.
+    // Setting it cannot fail, because each load has its own progress.
     let _ = progress.timeline.set(plan.timeline(clock));
     let shared = Arc::new(Shared::new(plan, clock, threads, stop.clone(), progress));
     let watch = Watch::start(clock);
     let workers: Vec<_> = (0..threads).map(|index| spawn(index, Arc::clone(&shared), target.clone(), keep)).collect();
     if workers.iter().any(Result::is_err) {
-        // Workers that were started must not wait for the missing workers, and must not issue only a part of the load.
+        // Workers that have started must not wait for those that could not start, nor send only a part of the load.
         shared.give_up();
     }
     // Join all workers, even if one of them failed.
@@ -241,11 +240,11 @@ fn issue(PreparedLoad { order, plan }: PreparedLoad<'_>) -> Result<LoadResult, L
     Ok(sum_up(&shared, ended, started, keep, watch.end()))
 }
 
-/// Issues a load on the caller's runtime and clock, which may be paused: one worker and no thread. For tests, and for programs with their own
-/// runtime.
+/// Runs a load on the caller's runtime and clock, which may be paused, with one worker and no extra thread. For tests, and for programs
+/// with their own runtime.
 ///
 /// # Errors
-/// As [`run_load`].
+/// The same as [`run_load`].
 pub async fn run_order_here(order: LoadOrder<'_>) -> Result<LoadResult, LoadError> {
     let plan = plan(&order)?;
     let LoadOrder { target, keep, stop, progress, .. } = order;
@@ -256,10 +255,10 @@ pub async fn run_order_here(order: LoadOrder<'_>) -> Result<LoadResult, LoadErro
     Ok(sum_up(&shared, vec![ended], started, keep, Vitals::default()))
 }
 
-/// Issues a workload without phases, data set and questions like [`run_order_here`], and keeps the record of each request.
+/// Like [`run_order_here`], for a workload without phases, data set and questions. Keeps the record of each request.
 ///
 /// # Errors
-/// As [`run_load`].
+/// The same as [`run_load`].
 pub async fn run_here<'a>(
     workload: &Workload,
     model: &str,
@@ -283,7 +282,7 @@ pub async fn run_here<'a>(
     run_order_here(order).await
 }
 
-/// Makes all decisions that come before the first request.
+/// Makes all decisions that must precede the first request.
 fn plan(order: &LoadOrder<'_>) -> Result<LoadPlan, LoadError> {
     let LoadOrder { workload, files, phases, model, target, seeds, .. } = *order;
     let workload = &*logprob_fields::with_logprob_fields(workload, target.api());
@@ -325,7 +324,7 @@ fn spawn(
             let worker = Worker::new(index, Arc::clone(&shared), target, keep);
             Ok(runtime.block_on(runner::run(worker)))
         };
-        // A worker that panics must not leave the other workers waiting.
+        // A worker that panics must not leave the other workers waiting at a barrier.
         let mut ended = Ended { shared: &shared, well: false };
         let done = run();
         ended.well = done.is_ok();
@@ -340,7 +339,7 @@ fn panicked(said: Box<dyn Any + Send>) -> LoadError {
     LoadError::Panic { message: text.unwrap_or_else(|| "it gave no message".into()) }
 }
 
-/// Calls off the load if its worker did not end well.
+/// Cancels the load on drop, unless the worker ended successfully.
 struct Ended<'a> {
     shared: &'a Shared,
     well: bool,
@@ -392,9 +391,9 @@ fn sum_up(
     }
 }
 
-/// Raises the soft limit of open files to the hard limit: each request in flight needs a file.
+/// Raises the soft limit of open files to the hard limit, because each request in flight needs a file descriptor.
 pub fn raise_file_limit() {
     let limit = getrlimit(Resource::Nofile);
-    // If the system refuses, the limit is unchanged, and requests that lack a file report it.
+    // On failure the limit is unchanged, and requests that lack a file descriptor report it.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }

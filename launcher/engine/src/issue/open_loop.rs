@@ -1,4 +1,4 @@
-//! [I/O] Open loop: each request is sent at its scheduled time, independent of earlier requests. A late request is sent immediately.
+//! [I/O] Open loop: each request is sent at its scheduled time, regardless of earlier requests. A late request is sent immediately.
 
 use std::{iter::StepBy, ops::Range, sync::Arc, time::Duration};
 
@@ -16,18 +16,20 @@ use super::{
 use crate::stop::StopState;
 use measurement::schedule::Schedule;
 
-/// Within this time before a request is due, no other request is prepared.
+/// No other request is prepared within this time before a request is due.
 const MARGIN: Duration = Duration::from_micros(200);
-/// Late requests that are sent before the runtime polls the sockets.
+/// Maximum number of late requests sent before the runtime polls the sockets again.
 const MAX_LATE: u32 = 16;
-/// The requests in this first part of a stage get connections before the stage begins: at least and at most this many connections.
+/// Connections are opened in advance for the requests due in this first part of a stage. The numbers are the minimum and maximum number of
+/// connections.
 const WARM: (Duration, usize, usize) = (Duration::from_millis(200), 2, 64);
-/// Maximum connections that are opened before a stage with requests that leave together.
+/// Maximum number of connections opened before a stage whose requests are all sent together.
 const MAX_WARM: usize = 4_096;
-/// The time that a new connection may take. Spare connections are kept for the requests in this time: at least and at most this many.
+/// Estimated time to open a connection. Spare connections are kept for the requests due within this time. The numbers are the minimum and
+/// maximum number of spare connections.
 const SPARE: (Duration, usize, usize) = (Duration::from_millis(20), 2, 16);
 
-/// This worker's requests of a stage, in order.
+/// This worker's requests of a stage, in sending order.
 struct Feed<'a> {
     shared: &'a Shared,
     numbers: StepBy<Range<u64>>,
@@ -35,7 +37,7 @@ struct Feed<'a> {
 }
 
 impl Feed<'_> {
-    /// Prepares one more request; `false` when the buffer is full or no request is left.
+    /// Prepares one more request. Returns `false` if the buffer is full, or if no request remains.
     fn prepare(&mut self) -> bool {
         let number = if self.ahead.is_full() { None } else { self.numbers.next() };
         number.map(|it| self.ahead.prepare(self.shared, it)).is_some()
@@ -45,7 +47,7 @@ impl Feed<'_> {
         self.ahead.next(self.shared, || self.numbers.next())
     }
 
-    /// The unissued requests if the load is stopped, or the stage ended, before this request.
+    /// Returns the unsent requests after a stop before this request.
     fn stopped_at(&self, number: u64) -> Unissued {
         let (at, numbers) = (self.shared.clock.now(), self.unissued_from(number));
         match self.shared.stop.state() {
@@ -54,21 +56,21 @@ impl Feed<'_> {
         }
     }
 
-    /// This request and all later requests.
+    /// Returns this request and all later requests.
     fn unissued_from(&self, number: u64) -> UnissuedNumbers {
         let ready = [number].into_iter().chain(self.ahead.numbers()).collect();
         UnissuedNumbers { ready, rest: Some(self.numbers.clone()) }
     }
 }
 
-/// Issues this worker's part of a stage, and returns the requests that were never sent.
+/// Runs this worker's part of a stage. Returns the requests that were never sent.
 pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, schedule: &Schedule) -> Unissued {
     let context = &worker.context;
     let shared = &context.shared;
     let ahead = Ahead::new(stage_context.stage, None);
     let mut feed = Feed { shared, numbers: worker.share(schedule.len()), ahead };
     let phase = shared.plan.stages[stage_context.stage].phase.as_deref();
-    // A sample that waits behind other samples of the same query waits for a permit, and is not late.
+    // All samples of a single query are due together. A sample that is held back by the others is waiting for a permit, and is not late.
     let one_query = phase.is_some_and(|it| it.query_count() == 1);
     let at_once = if one_query { shared.most_under_way(stage_context.stage).div_ceil(shared.workers) } else { 0 };
     worker.unless_stopped(warm(context, schedule, at_once.min(MAX_WARM))).await;
@@ -81,10 +83,10 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
     let stopped = shared.stopped(stage_context.stage);
     tokio::pin!(stopped);
     let mut pace = Pace::new(shared);
-    // When the last request got its permit after a wait.
+    // When the last request that had to wait for a permit got it.
     let mut blocked = Duration::ZERO;
     let phase = phase.filter(|it| it.may_end_before_schedule());
-    // A phase that one worker ends is over for all workers: its other queries are not issued.
+    // A phase that one worker ends is over for all workers, and its remaining queries are not sent.
     let stage = stage_context.stage;
     let over = || phase.is_some() && shared.phase_end(stage).is_some();
     let unissued = loop {
@@ -99,13 +101,13 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
         }
         let mut due = Due { at: due, ..Due::default() };
         if concurrency_limit.is_bounded() {
-            // A request behind another request that waited for a permit has waited too.
+            // The time that this request spent behind an earlier request's wait for a permit counts as its own wait.
             let behind = blocked.saturating_sub(due.at);
             let wait_began = shared.clock.now();
             due.permit = match concurrency_limit.try_acquire() {
                 Some(permit) => permit,
-                // Only a request that is due acquires a permit, so that no worker holds a permit that another worker needs. The requests
-                // behind it wait as well: they would get their permits later in any case.
+                // A permit is acquired only for a request that is due, so that no worker holds a permit that another worker needs. The
+                // worker's later requests wait too, which costs nothing: they would get their permits later in any case.
                 None => tokio::select! {
                     biased;
                     () = &mut stopped => break feed.stopped_at(number),
@@ -132,7 +134,7 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
         );
         if let Some(phase) = phase {
             let issued = shared.count_query(stage_context.stage);
-            // All requests in flight belong to this stage: the requests of earlier stages have ended.
+            // The number of requests in flight is that of this stage, because the requests of earlier stages have ended.
             let end = phase.after(issued, sent_at.saturating_sub(start), &|| shared.progress.under_way());
             end.into_iter().for_each(|it| shared.end_phase(stage_context.stage, it));
         }
@@ -142,10 +144,10 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
     unissued
 }
 
-/// Lets the runtime run between the sends of an open loop.
+/// Lets the runtime poll sockets between the sends of an open loop.
 pub(super) struct Pace<'a> {
     shared: &'a Shared,
-    /// Late requests that were sent since the last poll of the sockets.
+    /// Number of late requests sent since the last poll of the sockets.
     late: u32,
 }
 
@@ -154,8 +156,8 @@ impl Pace<'_> {
         Pace { shared, late: 0 }
     }
 
-    /// Calls `prepare` while there is time before `due`, until it returns `false`. If requests are late, the sockets are polled
-    /// after every [`MAX_LATE`] of them.
+    /// Calls `prepare` until it returns `false` or `due` is near. If requests are late, lets the runtime poll the sockets after every
+    /// [`MAX_LATE`] of them.
     pub(super) async fn before(&mut self, due: Duration, mut prepare: impl FnMut() -> bool) {
         let clock = self.shared.clock;
         while clock.now() + MARGIN < due && prepare() {
@@ -169,7 +171,7 @@ impl Pace<'_> {
     }
 }
 
-/// Removes the requests that have ended, and opens missing spare connections.
+/// Removes ended requests from `in_flight`, and opens missing spare connections.
 pub(super) fn tidy_up(context: &Arc<RequestContext>, in_flight: &mut JoinSet<()>) {
     while let Some(joined) = in_flight.try_join_next() {
         check_join(joined);
@@ -180,7 +182,7 @@ pub(super) fn tidy_up(context: &Arc<RequestContext>, in_flight: &mut JoinSet<()>
     }
 }
 
-/// Opens connections for the start of a stage in which `at_once` requests leave together.
+/// Opens connections for the start of a stage. `at_once` is the number of requests sent together.
 pub(super) async fn warm(context: &RequestContext, schedule: &Schedule, at_once: usize) {
     let rate = schedule.mean_rate() / context.shared.workers as f64;
     let within =

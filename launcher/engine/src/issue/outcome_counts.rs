@@ -1,17 +1,17 @@
-//! Number of requests that ended without success, for the progress of a load. A success costs nothing here.
+//! Counts requests that ended without success, for the progress of a load. Successful requests cost nothing here.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use measurement::record::RequestOutcome;
 
-/// Requests that ended without success. Each is in one of these counts.
+/// Requests that ended without success. Each one is counted in exactly one field.
 #[derive(Debug, Default)]
 pub struct OutcomeCounts {
-    /// Failed, with empty answers.
+    /// Failed requests, including those with an empty answer.
     pub failed: AtomicU64,
-    /// In flight when the run was stopped.
+    /// Requests in flight when the run was stopped.
     pub cancelled: AtomicU64,
-    /// Abandoned by their client, or in flight when their stage or window ended.
+    /// Requests that their client abandoned, or that were in flight when their stage or window ended.
     pub unfinished: AtomicU64,
 }
 

@@ -1,4 +1,4 @@
-//! Which requests of a stage keep their output. Pure.
+//! Selects the requests of a stage whose output is kept. Pure.
 
 use std::iter;
 
@@ -16,7 +16,7 @@ pub enum KeepOutputs {
 }
 
 impl KeepOutputs {
-    /// The requests of a phase with kept output.
+    /// Returns the requests of a phase whose output is kept.
     pub(super) fn of_phase(phase: &dyn Phase) -> KeepOutputs {
         let count = u32::try_from(phase.request_count()).unwrap_or(u32::MAX);
         let kept = || (0..count).filter(|it| phase.keeps_output(u64::from(*it)));
@@ -36,7 +36,7 @@ impl KeepOutputs {
     }
 }
 
-/// A set of request numbers: one bit for each number up to the highest.
+/// A set of request numbers, as a bitmap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Numbers(Vec<u64>);
 

@@ -1,4 +1,4 @@
-//! Makes requests before they are due, so that a long prompt does not delay a send.
+//! Generates requests before they are due, so that a long prompt does not delay sending.
 
 use std::{collections::VecDeque, ops::Range, sync::Arc, time::Duration};
 
@@ -11,31 +11,31 @@ use crate::{
     requests::{Draft, RequestedLengths},
 };
 
-/// Requests that a worker prepares ahead: enough for a burst, and few enough to make them between sends.
+/// Maximum number of requests that a worker prepares: enough for a burst, and few enough to generate them between sends.
 const MAX_AHEAD: usize = 64;
-/// Maximum total size of their bodies, in bytes.
+/// Maximum total size of the prepared bodies, in bytes.
 const MAX_AHEAD_BYTES: usize = 8 << 20;
 
 /// A request that is ready to be sent.
 #[derive(Debug)]
 pub(super) struct Prepared {
     pub(super) number: u64,
-    /// The index of its traffic class; `None` if there are none.
+    /// Index of the traffic class; `None` if there are no classes.
     pub(super) class: Option<u16>,
-    /// Header fields of its traffic class, and of its session if the request stands alone.
+    /// Header fields of the traffic class and, for an independent request, of its session.
     pub(super) headers: Option<Arc<HeaderMap>>,
     pub(super) body: Bytes,
     pub(super) id: Option<HeaderValue>,
     pub(super) requested: RequestedLengths,
-    /// When its client disconnects; `None`: it waits for the whole answer.
+    /// When the client disconnects; `None` if it waits for the whole answer.
     pub(super) leaves: Option<Leaves>,
-    /// The output of the request is kept.
+    /// Whether the output is kept.
     pub(super) keep_output: bool,
-    /// How long it took to build the request.
+    /// Time spent on building the request.
     pub(super) build: Duration,
 }
 
-/// Requests that wait for their time, in order.
+/// Prepared requests, in sending order.
 #[derive(Debug)]
 pub(super) struct Ahead {
     maker: Maker,
@@ -45,7 +45,7 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    /// `most`: maximum number of waiting requests; `None`: enough for a burst.
+    /// Creates an empty queue. `most`: maximum number of waiting requests; `None`: [`MAX_AHEAD`].
     pub(super) fn new(stage: usize, most: Option<usize>) -> Ahead {
         let maker = Maker { stage, draft: Draft::default() };
         Ahead { maker, ready: VecDeque::new(), bytes: 0, most: most.unwrap_or(MAX_AHEAD) }
@@ -55,25 +55,25 @@ impl Ahead {
         self.ready.len() >= self.most || self.bytes >= MAX_AHEAD_BYTES
     }
 
-    /// The numbers of the requests that wait.
+    /// Returns the numbers of the waiting requests.
     pub(super) fn numbers(&self) -> Vec<u64> {
         self.ready.iter().map(|it| it.number).collect()
     }
 
-    /// Makes a request and appends it to the queue.
+    /// Generates a request and appends it to the queue.
     pub(super) fn prepare(&mut self, shared: &Shared, number: u64) {
         let prepared = self.maker.make(shared, number);
         self.bytes += prepared.body.len();
         self.ready.push_back(prepared);
     }
 
-    /// Puts back a request that was taken and not sent.
+    /// Puts back a request that was taken but not sent.
     pub(super) fn put_back(&mut self, prepared: Prepared) {
         self.bytes += prepared.body.len();
         self.ready.push_front(prepared);
     }
 
-    /// The first waiting request. If none waits, makes the request with the number that `number` returns.
+    /// Takes the first waiting request. If there is none, generates the request whose number `number` returns.
     pub(super) fn next(&mut self, shared: &Shared, number: impl FnOnce() -> Option<u64>) -> Option<Prepared> {
         match self.ready.pop_front() {
             Some(prepared) => {
@@ -85,16 +85,16 @@ impl Ahead {
     }
 }
 
-/// Several samples in one request.
+/// One request that contains several samples.
 #[derive(Debug)]
 pub(super) struct PreparedBatch {
-    /// The samples, without bodies.
+    /// The samples. Their own bodies are empty.
     pub(super) samples: Vec<Prepared>,
     pub(super) body: Bytes,
     pub(super) id: Option<HeaderValue>,
 }
 
-/// Makes static batches of a stage.
+/// Generates the static batches of a stage.
 #[derive(Debug)]
 pub(super) struct BatchMaker(Maker);
 
@@ -103,7 +103,8 @@ impl BatchMaker {
         BatchMaker(Maker { stage, draft: Draft::default() })
     }
 
-    /// Makes one request from these samples. It requests the longest of their output lengths, because a request holds only one length.
+    /// Generates one request from these samples. It requests the longest of their output lengths, because a request can specify only one
+    /// length.
     pub(super) fn make(&mut self, shared: &Shared, numbers: Range<u64>) -> PreparedBatch {
         let began = shared.clock.now();
         let BatchMaker(Maker { stage, draft }) = self;
@@ -138,7 +139,7 @@ impl BatchMaker {
     }
 }
 
-/// Makes the requests of one stage in its own buffer.
+/// Generates the requests of one stage, in a reused buffer.
 #[derive(Debug)]
 struct Maker {
     stage: usize,
@@ -151,7 +152,7 @@ impl Maker {
         let stage = &shared.plan.stages[self.stage];
         let recorded = stage.recorded(number);
         let mut requested = shared.plan.requests.write(self.stage, stage.content(number), recorded, &mut self.draft);
-        // A chat template and images add tokens.
+        // A chat template and images add tokens to the prompt, so its length is not exact.
         requested.is_exact &= !shared.plan.has_messages;
         let class = shared.plan.classes.get(self.stage, number);
         requested.output = shared.plan.output_to_send(class.map(|(_, it)| it), requested.output);
@@ -168,7 +169,7 @@ impl Maker {
         Prepared { number, class, headers, body, id, requested, leaves, keep_output, build }
     }
 
-    /// Adds the session id of a request that is a session of its own.
+    /// Adds the header with the session id of a request that forms a session of its own.
     fn with_session(&self, shared: &Shared, number: u64, headers: Option<Arc<HeaderMap>>) -> Option<Arc<HeaderMap>> {
         let Some(name) = &shared.plan.session_header else { return headers };
         let Some(id) = shared.run_id.header(format_args!("session-{}-{number}", self.stage)) else { return headers };

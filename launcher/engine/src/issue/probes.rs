@@ -1,5 +1,5 @@
-//! [I/O] Probes: small, evenly spaced requests beside the load of a stage, with their own tallies. They are an open loop outside the
-//! concurrency limit of the load, on connections of the first worker.
+//! [I/O] Probes: small, evenly spaced requests beside the load of a stage, with their own tallies. They form an open loop on the first
+//! worker's connections, and do not count towards the load's concurrency limit.
 
 use std::{sync::Arc, time::Duration};
 
@@ -22,17 +22,17 @@ use crate::{
 };
 use clock::Sleeper;
 
-/// Maximum number of unanswered probes: more probes would add no information about a server that has stalled.
+/// Maximum number of probes in flight. More would add no information about a server that has stalled.
 const MAX_UNDER_WAY: usize = 1_000;
 
-/// The probes beside one stage.
+/// The running probes of one stage.
 pub(super) struct Probing {
     over: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }
 
 impl Probing {
-    /// Sends the first probe at `start`.
+    /// Starts the probes. The first one is sent at `start`.
     pub(super) fn start(
         context: &Arc<RequestContext>,
         sleeper: &Arc<Sleeper>,
@@ -47,7 +47,7 @@ impl Probing {
             let mut stop = context.shared.stop.watch();
             for number in 0_u64.. {
                 let due = start + Duration::from_secs_f64(number as f64 / probes.rate.per_second());
-                // A probe that must wait for other probes is sent late, which its send lag shows.
+                // A probe that must wait for other probes is sent late. Its send lag shows that.
                 let permit = async {
                     while in_flight.len() >= MAX_UNDER_WAY {
                         in_flight.join_next().await.into_iter().for_each(check_join);
@@ -74,9 +74,9 @@ impl Probing {
         Probing { over, task }
     }
 
-    /// Ends the probes when the load of the stage has ended, and waits for the last answers.
+    /// Ends the probes of a stage whose load has ended, and waits for the last answers.
     pub(super) async fn end(self) {
-        // The task may have ended already, when the load was stopped.
+        // Fails if the task has already ended, because the load was stopped.
         let _ = self.over.send(());
         check_join(self.task.await);
     }

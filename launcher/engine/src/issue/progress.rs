@@ -11,59 +11,58 @@ use super::{
 };
 use crate::hold::Hold;
 
-/// The progress of the load. The counters are not read at one instant: they may differ by a request.
+/// The progress of the load. The counters are not read at the same instant, so they may be inconsistent by a request.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// Requests of the stages with a known number of requests, see [`Progress::planned_requests`].
+    /// Number of requests in the stages whose number is known, see [`Progress::planned_requests`].
     pub planned: AtomicU64,
-    /// Stages with an unknown number of requests: it depends on answers, on time, or on stages that have not run yet.
+    /// Number of stages whose number of requests is unknown, because it depends on answers, on time, or on stages that have not run yet.
     pub undecided_stages: AtomicU64,
     pub issued: AtomicU64,
-    /// Requests that have ended, failed ones included.
+    /// Number of requests that have ended, including failed ones.
     pub ended: AtomicU64,
-    /// Requests that failed or were cancelled.
+    /// Number of requests that failed or were cancelled.
     pub failed: AtomicU64,
-    /// Requests that ended without success, by outcome.
+    /// Numbers of requests that ended without success, by outcome.
     pub not_ok: OutcomeCounts,
-    /// Events with output, over all requests that have ended.
+    /// Number of events with output, over all ended requests.
     pub output_events: AtomicU64,
-    /// Index of the stage that runs. A reader that loads it with `Acquire` finds in `began` the start time of that stage, or of a later
-    /// stage.
+    /// Index of the current stage. After loading it with `Acquire`, `began` contains the start time of that stage or of a later one.
     pub stage: AtomicU64,
-    /// When this stage began, in nanoseconds on the clock of the timeline.
+    /// When the current stage began, in nanoseconds on the timeline's clock.
     pub began: AtomicU64,
-    /// Requests that had ended when this stage began.
+    /// Number of requests that had ended when the current stage began.
     pub ended_before: AtomicU64,
-    /// When the pause after this stage ends, in nanoseconds on the same clock. Before `began` if the pause has not
+    /// When the pause after the current stage ends, in nanoseconds on the timeline's clock. It is less than `began` if the pause has not
     /// begun.
     pub pause_until: AtomicU64,
-    /// Number of stages in which all requests have ended. The last stage is not counted, because the load ends with it.
+    /// Number of stages whose requests have all ended. The last stage is never counted, because the load ends with it.
     pub stages_over: AtomicU64,
     /// Delays the next stage.
     pub hold: Hold,
-    /// The bits of the rate that earlier stages determined for this stage; 0 if its rate was known before the run.
+    /// The rate that earlier stages determined for the current stage, as the bits of an `f64`; 0 if the rate was known before the run.
     pub measured_rate: AtomicU64,
-    /// Times to the first token, counted from the scheduled time.
+    /// Recent times to first token, counted from the scheduled time.
     pub ttft: RecentTimes,
-    /// The plan of the load; empty before the load begins.
+    /// The planned times; empty before the load begins.
     pub timeline: OnceLock<Timeline>,
 }
 
 impl Progress {
-    /// Reduces the number of planned requests.
+    /// Reduces the number of planned requests by `requests`.
     pub(super) fn leave_out(&self, requests: u64) {
-        // 0 means an unknown number.
+        // The result is never 0, because 0 means an unknown number.
         let less = |planned: u64| planned.checked_sub(requests).filter(|it| *it > 0);
         let _ = self.planned.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 
-    /// Requests of all stages; `None` if the number for any stage is unknown.
+    /// Returns the number of requests of all stages; `None` if the number of any stage is unknown.
     pub fn planned_requests(&self) -> Option<u64> {
         let planned = self.planned.load(Ordering::Relaxed);
         (self.undecided_stages.load(Ordering::Relaxed) == 0 && planned > 0).then_some(planned)
     }
 
-    /// Requests that were issued and have not ended.
+    /// Returns the number of requests in flight.
     pub fn under_way(&self) -> u64 {
         let ended = self.ended.load(Ordering::Relaxed);
         self.issued.load(Ordering::Relaxed).saturating_sub(ended)

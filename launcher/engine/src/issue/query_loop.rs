@@ -1,4 +1,4 @@
-//! [I/O] A stream of queries: a query is sent when all samples of the previous query are complete. One worker issues all queries.
+//! [I/O] Sends queries one by one: a query is sent when all samples of the previous query are complete. One worker sends all queries.
 
 use std::{
     ops::Range,
@@ -20,7 +20,7 @@ use super::{
 };
 use measurement::phase::Phase;
 
-/// Issues the queries of a stage until one of them ends the phase.
+/// Sends the queries of a stage until the phase ends.
 pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, phase: &dyn Phase) -> Unissued {
     let (context, stage) = (&worker.context, stage_context.stage);
     let shared = &context.shared;
@@ -38,7 +38,7 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, p
     worker.wait_until(start).await;
     for _ in 0..phase.query_count() {
         if worker.is_stopped() {
-            // The next query is due when the last one is complete, so none is unissued.
+            // The next query is due when the last one is complete, so no query is left unsent.
             return Unissued::Stopped { at: shared.clock.now(), numbers: UnissuedNumbers::default() };
         }
         let issued_at = shared.clock.now();
@@ -60,7 +60,7 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, p
             shared.end_phase(stage, end);
             break;
         }
-        // If the target answered no sample of a query, the next query waits: an outage must not use up the queries.
+        // If the target responded to no sample of a query, the next query waits, so that an outage does not use up the queries.
         if !answered.load(Ordering::Relaxed) {
             worker.wait_until(shared.clock.now() + context.client.outage().next_wait()).await;
         }
@@ -68,7 +68,7 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, p
     Unissued::Over(UnissuedNumbers::default())
 }
 
-/// Makes the requests of the next query while no request is due.
+/// Prepares the requests of the next query while none is due.
 async fn prepare(ahead: &mut Ahead, shared: &Shared, numbers: &mut Range<u64>) {
     while !ahead.is_full()
         && let Some(number) = numbers.next()

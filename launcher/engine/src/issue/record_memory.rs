@@ -1,25 +1,26 @@
-//! Estimates, before the load begins, whether its records fit into memory.
+//! Estimates before the load whether its records fit into memory.
 
 use tracing::warn;
 
 use crate::vitals::memory::{self, MemoryLeft, mebibytes};
 use measurement::recorder::{Keep, RecordBudget};
 
-/// Memory that records leave free for threads, connections and answers: a quarter, and at least 32 MiB.
+/// Memory to leave free for threads, connections and answers: a quarter (as divisor), and at least 32 MiB.
 const KEPT_FREE: (u64, u64) = (4, 32 << 20);
 
-/// Maximum number of records that a load with this many threads may keep. Warns if they will not all fit. `needs_all`: the number is not
-/// bounded, and only the warning applies.
+/// Returns how many records a load with this many threads may keep. Logs a warning if the planned number does not fit. `needs_all`: every
+/// record is needed, so the number is not limited and only the warning applies.
 pub(super) fn budget(needs_all: bool, keep: Keep, planned: u64, threads: usize) -> RecordBudget {
     let Some(left) = memory::left().filter(|_| keep != Keep::Summary) else { return RecordBudget::default() };
     if let Some(message) = too_few(left, planned, threads as u64, needs_all) {
         warn!("{message}");
     }
-    // With times between tokens, fewer records fit than the warning says: the number of tokens is unknown before the load.
+    // If times between tokens are kept too, fewer records fit than the warning says, because the number of tokens is unknown before the
+    // load.
     if needs_all { RecordBudget::default() } else { RecordBudget::for_records(records_that_fit(left)) }
 }
 
-/// How many records fit.
+/// Returns how many records fit into the memory that is left.
 fn records_that_fit(left: MemoryLeft) -> u64 {
     let (part, least) = KEPT_FREE;
     left.bytes.saturating_sub((left.bytes / part).max(least)) / RecordBudget::BYTES_PER_RECORD
@@ -27,7 +28,7 @@ fn records_that_fit(left: MemoryLeft) -> u64 {
 
 fn too_few(left: MemoryLeft, planned: u64, threads: u64, needs_all: bool) -> Option<String> {
     let fitting_records = records_that_fit(left);
-    // Each thread has its own block, which may be partly empty.
+    // Each thread allocates its own blocks of records, and its last block may be partly empty.
     let needed = RecordBudget::needed(planned, threads);
     let ((part, least), bytes) = (KEPT_FREE, needed.saturating_mul(RecordBudget::BYTES_PER_RECORD));
     let memory = mebibytes(bytes.saturating_add((bytes / (part - 1)).max(least)));
@@ -66,7 +67,7 @@ mod tests {
         let words = ["10000000 requests", "1000 MiB are left", "limit of 1024 MiB", "perRequestRecords: None"];
         assert!(words.iter().all(|it| message.contains(it)), "{message}");
         assert!(too_few(pod, 10_000_000, 2, true).unwrap().contains("the verdict on the test"));
-        // The memory that the message requests holds all records.
+        // The amount of memory named in the message suffices for all records.
         let needed: u64 = message.split_once("need ").unwrap().1.split_once(" MiB").unwrap().0.parse().unwrap();
         assert_eq!(too_few(MemoryLeft { bytes: (needed + 1) << 20, ..pod }, 10_000_000, 2, false), None);
     }
@@ -94,7 +95,8 @@ mod tests {
         }
     }
 
-    /// How many requests are left out with eight threads, if each thread gets one request and the first thread gets all others.
+    /// Returns how many records are dropped with eight threads, if the first thread records all requests but seven, and each other thread
+    /// one.
     fn left_out(left: MemoryLeft, planned: u64) -> u64 {
         let budget = RecordBudget::for_records(records_that_fit(left));
         let of_thread = |thread| if thread == 0 { planned - 7 } else { 1 };
@@ -114,7 +116,7 @@ mod tests {
         let room = records_that_fit(left);
         let fitting = (7..room).rev().find(|it| too_few(left, *it, 8, false).is_none()).unwrap();
         assert!(fitting > room / 2 && left_out(left, fitting) == 0, "{fitting} of {room}");
-        // Memory for all records is too small for the blocks that hold them.
+        // Memory for exactly this many records is too small, because records are allocated in blocks.
         assert!(left_out(left, room) > 0 && too_few(left, room, 8, false).is_some());
         assert_eq!(too_few(left, 0, 8, false), None);
     }

@@ -1,4 +1,4 @@
-//! [I/O] Issues the stages of a load on one worker, one after the other.
+//! [I/O] Runs the stages of a load on one worker, one after the other.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -17,10 +17,10 @@ use super::{
 use crate::stop::StopState;
 use measurement::{phase::PhaseEnd, record::RequestOutcome, recorder::Recorder, vitals::worker::WorkerVitals};
 
-/// How long before a stage its connections and first requests are made, after the preceding pause.
+/// How long before a stage the worker begins to open its connections and prepare its first requests.
 const WARMING: Duration = Duration::from_secs(1);
 
-/// The result of one worker.
+/// What one worker returns at the end of the load.
 pub(super) struct WorkerResult {
     pub(super) recorder: Recorder,
     pub(super) unissued: u64,
@@ -28,7 +28,7 @@ pub(super) struct WorkerResult {
     pub(super) vitals: WorkerVitals,
 }
 
-/// Issues all stages and waits until every request has ended.
+/// Runs all stages, and waits until every request has ended.
 pub(super) async fn run(worker: Worker) -> WorkerResult {
     let cpu = clock::thread_cpu();
     let shared = Arc::clone(&worker.context.shared);
@@ -37,15 +37,15 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
     let mut earliest = Duration::ZERO;
     let mut vitals = WorkerVitals { coarse_timer: worker.sleeper.is_coarse(), ..WorkerVitals::default() };
     for (index, stage) in shared.plan.stages.iter().enumerate() {
-        // A server would close connections during a long pause, so they are opened after it.
+        // Connections are opened at the end of a long pause, because a server would close them during the pause.
         worker.wait_until(earliest.saturating_sub(WARMING)).await;
         let never_begun = worker.is_stopped();
-        // All requests of earlier stages have ended, and no request of this stage has been made.
+        // All requests of earlier stages have ended, and no request of this stage has been generated.
         shared.plan.begin_stage(index, shared.progress.issued.load(Ordering::Relaxed));
         let mut stage_context = StageContext::new(&worker, &mut barriers, index, earliest);
         let has_sessions = shared.plan.sessions.is_some();
         let unissued = match &stage.load {
-            // Boxed: a load without sessions would otherwise reserve memory for them.
+            // Boxed, because otherwise a load without sessions would reserve memory for them.
             PlannedLoad::Open(schedule) if has_sessions => {
                 Box::pin(session_loop::run_open(&worker, &mut stage_context, schedule)).await
             }
@@ -53,7 +53,7 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
                 Box::pin(session_loop::run_closed(&worker, &mut stage_context, *slots)).await
             }
             PlannedLoad::Open(schedule) => match stage.batch {
-                // Boxed, as above.
+                // Boxed for the same reason as above.
                 Some(size) => Box::pin(batches::run(&worker, &mut stage_context, schedule, size)).await,
                 None => open_loop::run(&worker, &mut stage_context, schedule).await,
             },
@@ -62,7 +62,7 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
                     Box::pin(session_loop::run_open(&worker, &mut stage_context, &drawn.schedule)).await
                 }
                 Some(Ok(drawn)) => open_loop::run(&worker, &mut stage_context, &drawn.schedule).await,
-                // All workers leave the stage out.
+                // The rate could not be measured, so every worker skips the stage.
                 Some(Err(_)) | None if worker.is_stopped() => {
                     Unissued::Stopped { at: shared.clock.now(), numbers: UnissuedNumbers::default() }
                 }
@@ -88,14 +88,15 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
         barriers += 1;
         shared.wait_for_workers(barriers).await;
         if let Some(at) = shared.cut_at(index) {
-            // Also for a worker without a part in the rest of the stage: the window of the load is the widest window of its workers.
+            // Also recorded by workers without requests in the rest of the stage, because the load's window is the widest of its workers'
+            // windows.
             worker.context.recorder().stop_early(index, at, false);
         }
         if let Some(samples) = samples {
             samples.end().await;
         }
         shared.close_phase(index);
-        // The failures of one stage do not count in the next stage: the pause between them would count as part of the outage.
+        // Failures of one stage do not count in the next one, because the pause between them would count as part of the outage.
         shared.target_health.reset();
         shared.clients.begin_stage();
         if index + 1 < shared.plan.stages.len() {
@@ -113,8 +114,8 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
     WorkerResult { recorder, unissued: unissued_count, cpu: clock::thread_cpu().saturating_sub(cpu), vitals }
 }
 
-/// Counts the unsent requests of a stage. Returns how many of them were due when the stage was stopped. Requests that were due later are in
-/// no figure.
+/// Counts the unsent requests of a stage. Returns how many of them were due when the load was stopped. Requests due later appear in no
+/// figure.
 fn count(worker: &Worker, stage: usize, unissued: Unissued, never_begun: bool) -> u64 {
     let shared = &worker.context.shared;
     let due = |number| shared.due(stage, number);

@@ -1,4 +1,4 @@
-//! State that the workers share: the plan, which does not change, and a few counters.
+//! State that the workers share: the plan, which never changes, and a few counters.
 
 use std::{
     ops::Range,
@@ -37,7 +37,7 @@ use measurement::{
     window::StageWindow,
 };
 
-/// Time between the moment when all workers are ready and time zero of the stage, so that each worker knows time zero before it arrives.
+/// Time between the moment when all workers are ready and time zero of the stage. It ensures that every worker learns time zero in advance.
 const LEAD: Duration = Duration::from_millis(2);
 
 pub(super) struct Shared {
@@ -55,20 +55,20 @@ pub(super) struct Shared {
 
 struct SharedStage {
     start: OnceLock<Duration>,
-    /// Counts for the rates of later stages; `None` if none needs them.
+    /// Counts that determine the rates of later stages; `None` if no later stage needs them.
     counts: Option<StageCounts>,
-    /// The times of a stage with a rate that earlier stages determine.
+    /// The drawn request times, if earlier stages determine the rate of this stage.
     drawn: OnceLock<Result<Drawn, NotMeasured>>,
     claims: Claims,
     start_rate: StartRate,
     stop_rules: StopRules,
     concurrency_limit: ConcurrencyLimit,
-    /// For a phase: the number of queries issued so far, and why no more are issued.
+    /// Number of queries issued so far, if the stage is a phase. `end`: why no more are issued.
     issued: AtomicU64,
     end: OnceLock<PhaseEnd>,
-    /// Whether a stop or a rule ended the stage on a worker.
+    /// Whether a stop or a stop rule ended the stage on any worker.
     is_cut: AtomicBool,
-    /// When the last worker ended the stage, in nanoseconds.
+    /// When the last worker ended the stage, in nanoseconds on the run's clock.
     ended: AtomicU64,
 }
 
@@ -78,7 +78,7 @@ impl Shared {
             start: OnceLock::new(),
             counts: plan.gives_rates(index).then(StageCounts::default),
             drawn: OnceLock::new(),
-            // A phase has its own rules.
+            // The stop rules do not apply to a phase, which has its own rules.
             stop_rules: StopRules::new(if stage.phase.is_none() { &plan.stop_rules } else { &[] }),
             claims: match stage.load {
                 PlannedLoad::Open(_) | PlannedLoad::Measured(_) | PlannedLoad::Stream(_) => Claims::default(),
@@ -110,13 +110,13 @@ impl Shared {
         }
     }
 
-    /// The requests of a closed-loop stage that no worker has taken yet.
+    /// Returns the requests of a closed-loop stage that no worker has taken yet.
     pub(super) fn claims(&self, stage: usize) -> &Claims {
         &self.stages[stage].claims
     }
 
-    /// The times of a stage with a rate that earlier stages determine. The first worker that needs the times draws them; the other workers wait. Call
-    /// it when all workers have ended the earlier stages. `None` for any other stage.
+    /// Returns the drawn request times of a stage whose rate earlier stages determine; `None` for any other stage. The first worker that
+    /// calls this draws the times, and the other workers wait for them. Call it after all workers have ended the earlier stages.
     pub(super) fn draw(&self, stage: usize) -> Option<&Result<Drawn, NotMeasured>> {
         let PlannedLoad::Measured(load) = &self.plan.stages[stage].load else { return None };
         let earlier = |index: u32| {
@@ -131,7 +131,8 @@ impl Shared {
             if let Ok(Drawn { schedule, .. }) = &drawn {
                 let unplanned = schedule.len().saturating_sub(load.count().unwrap_or_default());
                 self.progress.planned.fetch_add(unplanned, Ordering::Relaxed);
-                // A session has one request per turn, which the schedule does not know.
+                // With sessions the number stays undecided: each session has one request per turn, and the schedule does not know the
+                // number of turns.
                 if load.count().is_none() && self.plan.sessions.is_none() {
                     self.progress.undecided_stages.fetch_sub(1, Ordering::Relaxed);
                 }
@@ -141,7 +142,7 @@ impl Shared {
         Some(self.stages[stage].drawn.get_or_init(draw))
     }
 
-    /// When a request of a stage is due, from the start of the stage; `None` if it depends on answers, or is not known yet.
+    /// Returns when a request is due, relative to the start of its stage; `None` if that depends on answers, or is not known yet.
     pub(super) fn due(&self, stage: usize, number: u64) -> Option<Duration> {
         match &self.plan.stages[stage].load {
             PlannedLoad::Open(schedule) => schedule.get(number),
@@ -150,22 +151,22 @@ impl Shared {
         }
     }
 
-    /// The rate that earlier stages determined for a stage that has begun.
+    /// Returns the rate that earlier stages determined for a stage that has begun.
     pub(super) fn measured_rate(&self, stage: usize) -> Option<RequestRate> {
         self.drawn(stage).map(|it| it.rate)
     }
 
-    /// What was drawn for a stage when it began.
+    /// Returns the schedule that was drawn when a stage began.
     fn drawn(&self, stage: usize) -> Option<&Drawn> {
         self.stages[stage].drawn.get()?.as_ref().ok()
     }
 
-    /// Which requests of a stage are in its figures.
+    /// Returns the measurement window of a stage: which of its requests count in its figures.
     pub(super) fn window(&self, stage: usize) -> StageWindow {
         self.drawn(stage).map_or(self.plan.stages[stage].window, |it| it.window)
     }
 
-    /// When the requests of a stage that began at `start` are aborted; `None` if the stage waits for all of them.
+    /// Returns when the requests of a stage that began at `start` are aborted; `None` if the stage waits for all of them.
     pub(super) fn limit(&self, stage: usize, start: Duration) -> Option<Duration> {
         let over = match self.stages[stage].stop_rules.end() {
             Some(RuleEnd { at, .. }) => at,
@@ -174,7 +175,7 @@ impl Shared {
         Some(over + self.plan.stages[stage].grace?)
     }
 
-    /// Counts a request that has ended, for the rates of later stages and for the stop rules.
+    /// Counts an ended request for the rates of later stages, and for the stop rules.
     pub(super) fn count_ended(&self, stage: usize, record: &RequestRecord) {
         let shared = &self.stages[stage];
         shared.counts.iter().for_each(|it| it.count(record));
@@ -187,22 +188,22 @@ impl Shared {
         }
     }
 
-    /// Whether a stop rule ended a stage.
+    /// Returns the stop rule that ended a stage, if any.
     pub(super) fn rule_end(&self, stage: usize) -> Option<RuleEnd> {
         self.stages[stage].stop_rules.end()
     }
 
-    /// Waits until a stop rule ends a stage.
+    /// Waits until a stop rule ends the stage.
     pub(super) async fn rule_ended(&self, stage: usize) {
         self.stages[stage].stop_rules.ended().await;
     }
 
-    /// Whether a stage sends no more requests: the load is stopped, or a stop rule ended the stage.
+    /// Whether a stage sends no more requests, because the load was stopped or a stop rule ended the stage.
     pub(super) fn is_stopped(&self, stage: usize) -> bool {
         self.stop.state() != StopState::Run || self.rule_end(stage).is_some()
     }
 
-    /// Waits until a stage sends no more requests, for one of these reasons.
+    /// Waits until the load is stopped, or a stop rule ends the stage.
     pub(super) async fn stopped(&self, stage: usize) {
         let mut stop = self.stop.watch();
         tokio::select! {
@@ -212,12 +213,12 @@ impl Shared {
         }
     }
 
-    /// Records the number of requests in flight. All of them belong to this stage.
+    /// Records the number of requests in flight, all of which belong to this stage.
     pub(super) fn sample_under_way(&self, stage: usize) {
         self.stages[stage].counts.iter().for_each(|it| it.sample(self.clock.now(), self.progress.under_way()));
     }
 
-    /// How each stage got its rate.
+    /// Returns, for each stage, its measured rate and the stop rule that ended it.
     pub(super) fn stage_results(&self) -> Vec<StageResult> {
         let of_stage = |stage: &SharedStage| StageResult {
             ended_by: stage.stop_rules.end(),
@@ -226,12 +227,12 @@ impl Shared {
         self.stages.iter().map(of_stage).collect()
     }
 
-    /// When the slots of a closed-loop stage may start their requests.
+    /// Returns the limit on the rate at which a closed-loop stage starts requests.
     pub(super) fn start_rate(&self, stage: usize) -> &StartRate {
         &self.stages[stage].start_rate
     }
 
-    /// Maximum number of requests in flight in a stage.
+    /// Returns the maximum number of requests in flight in a stage.
     pub(super) fn most_under_way(&self, stage: usize) -> usize {
         let stage = &self.plan.stages[stage];
         let requests = usize::try_from(stage.load.count()).unwrap_or(usize::MAX);
@@ -242,44 +243,45 @@ impl Shared {
         &self.stages[stage].concurrency_limit
     }
 
-    /// Counts a query of a phase, and returns how many were issued so far.
+    /// Counts a query of a phase. Returns how many were issued so far.
     pub(super) fn count_query(&self, stage: usize) -> u64 {
         self.stages[stage].issued.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Ends a phase; the first reason is kept.
+    /// Ends a phase. Only the first reason is kept.
     pub(super) fn end_phase(&self, stage: usize, end: PhaseEnd) {
         let _ = self.stages[stage].end.set(end);
     }
 
-    /// Notes that one worker has ended a stage, and whether a stop or a rule made it do so.
+    /// Records when a worker ended a stage. `is_cut`: whether a stop or a stop rule caused it.
     pub(super) fn ended(&self, stage: usize, at: Duration, is_cut: bool) {
         let stage = &self.stages[stage];
         stage.ended.fetch_max(nanos(at), Ordering::Relaxed);
         stage.is_cut.fetch_or(is_cut, Ordering::Relaxed);
     }
 
-    /// When the last worker ended a stage that was cut on any worker. Other workers may have had no work left, or none from the start. Call
-    /// it when all workers have ended the stage.
+    /// Returns when the last worker ended a stage; `None` unless the stage was cut on any worker. The other workers may have had no work
+    /// left, or none at all. Call it after all workers have ended the stage.
     pub(super) fn cut_at(&self, stage: usize) -> Option<Duration> {
         let stage = &self.stages[stage];
         let is_cut = stage.is_cut.load(Ordering::Relaxed);
         is_cut.then(|| Duration::from_nanos(stage.ended.load(Ordering::Relaxed)))
     }
 
-    /// Called when all workers have ended a stage: a phase without another end reason has issued all its queries.
+    /// Records the end of a phase that no other reason has ended: all its queries were issued. Called after all workers have ended the
+    /// stage.
     pub(super) fn close_phase(&self, stage: usize) {
         if let Some(end) = self.plan.stages[stage].phase.as_ref().and_then(|it| it.at_the_end()) {
             self.end_phase(stage, end);
         }
     }
 
-    /// Why a phase issues no more queries; `None` while it issues them.
+    /// Returns why a phase issues no more queries; `None` while it still issues them.
     pub(super) fn phase_end(&self, stage: usize) -> Option<PhaseEnd> {
         self.stages[stage].end.get().copied()
     }
 
-    /// The result of each phase, one entry per stage; `None` for a stage that is not a phase.
+    /// Returns the result of each phase, with one entry per stage; `None` for a stage that is not a phase.
     pub(super) fn issued_phases(&self) -> Vec<Option<IssuedPhase>> {
         let of_stage = |(index, stage): (usize, &PlannedStage)| {
             stage.phase.as_ref()?;
@@ -296,34 +298,34 @@ impl Shared {
     pub(super) async fn wait_for_workers(&self, times: u64) {
         self.arrivals.send_modify(|it| *it = it.saturating_add(1));
         let all = times * self.workers as u64;
-        // The sender lives as long as `self`.
+        // The wait cannot fail, because `self` owns the sender.
         let _ = self.arrivals.subscribe().wait_for(|it| *it >= all).await;
     }
 
-    /// Called when a worker was lost: releases the workers that wait for it, and stops them. The user sees the error of the lost worker.
+    /// Called when a worker was lost. Releases and stops the workers that wait for it. The user sees the error of the lost worker.
     pub(super) fn give_up(&self) {
         self.stop.abort(StopReason::Signal);
         self.arrivals.send_replace(u64::MAX);
     }
 
-    /// Time zero of a stage, the same for all workers, and not before `earliest`. Call it when all workers are ready.
+    /// Returns time zero of a stage, which is the same for all workers and not before `earliest`. Call it once all workers are ready.
     pub(super) fn start(&self, stage: usize, earliest: Duration) -> Duration {
         *self.stages[stage].start.get_or_init(|| earliest.max(self.clock.now() + LEAD))
     }
 }
 
-/// The request numbers of a closed-loop stage, taken one by one.
+/// Hands out the request numbers of a closed-loop stage.
 #[derive(Debug, Default)]
 pub(super) struct Claims {
     next: AtomicU64,
     count: u64,
-    /// This many numbers at the end are taken only when a slot is free. If a worker with busy slots took them ahead, they would wait while
-    /// slots of other workers are idle.
+    /// The last numbers, this many, are taken only when a slot is free. If a worker took them in advance while its slots are busy, they
+    /// would wait although slots of other workers are idle.
     tail: u64,
 }
 
 impl Claims {
-    /// The next number; `None` when all are taken.
+    /// Takes the next number; `None` if all are taken.
     pub(super) fn claim(&self) -> Option<u64> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         (number < self.count).then_some(number)
@@ -334,12 +336,12 @@ impl Claims {
         self.next.load(Ordering::Relaxed) + self.tail < self.count
     }
 
-    /// Whether no number is left.
+    /// Whether no number remains.
     pub(super) fn are_all_taken(&self) -> bool {
         self.next.load(Ordering::Relaxed) >= self.count
     }
 
-    /// Takes all numbers that are left.
+    /// Takes all remaining numbers.
     pub(super) fn take_rest(&self) -> Range<u64> {
         self.next.swap(self.count, Ordering::Relaxed)..self.count
     }

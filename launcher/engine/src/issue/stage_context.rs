@@ -1,4 +1,4 @@
-//! [I/O] The state of a worker in one stage, and the common start of the stage on all workers.
+//! [I/O] The state of a worker in one stage. It starts the stage at the same time on all workers.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -10,24 +10,24 @@ use crate::vitals::worker::StageWatch;
 /// The state of one worker in one stage.
 pub(super) struct StageContext<'a> {
     worker: &'a Worker,
-    /// The barriers that the worker has passed in this load.
+    /// Number of barriers that the worker has passed in this load.
     barriers: &'a mut u64,
     pub(super) stage: usize,
     earliest: Duration,
     pub(super) probing: Option<Probing>,
-    /// Samples the number of requests in flight, if a later stage needs it.
+    /// Samples the number of requests in flight; `None` if no later stage needs it.
     pub(super) samples: Option<UnderWaySamples>,
-    /// Runs from the start of the stage.
+    /// Observes the worker from the start of the stage.
     pub(super) watch: Option<StageWatch>,
 }
 
 impl<'a> StageContext<'a> {
-    /// A stage that starts at `earliest` or later.
+    /// Creates the state for a stage that starts at `earliest` or later.
     pub(super) fn new(worker: &'a Worker, barriers: &'a mut u64, stage: usize, earliest: Duration) -> StageContext<'a> {
         StageContext { worker, barriers, stage, earliest, probing: None, samples: None, watch: None }
     }
 
-    /// Waits until all workers are ready, and returns time zero of the stage. From then on the first worker sends the probes.
+    /// Waits until all workers are ready. Returns time zero of the stage, at which the first worker also starts the probes.
     pub(super) async fn start(&mut self) -> Duration {
         let RequestContext { shared, .. } = &*self.worker.context;
         *self.barriers += 1;
@@ -39,7 +39,7 @@ impl<'a> StageContext<'a> {
             progress.measured_rate.store(rate, Ordering::Relaxed);
             progress.began.store(nanos(start), Ordering::Relaxed);
             progress.ended_before.store(progress.ended.load(Ordering::Relaxed), Ordering::Relaxed);
-            // Store this last: the time above then belongs to this stage.
+            // Stored last, so that a reader of the new stage index also sees the start time of that stage.
             progress.stage.store(self.stage as u64, Ordering::Release);
             if shared.plan.gives_drain_rates(self.stage) {
                 self.samples = Some(UnderWaySamples::start(shared, self.stage, start));

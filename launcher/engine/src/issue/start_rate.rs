@@ -1,4 +1,4 @@
-//! The bound on closed-loop request starts per second, over all workers.
+//! The limit on the rate at which a closed loop starts requests, over all workers.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -9,31 +9,31 @@ use crds::units::RequestRate;
 
 use super::timeline::nanos;
 
-/// Assigns start times that are at least 1 / rate apart, in the order in which slots become free.
+/// Assigns start times in the order in which slots become free. They are at least 1 / rate apart.
 #[derive(Debug, Default)]
 pub(super) struct StartRate {
-    /// Minimum time between two starts in nanoseconds; 0: no bound.
+    /// Minimum time between two starts, in nanoseconds; 0: no limit.
     gap: u64,
-    /// The earliest next start.
+    /// The earliest time of the next start, in nanoseconds.
     next: AtomicU64,
 }
 
 impl StartRate {
-    /// `None`: no bound.
+    /// `rate`: maximum starts per second; `None`: no limit.
     pub(super) fn new(rate: Option<RequestRate>) -> StartRate {
         // Rounded up, so that no second has more starts than the rate allows.
         let gap = rate.map_or(0, |it| (1e9 / it.per_second()).ceil() as u64);
         StartRate { gap, next: AtomicU64::new(0) }
     }
 
-    /// When the request of a slot that is free at `free` may start: at `free` or later.
+    /// Returns when a slot that is free at `free` may start its request.
     pub(super) fn take(&self, free: Duration) -> Duration {
         if self.gap == 0 {
             return free;
         }
         let free = nanos(free);
         let later = |next: u64| Some(next.max(free).saturating_add(self.gap));
-        // Relaxed: no other data depends on it. The update never fails.
+        // Relaxed, because no other data depends on this value. The closure always returns a value, so the update never fails.
         let (Ok(next) | Err(next)) = self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, later);
         Duration::from_nanos(next.max(free))
     }

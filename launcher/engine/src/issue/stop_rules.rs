@@ -1,4 +1,4 @@
-//! The stop rules of a workload: each stage counts its own requests, over all workers.
+//! The stop rules of a workload. Each stage counts its own requests, over all workers.
 
 use std::{
     collections::VecDeque,
@@ -15,10 +15,10 @@ use measurement::{
     record::{RequestOutcome, RequestRecord},
 };
 
-/// Tolerance, so that a rounding error does not prevent a share from being reached.
+/// Tolerance that keeps a rounding error from hiding that a share is reached.
 const ROUNDING: f64 = 1e-9;
 
-/// The rules of one stage.
+/// The stop rules of one stage.
 #[derive(Debug)]
 pub(super) struct StopRules {
     counts: Vec<Mutex<Counts>>,
@@ -26,15 +26,15 @@ pub(super) struct StopRules {
     has_ended: watch::Sender<bool>,
 }
 
-/// Counts of one rule.
+/// The counts for one rule.
 #[derive(Debug)]
 struct Counts {
     hit: Hit,
     limit: HitLimit,
-    /// Requests that ended, and hits among them. With `InARow`: the hits since the last request that was not a hit.
+    /// Number of ended requests, and of those that were hits. With `InARow`: the hits since the last request that was not one.
     ended: u64,
     hits: u64,
-    /// The last requests, for a limit that forgets older requests: the end in nanoseconds x 2, plus 1 for a hit. Eight bytes per request.
+    /// The latest requests, for a limit that covers only those. Each takes eight bytes: its end in nanoseconds x 2, plus 1 if it was a hit.
     last: VecDeque<u64>,
 }
 
@@ -47,14 +47,14 @@ impl StopRules {
         StopRules { counts: rules.iter().map(counts).collect(), end, has_ended }
     }
 
-    /// Counts a request that has ended. Returns the fulfilled rule, once.
+    /// Counts an ended request. Returns the rule that it fulfils. Only the first call that finds one returns it.
     pub(super) fn count(&self, record: &RequestRecord) -> Option<RuleEnd> {
-        // A request that its client or the launcher gave up is no evidence about the server.
+        // A request that its client or the launcher abandoned says nothing about the server.
         if self.counts.is_empty() || !record.outcome.is_decided() || self.end.get().is_some() {
             return None;
         }
         let fulfilled = |counts: &Mutex<Counts>| counts.lock().unwrap_or_else(PoisonError::into_inner).count(record);
-        // Every rule counts every request.
+        // Every rule counts the request, even after another rule is fulfilled.
         let fulfilled = self.counts.iter().map(fulfilled).collect::<Vec<_>>().into_iter().position(|it| it)?;
         let end = RuleEnd { rule: u32::try_from(fulfilled).unwrap_or(u32::MAX), at: record.ended };
         let is_first = self.end.set(end).is_ok();
@@ -71,13 +71,13 @@ impl StopRules {
         if self.counts.is_empty() {
             return std::future::pending().await;
         }
-        // The sender lives as long as `self`.
+        // The wait cannot fail, because `self` owns the sender.
         let _ = self.has_ended.subscribe().wait_for(|it| *it).await;
     }
 }
 
 impl Counts {
-    /// Counts a request; returns whether the limit is reached.
+    /// Counts a request. Returns whether the limit is reached.
     fn count(&mut self, record: &RequestRecord) -> bool {
         let is_hit = is_hit(self.hit, record);
         match self.limit {
@@ -124,7 +124,7 @@ impl Counts {
         self.hits = self.hits.saturating_sub(first % 2);
     }
 
-    /// Without a hit no share is reached, not even 0.
+    /// Whether the share of hits is reached. Without a hit no share is reached, not even a share of 0.
     fn has_share(&self, share: f64, least: u64) -> bool {
         self.hits > 0 && self.ended >= least && self.hits as f64 >= share * self.ended as f64 - ROUNDING
     }
@@ -137,7 +137,7 @@ fn is_hit(hit: Hit, record: &RequestRecord) -> bool {
         Hit::Status(status) => record.outcome == RequestOutcome::HttpError(status),
         Hit::TimedOut => record.outcome == RequestOutcome::Timeout,
         Hit::TtftAbove(limit) => {
-            // An answer in one piece has all its tokens at its end.
+            // All tokens of an answer in one piece arrive at its end.
             let first = record.first_token.or(record.last_token);
             first.is_none_or(|it| since_sent(it) > limit.0)
         }
@@ -157,7 +157,7 @@ mod tests {
         Duration::from_millis(count)
     }
 
-    /// A request that was sent at 0, with its first token at half of its time.
+    /// A request sent at 0 that ends at `ended`. Its first token arrives halfway.
     fn request(ended: u64, outcome: RequestOutcome) -> RequestRecord {
         let token = outcome.is_success().then(|| millis(ended / 2));
         RequestRecord {
@@ -186,7 +186,7 @@ mod tests {
         StopRules::new(&[StopRule { name: "r".into(), hit: Hit::Failed, limit, scope: StopScope::Stage }])
     }
 
-    /// The number of the request, from 1, that ends a stage in which one request ends per second. `x`: a failed request.
+    /// Returns the number, from 1, of the request that ends the stage. One request ends per second; `x` is a failed request.
     fn check(limit: HitLimit, requests: &str) -> Option<usize> {
         let rules = rules(limit);
         let end = requests.chars().zip(1..).find_map(|(request_ended, number)| {
@@ -205,10 +205,10 @@ mod tests {
         assert_eq!(check(HitLimit::Count(3), "x..x...x."), Some(8));
         assert_eq!(check(HitLimit::InARow(3), "xx.xx.xxxx"), Some(9));
         assert_eq!(check(HitLimit::InARow(3), "xx.xx.xx."), None);
-        // No share is reached before there are four requests; then 2 of the last 4.
+        // The share counts only once there are four requests. After that, 2 of the last 4 must be hits.
         assert_eq!(check(HitLimit::ShareOfLast { share: 0.5, of: 4 }, "xx.."), Some(4));
         assert_eq!(check(HitLimit::ShareOfLast { share: 0.5, of: 4 }, "x...x...x..x"), Some(12));
-        // Requests that ended within the last 3 s, both ends included: four requests.
+        // The requests that ended within the last 3 s, including both ends: four requests.
         let within = |least| HitLimit::ShareWithin { share: 0.75, within: Span(millis(3_000)), least };
         assert_eq!(check(within(1), "....x.xxx"), Some(8));
         assert_eq!(check(within(1), "x"), Some(1));
@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(hits(Hit::Status(503)), [false, false, true, false, false]);
         assert_eq!(hits(Hit::Status(500)), [false; 5]);
         assert_eq!(hits(Hit::TimedOut), [false, false, false, true, false]);
-        // A first token after 500 ms and 4,500 ms, or none.
+        // The first token comes after 500 ms, after 4,500 ms, or never.
         assert_eq!(hits(Hit::TtftAbove(Span(millis(500)))), [false, true, true, true, true]);
         assert_eq!(hits(Hit::LatencyAbove(Span(millis(1_000)))), [false, true, false, false, false]);
         let whole = RequestRecord { first_token: None, ..ok.clone() };

@@ -1,5 +1,5 @@
-//! Decides when a target is lost: every request has failed for some time, and more failures would add no information. A target that has begun
-//! to answer a request is not lost, however long the answer takes.
+//! Decides when a target counts as lost: every request has failed for some time, and more failures would add no information. A target that
+//! has begun a response is not lost, however long the response takes.
 
 use std::{
     sync::{
@@ -11,20 +11,20 @@ use std::{
 
 use crate::client::ResponseSeen;
 
-/// How long every request must have failed.
+/// Minimum time for which every request must have failed.
 const LONG_ENOUGH: Duration = Duration::from_secs(30);
 /// Minimum number of failed requests.
 const OFTEN_ENOUGH: u64 = 10;
-/// No failure since the last response.
+/// Value of `since` if there was no failure since the last response.
 const NONE: u64 = u64::MAX;
 
-/// Failures of all workers since the last response.
+/// Failures over all workers since the last response.
 #[derive(Debug)]
 pub(super) struct TargetHealth {
     /// Set by the clients of all workers when a response begins.
     pub(super) response_seen: Arc<ResponseSeen>,
     failures: AtomicU64,
-    /// When the first of these failures ended, in nanoseconds.
+    /// When the first of these failures ended, in nanoseconds on the run's clock.
     since: AtomicU64,
 }
 
@@ -41,7 +41,7 @@ impl TargetHealth {
         self.since.store(NONE, Ordering::Relaxed);
     }
 
-    /// Counts a failed request; returns whether the target is lost.
+    /// Counts a failed request. Returns whether the target is lost.
     pub(super) fn failure(&self, ended: Duration) -> bool {
         if self.response_seen.take() {
             self.reset();
@@ -57,7 +57,7 @@ impl TargetHealth {
 mod tests {
     use super::*;
 
-    /// The first failure at which the target is lost, in seconds after a response at 0.
+    /// Returns the failure, of those at these seconds after a response at 0, at which the target is lost.
     fn check(seconds: &[u64]) -> Option<u64> {
         let target_health = TargetHealth::default();
         target_health.response_seen.note(200);
@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(check(&[1, 2, 3, 4, 5, 6, 7, 40, 41, 42]), Some(42));
     }
 
-    /// Whether failures in every second up to 60 lose the target if `at_30` happens in between.
+    /// Returns whether the target is lost if a request fails in every second up to 60, and `at_30` happens in between.
     fn check_middle(at_30: impl FnOnce(&TargetHealth)) -> bool {
         let target_health = TargetHealth::default();
         (1..30).for_each(|second| assert!(!target_health.failure(Duration::from_secs(second))));

@@ -1,4 +1,4 @@
-//! How long the stages of a load should take, and the times of the last requests, for the progress display. Pure, except for counters.
+//! The planned times of the stages, and the times of the latest requests, for the progress display. Pure, except for counters.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
@@ -7,28 +7,28 @@ use std::{
 
 use clock::Clock;
 
-/// Number of requests to keep times for: enough for a median, and few enough that a change shows soon.
+/// Number of request times kept: enough for a median, and few enough that a change shows soon.
 const RECENT: usize = 100;
 
-/// The planned stages, and the clock on which they run.
+/// The planned stages, and the clock of the load.
 #[derive(Clone, Debug)]
 pub struct Timeline {
     pub clock: Clock,
-    /// In the order in which they run.
+    /// The stages in the order in which they run.
     pub stages: Vec<PlannedTime>,
 }
 
-/// How long a stage should take.
+/// The planned duration and size of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlannedTime {
-    /// Time until its last request is due; `None` if it depends on answers or on the rules of a test.
+    /// Time from the start of the stage until its last request is due; `None` if it depends on answers or on LoadGen's rules.
     pub length: Option<Duration>,
     /// Number of requests; `None` if it depends on the duration or on a rule.
     pub requests: Option<u64>,
     pub pause_after: Duration,
 }
 
-/// Times of the last requests over all workers. They are not read at one instant: one time may be newer than the others.
+/// Times of the latest requests over all workers. They are not read at the same instant, so one may be newer than the others.
 #[derive(Debug)]
 pub struct RecentTimes {
     next: AtomicU64,
@@ -42,20 +42,20 @@ impl Default for RecentTimes {
 }
 
 impl RecentTimes {
-    /// Replaces the oldest time.
+    /// Stores a time in place of the oldest one.
     pub fn add(&self, time: Duration) {
         let place = self.next.fetch_add(1, Relaxed) % RECENT as u64;
         self.nanos[place as usize].store(nanos(time).max(1), Relaxed);
     }
 
-    /// `None` before the first time.
+    /// Returns the median; `None` before the first time.
     pub fn median(&self) -> Option<Duration> {
         self.quantile(500)
     }
 
-    /// The percentile of `permille`, from 1 to 1000, by nearest rank; `None` before the first time.
+    /// Returns a quantile by nearest rank. `permille` is from 1 to 1000. `None` before the first time.
     pub fn quantile(&self, permille: usize) -> Option<Duration> {
-        // 0 means that there is no time yet.
+        // 0 marks a place without a time.
         let mut times: Vec<u64> = self.nanos.iter().map(|it| it.load(Relaxed)).filter(|it| *it > 0).collect();
         times.sort_unstable();
         let rank = (times.len() * permille).div_ceil(1_000);

@@ -1,4 +1,4 @@
-//! [I/O] Samples the number of requests in flight during a stage, if the stage's drain determines the rate of a later stage.
+//! [I/O] Samples the number of requests in flight during a stage, if the rate of a later stage depends on how fast this stage drains.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,17 +6,17 @@ use tokio::{sync::oneshot, task::JoinHandle};
 
 use super::{in_flight::check_join, shared::Shared};
 
-/// Time between two samples, as in inference-perf.
+/// Sampling interval, the same as in inference-perf.
 const EVERY: Duration = Duration::from_millis(500);
 
-/// Samples of one stage. One worker samples for all workers.
+/// The sampling of one stage. One worker samples for all workers.
 pub(super) struct UnderWaySamples {
     over: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }
 
 impl UnderWaySamples {
-    /// Samples at `start`, and then every 0.5 s.
+    /// Starts sampling: at `start`, and then every 0.5 s.
     pub(super) fn start(shared: &Arc<Shared>, stage: usize, start: Duration) -> UnderWaySamples {
         let (over, mut ended) = oneshot::channel::<()>();
         let shared = Arc::clone(shared);
@@ -32,9 +32,9 @@ impl UnderWaySamples {
         UnderWaySamples { over, task }
     }
 
-    /// Call it when all workers have ended the stage.
+    /// Stops sampling. Call it after all workers have ended the stage.
     pub(super) async fn end(self) {
-        // The task waits for this message alone.
+        // Sending cannot fail, because the task runs until it receives this message.
         let _ = self.over.send(());
         check_join(self.task.await);
     }

@@ -1,29 +1,29 @@
-//! Requests of a stage that were never sent. Pure.
+//! The requests of a stage that were never sent. Pure.
 
 use std::{iter::StepBy, ops::Range, time::Duration};
 
 pub(super) enum Unissued {
     /// The load was stopped before these requests were sent. Empty if answers determine when requests are due.
     Stopped {
-        /// When issuing stopped.
+        /// When sending stopped.
         at: Duration,
         numbers: UnissuedNumbers,
     },
     /// A stop rule ended the stage before these requests were sent.
     Ended {
-        /// When issuing ended.
+        /// When sending ended.
         at: Duration,
         numbers: UnissuedNumbers,
     },
-    /// The stage was over before these requests got a permit.
+    /// The stage ended before these requests got a permit.
     Over(UnissuedNumbers),
 }
 
 #[derive(Default)]
 pub(super) struct UnissuedNumbers {
-    /// Requests that were prepared.
+    /// Requests that were already prepared.
     pub(super) ready: Vec<u64>,
-    /// Requests that were not prepared.
+    /// Requests that were not prepared yet.
     pub(super) rest: Option<StepBy<Range<u64>>>,
 }
 

@@ -1,4 +1,4 @@
-//! [I/O] Many waits on one precise timer: the think times of a worker's sessions.
+//! [I/O] Runs many waits on one precise timer. Used for the think times of a worker's sessions.
 
 use std::{
     cmp::Reverse,
@@ -11,7 +11,7 @@ use tokio::sync::{Notify, oneshot};
 
 use clock::{Clock, Sleeper};
 
-/// Waits of one worker, one per turn that waits for its time.
+/// The waits of one worker, one per waiting turn.
 pub(super) struct Waits {
     clock: Clock,
     sleeper: Sleeper,
@@ -25,7 +25,7 @@ struct Queue {
     made: u64,
 }
 
-/// Ordered by time, and then by creation.
+/// A wait. Waits are ordered by time, and then by creation.
 struct Wait {
     at: Duration,
     number: u64,
@@ -33,7 +33,7 @@ struct Wait {
 }
 
 impl Waits {
-    /// Call it on the runtime of the worker.
+    /// Must be called on the runtime of the worker.
     pub(super) fn new(clock: Clock) -> Waits {
         Waits { clock, sleeper: clock.sleeper(), queue: Mutex::default(), earlier: Notify::new() }
     }
@@ -42,7 +42,7 @@ impl Waits {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns at time `at`, or immediately if that time has passed. Requires that [`Waits::run`] runs too.
+    /// Waits until time `at`. Requires that [`Waits::run`] runs concurrently.
     pub(super) async fn until(&self, at: Duration) {
         if self.clock.now() >= at {
             return;
@@ -59,11 +59,11 @@ impl Waits {
         if is_first {
             self.earlier.notify_one();
         }
-        // The other end is dropped only with the queue.
+        // The wait cannot fail, because the sender is dropped only together with the queue.
         let _ = is_over.await;
     }
 
-    /// Ends each wait at its time. Never returns.
+    /// Completes each wait at its time. Never returns.
     pub(super) async fn run(&self) {
         loop {
             let next = self.queue().waits.peek().map(|Reverse(it)| it.at);
@@ -79,7 +79,7 @@ impl Waits {
             let mut queue = self.queue();
             while queue.waits.peek().is_some_and(|Reverse(it)| it.at <= now) {
                 if let Some(Reverse(wait)) = queue.waits.pop() {
-                    // A turn that was given up no longer waits.
+                    // Sending fails if the turn was given up and no longer waits.
                     let _ = wait.over.send(());
                 }
             }

@@ -19,12 +19,12 @@ pub(super) struct Worker {
     pub(super) index: usize,
     pub(super) context: Arc<RequestContext>,
     pub(super) sleeper: Sleeper,
-    /// The timer of the probes, which the first worker sends.
+    /// The timer of the probes; `None` unless this is the first worker and the load has probes.
     pub(super) probe_sleeper: Option<Arc<Sleeper>>,
 }
 
 impl Worker {
-    /// Call it on the runtime on which the worker will run.
+    /// Must be called on the runtime on which the worker will run.
     pub(super) fn new(index: usize, shared: Arc<Shared>, target: Target, keep: Keep) -> Worker {
         let sleeper = shared.clock.sleeper();
         let probes = index == 0 && shared.plan.probes.rate().is_some();
@@ -39,7 +39,7 @@ impl Worker {
         Worker { index, context: Arc::new(context), sleeper, probe_sleeper }
     }
 
-    /// The numbers of this worker's requests, or slots, out of `count`. They are dealt to the workers in turn.
+    /// Returns the numbers of this worker's requests or slots, out of `count`. They are assigned to the workers in turn.
     pub(super) fn share(&self, count: u64) -> StepBy<Range<u64>> {
         (self.index as u64..count).step_by(self.context.shared.workers)
     }
@@ -49,7 +49,7 @@ impl Worker {
         self.unless_stopped(self.sleeper.until(at)).await;
     }
 
-    /// Runs `work` until it is done, or until the load is stopped.
+    /// Runs `work` until it is done or the load is stopped.
     pub(super) async fn unless_stopped(&self, work: impl Future<Output = ()>) {
         let mut stop = self.context.shared.stop.watch();
         tokio::select! {

@@ -1,4 +1,4 @@
-//! Which recorded request follows which, and which messages their prompts share. Pure.
+//! Derives which recorded requests follow which, and which messages their prompts share. Pure.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -10,14 +10,14 @@ use workload_profiles::workload::{RecordedAnswers, RecordedSessions, RecordedWai
 
 use super::{Call, CallPrompt, Message, Session, message::Said, otel::RawCall};
 
-/// Builds the graph of requests in the order in which they began.
+/// Builds the graph of a session's requests. `calls` are in the order in which they began.
 ///
-/// A request follows every request with an answer that its messages contain, and the last request that had ended before it began. Indirect
-/// predecessors are left out.
+/// A request follows every request whose answer its messages contain, and the request that ended last before it began. Predecessors that
+/// are already implied by other predecessors are omitted.
 pub(super) fn session(calls: Vec<RawCall>, recorded: &RecordedSessions) -> Session {
     let mut built = Session { calls: Vec::with_capacity(calls.len()), ..Session::default() };
     let mut places: HashMap<(String, Option<u32>), u32> = HashMap::new();
-    // All direct and indirect predecessors of each request.
+    // The direct and indirect predecessors of each request.
     let mut ancestors: Vec<Ancestors> = Vec::with_capacity(calls.len());
     let mut answered = Answered::default();
     let begin = calls.first().map_or(0.0, |it| it.start);
@@ -41,7 +41,7 @@ pub(super) fn session(calls: Vec<RawCall>, recorded: &RecordedSessions) -> Sessi
         };
         let prompt = call.messages.iter().zip(&answers).map(|(message, answer)| {
             let answer = answer.filter(|_| recorded.answers == RecordedAnswers::Server).map(number);
-            // An answer that called tools is sent as recorded: the results of these tools refer to its calls.
+            // An answer with tool calls is sent as recorded, because the recorded tool results refer to those calls.
             let answer = answer.filter(|_| Said::from_message(message).tool_calls.is_empty());
             let text = Value::Object(message.clone()).to_string();
             let next = number(built.messages.len());
@@ -70,7 +70,7 @@ pub(super) fn number(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }
 
-/// Predecessors of a request, one bit each. With the maximum number of requests per session these take about 6 MB in total.
+/// A set of predecessors, as a bitmap. For a session of the maximum length, all sets together take about 6 MB.
 #[derive(Debug, Default)]
 struct Ancestors(Vec<u64>);
 
@@ -94,12 +94,12 @@ impl Ancestors {
     }
 }
 
-/// For each recorded answer, the index of the latest request that received it.
+/// Finds the request that received a recorded answer. If several did, the latest one.
 #[derive(Debug, Default)]
 struct Answered<'a> {
-    /// Answers without tool calls, by text.
+    /// Index of the request by the text of its answer, for answers without tool calls.
     texts: HashMap<&'a str, usize>,
-    /// Answers with tool calls, by the ids of the calls.
+    /// Index of the request by the ids of the tool calls, for answers with tool calls.
     tool_calls: HashMap<&'a [String], usize>,
 }
 
@@ -112,7 +112,7 @@ impl<'a> Answered<'a> {
         }
     }
 
-    /// The latest request with an answer that equals this message.
+    /// Returns the latest request whose answer equals this message.
     fn by(&self, message: &Map<String, Value>) -> Option<usize> {
         if message.get("role").and_then(Value::as_str) != Some("assistant") {
             return None;
@@ -125,14 +125,14 @@ impl<'a> Answered<'a> {
     }
 }
 
-/// The part of a recorded wait that is kept.
+/// Returns how much of a recorded wait is replayed.
 fn kept(seconds: f64, recorded: &RecordedSessions) -> Duration {
-    // OpenTelemetry records no think time.
+    // OpenTelemetry does not record think time separately, so a wait is replayed only with `RecordedWaits::All`.
     let wait = if recorded.waits == RecordedWaits::All { bounded_wait(seconds, recorded) } else { Duration::ZERO };
     recorded.max_idle.map_or(wait, |most| wait.min(most.0))
 }
 
-/// A wait, from 0 to the maximum that the workload allows.
+/// Converts a wait in seconds, and limits it to the range from 0 to the workload's maximum.
 pub(super) fn bounded_wait(seconds: f64, recorded: &RecordedSessions) -> Duration {
     Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX).min(recorded.max_wait.0)
 }

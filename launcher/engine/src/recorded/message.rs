@@ -1,4 +1,4 @@
-//! A message of a recorded session, in the form of a chat. Pure.
+//! A message of a recorded session, in chat format. Pure.
 
 use std::borrow::Cow;
 
@@ -7,25 +7,25 @@ use serde_json::{Map, Value, json};
 /// A message that one or more requests contain.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Message {
-    /// The recorded message: a JSON object.
+    /// The recorded message, as a JSON object.
     pub(crate) recorded: String,
-    /// The request that this message answers; `None`: the message is sent as recorded.
+    /// Index of the request that this message answers, if the server's answer of this run replaces it; `None`: it is sent as recorded.
     pub(crate) answer_of: Option<u32>,
 }
 
-/// The content of a recorded message, for comparisons.
+/// The parts of a recorded message that are compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Said {
-    /// The text of the message; empty: the message has no text.
+    /// The text of the message; empty if it has none.
     pub(crate) text: String,
     /// The ids of its tool calls, in alphabetical order.
     pub(crate) tool_calls: Vec<String>,
-    /// The functions that it calls, in their order.
+    /// The names of the functions that it calls, in order.
     pub(crate) functions: Vec<String>,
 }
 
 impl Message {
-    /// The recorded message, with a text before its content.
+    /// Returns the recorded message, with the marker text put before its content.
     pub(crate) fn marked(&self, marker: Option<&str>) -> Cow<'_, str> {
         let parsed =
             marker.and_then(|marker| Some((marker, serde_json::from_str::<Map<String, Value>>(&self.recorded).ok()?)));
@@ -46,7 +46,7 @@ impl Message {
 }
 
 impl Said {
-    /// The content of a message in chat form.
+    /// Extracts the content of a message in chat format.
     pub(super) fn from_message(message: &Map<String, Value>) -> Said {
         let text = match message.get("content") {
             Some(Value::String(text)) => text.clone(),
@@ -65,8 +65,8 @@ impl Said {
     }
 }
 
-/// Converts a recorded message to chat form: with `content`, or with the `parts` of OpenTelemetry's conventions. The role `developer` becomes
-/// `system`.
+/// Converts a recorded message to chat format. The recorded content is in `content`, or in the `parts` of OpenTelemetry's conventions. The
+/// role `developer` becomes `system`.
 ///
 /// # Errors
 /// The value is not a message.

@@ -1,5 +1,5 @@
-//! [I/O] Reads sessions that were recorded from a real application. `otel` reads the spans of a session, and `graph` finds out which request
-//! follows which. `weka` does both for Weka's traces.
+//! [I/O] Reads sessions recorded from a real application. `otel` reads the spans of a session, and `graph` derives which requests follow
+//! which. `weka` does both for Weka's traces.
 
 mod graph;
 mod message;
@@ -23,13 +23,13 @@ use workload_profiles::{
 
 pub(crate) use message::Message;
 
-/// Maximum length of a file, in bytes. Its values take about ten times as much memory while the file is read.
+/// Maximum size of a file, in bytes. While a file is parsed, its values take about ten times as much memory.
 const MAX_FILE: u64 = 256 << 20;
 /// Maximum number of files.
 const MAX_FILES: usize = 100_000;
-/// Maximum total bytes of all messages.
+/// Maximum total size of all messages, in bytes.
 const MAX_MESSAGES: usize = 1 << 30;
-/// Maximum requests per session: each request is compared with all earlier requests.
+/// Maximum number of requests per session. The limit is needed because each request is compared with all earlier ones.
 const MAX_CALLS: usize = 10_000;
 
 /// Why recordings cannot be sent.
@@ -42,33 +42,33 @@ pub enum RecordedError {
     #[error("the recording {path}: {at}{problem}; leave it out, or set skipInvalidFiles", path = path.display())]
     Wrong {
         path: PathBuf,
-        /// The line and a space; empty if the whole file is one recording.
+        /// The line number and a space; empty if the whole file is one recording.
         at: String,
-        /// What is wrong. The text may repeat a value from the file.
+        /// What is wrong. It may quote a value from the file.
         problem: String,
     },
-    /// The filter of sessions is wrong.
+    /// The filter of sessions is invalid.
     #[error("the filter of recorded sessions: {0}")]
     Filter(String),
-    /// No session is left.
+    /// No session remains after the filter.
     #[error("no recorded session is left of {files} files; name other files, or another filter")]
     Empty { files: usize },
-    /// There are too many items.
+    /// There are too many files, sessions, requests or messages.
     #[error("the recordings are more than {what}; name fewer files")]
     TooMany { what: String },
-    /// A file behind a URL that was not downloaded.
+    /// The file at a URL was not downloaded.
     #[error("the recording behind {0} was not downloaded; name a local file")]
     NotDownloaded(String),
 }
 
 impl RecordedError {
-    /// The error without content of the files and of the filter. `None`: the message contains no such content.
+    /// Returns the message without content of the files and of the filter. `None` if the message contains no such content.
     pub(crate) fn without_words(&self) -> Option<String> {
         match self {
             RecordedError::Wrong { path, at, problem: _ } => {
                 Some(format!("the recording {}: {at}cannot be read as the profile wants", path.display()))
             }
-            // The cause names a byte of the file.
+            // The cause could reveal content of the file.
             RecordedError::Read { path, source } if source.kind() == ErrorKind::InvalidData => {
                 Some(format!("the recording {} is no UTF-8 text", path.display()))
             }
@@ -86,37 +86,37 @@ impl RecordedError {
 pub(crate) struct Session {
     /// The requests of the session, in the order in which they began.
     pub(crate) calls: Vec<Call>,
-    /// The messages of all its requests, each once.
+    /// The distinct messages of all its requests.
     pub(crate) messages: Vec<Message>,
-    /// How often the requests contain the answer to each request; empty: never.
+    /// For each request, how many requests contain its answer; empty if none does.
     pub(crate) answer_uses: Vec<u32>,
-    /// Settings that the blocks of its prompts share. Not used if prompts are messages.
+    /// Settings for prompts made of blocks. Unused if the prompts are messages.
     pub(crate) blocks: BlockSettings,
 }
 
-/// Settings that the blocks of a session share.
+/// Settings that all blocks of a session share.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BlockSettings {
     /// Tokens per block.
     pub(crate) size: u32,
-    /// Equal hashes mean equal texts within the sessions that have the same scope.
+    /// Sessions with the same scope share texts: equal block hashes mean equal texts.
     pub(crate) scope: String,
 }
 
 /// A recorded request.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Call {
-    /// The predecessors of the request.
+    /// Indices of the requests that must end before this one.
     pub(crate) after: Vec<u32>,
-    /// The time from the end of its last predecessor, or from the start of the session, to its own start.
+    /// The time between the end of the last predecessor and the start of this request. Without a predecessor, it counts from the session's
+    /// start.
     pub(crate) wait: Duration,
-    /// The prompt of the request.
     pub(crate) prompt: CallPrompt,
-    /// Number of tokens in its answer.
+    /// Output length, in tokens.
     pub(crate) output: u32,
-    /// Whether the answer may end earlier.
+    /// Whether the answer may end before `output` tokens.
     pub(crate) may_end: bool,
-    /// More fields of its body, without braces.
+    /// Additional fields of the request body: members of a JSON object, without the braces.
     pub(crate) fields: String,
 }
 
@@ -125,16 +125,16 @@ pub(crate) struct Call {
 pub(crate) enum CallPrompt {
     /// Messages, by their indices in [`Session::messages`].
     Messages(Vec<u32>),
-    /// One user message with the texts of these blocks.
+    /// One user message that consists of the texts of these blocks.
     Blocks {
         /// The hashes of the blocks.
         hashes: Vec<u64>,
-        /// Number of tokens in the prompt; the last block may be truncated.
+        /// Length of the prompt in tokens. The last block may be cut to fit.
         tokens: u32,
     },
 }
 
-/// The result of reading.
+/// The recorded sessions of a workload, with notices for the report.
 #[derive(Debug, Default)]
 pub(crate) struct Recordings {
     pub(crate) sessions: Vec<Session>,
@@ -142,10 +142,10 @@ pub(crate) struct Recordings {
     pub(crate) digests: Vec<FileDigest>,
 }
 
-/// Reads the recordings of a workload; none if it has no such source.
+/// Reads the recordings of a workload. Returns no sessions if the workload has another source.
 ///
 /// # Errors
-/// A file cannot be read; a file does not contain a valid recording, and invalid files are not skipped; or no session is left.
+/// A file cannot be read; a file contains no valid recording, and the workload does not skip invalid files; or no session remains.
 pub(crate) fn read(workload: &Workload) -> Result<Recordings, RecordedError> {
     let RequestSource::Recorded(recorded) = &workload.requests else { return Ok(Recordings::default()) };
     let filter = recorded.filter.as_deref().map(Filter::parse).transpose();
@@ -234,13 +234,13 @@ fn sessions_of(
     Ok(sessions)
 }
 
-/// Refuses a session with too many requests.
+/// Rejects a session with too many requests.
 fn bounded(calls: usize) -> Result<(), String> {
     if calls <= MAX_CALLS { Ok(()) } else { Err(format!("holds {calls} requests, more than {MAX_CALLS}")) }
 }
 
 impl Session {
-    /// The requests with answers that this request contains. Each is returned as often as its answer is contained.
+    /// Returns the requests whose answers this request contains. A request appears as often as its answer is contained.
     pub(crate) fn answers_in(&self, call: &Call) -> impl Iterator<Item = usize> {
         let places = match &call.prompt {
             CallPrompt::Messages(places) => places.as_slice(),
@@ -265,7 +265,7 @@ impl Session {
 }
 
 impl CallPrompt {
-    /// The number of its tokens, if it is known.
+    /// Returns the prompt length in tokens; `None` if it is unknown.
     pub(crate) fn tokens(&self) -> Option<u32> {
         match self {
             CallPrompt::Messages(_) => None,
@@ -281,7 +281,7 @@ impl CallPrompt {
     }
 }
 
-/// The files, in order.
+/// Returns the files, in order.
 fn paths(files: &RecordedFiles) -> Result<Vec<PathBuf>, RecordedError> {
     let mut paths = Vec::new();
     match files {
@@ -313,7 +313,7 @@ fn paths(files: &RecordedFiles) -> Result<Vec<PathBuf>, RecordedError> {
     Ok(paths)
 }
 
-/// The files in a folder with names that `passes` accepts, sorted by name.
+/// Returns the files in a folder whose names `passes` accepts, sorted by name.
 fn listed(folder: &Path, passes: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>, RecordedError> {
     let failed = |source| RecordedError::Read { path: folder.to_owned(), source };
     let mut paths = Vec::new();
@@ -329,7 +329,7 @@ fn listed(folder: &Path, passes: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>, 
 
 /// Whether a name matches a pattern with `*` and `?`.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
-    // The position after the last star, and how much of the name that star matches.
+    // `star`: the pattern position after the last star, and the position in the name up to which that star matches.
     let (mut at, mut place, mut star) = (0, 0, None);
     while place < name.len() {
         match pattern.get(at) {

@@ -1,4 +1,4 @@
-//! OpenTelemetry spans with the attributes of its conventions for generative AI. Pure.
+//! Reads OpenTelemetry spans whose attributes follow the conventions for generative AI. Pure.
 
 use std::collections::HashSet;
 
@@ -8,24 +8,24 @@ use workload_profiles::workload::RecordedSessions;
 
 use super::message::{Said, of_chat};
 
-/// Minimum bound, in tokens, for an answer that may end early: a truncated tool call is not JSON.
+/// Minimum output limit, in tokens, of an answer that may end early. A lower limit could cut a tool call, which is then invalid JSON.
 const LEAST_OPEN: u32 = 4_096;
 
-/// A request of a session, before its position in the graph is known.
+/// A request of a session that has no position in the graph yet.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RawCall {
-    /// Seconds of the day's clock.
+    /// Seconds since the Unix epoch.
     pub(super) start: f64,
     pub(super) end: f64,
     pub(super) messages: Vec<Map<String, Value>>,
     pub(super) answer: Said,
     pub(super) output: u32,
-    /// Whether its answer may end early.
+    /// Whether the answer may end early.
     pub(super) may_end: bool,
     pub(super) fields: String,
 }
 
-/// The sessions of a file: a list of spans, an object with `spans`, or a list of such objects.
+/// Returns the sessions of a file. Accepted forms: a list of spans, an object with `spans`, or a list of such objects.
 pub(super) fn records(value: Value) -> Result<Vec<Map<String, Value>>, String> {
     match value {
         Value::Object(record) if record.contains_key("spans") => Ok(vec![record]),
@@ -37,7 +37,7 @@ pub(super) fn records(value: Value) -> Result<Vec<Map<String, Value>>, String> {
     }
 }
 
-/// The attributes of a session for a filter.
+/// Returns the attributes of a session that a filter can use.
 pub(super) fn described(record: &Map<String, Value>) -> Value {
     let spans = record.get("spans").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let tokens = |span: &Value| input_tokens(span).unwrap_or(0) + output_tokens(span).unwrap_or(0);
@@ -58,7 +58,7 @@ pub(super) fn described(record: &Map<String, Value>) -> Value {
     Value::Object(described)
 }
 
-/// The requests of a session, in the order in which they began. Spans that are not requests are left out.
+/// Returns the requests of a session in the order in which they began. Spans that are not requests are skipped.
 pub(super) fn calls(record: &Map<String, Value>, recorded: &RecordedSessions) -> Result<Vec<RawCall>, String> {
     let Some(Value::Array(spans)) = record.get("spans") else { return Err("spans is no list".to_owned()) };
     let mut seen = HashSet::new();
@@ -113,7 +113,7 @@ fn output_tokens(span: &Value) -> Option<u64> {
     number(span, ["gen_ai.usage.completion_tokens", "gen_ai.usage.output_tokens"])
 }
 
-/// A value, or the value that a text contains as JSON.
+/// Returns the value. If it is a string, parses that string as JSON.
 fn parsed(value: &Value) -> Result<Value, String> {
     match value {
         Value::String(text) => serde_json::from_str(text).map_err(|error| format!("an attribute is no JSON: {error}")),
@@ -137,7 +137,7 @@ fn answer(span: &Value) -> Result<Said, String> {
     }
 }
 
-/// The tools. Adds `tool_choice` if `forced` and the answer called a tool.
+/// Returns the body fields for the tools. If `forced`, and the recorded answer called a tool, the fields include `tool_choice`.
 fn fields(span: &Value, answer: &Said, forced: bool) -> Result<String, String> {
     let Some(tools) = attribute(span, "gen_ai.tool.definitions") else { return Ok(String::new()) };
     let Value::Array(tools) = parsed(tools)? else { return Err("gen_ai.tool.definitions is no list".to_owned()) };
@@ -168,7 +168,7 @@ fn fields(span: &Value, answer: &Said, forced: bool) -> Result<String, String> {
     Ok(format!("\"tools\":{}{choice}", Value::Array(tools)))
 }
 
-/// Seconds of an ISO 8601 time. Without a time zone it is UTC.
+/// Converts an ISO 8601 time to seconds since the Unix epoch. A time without a zone is in UTC.
 fn time(value: Option<&Value>) -> Option<f64> {
     let text = value?.as_str()?;
     let at: Timestamp = text.parse().ok().or_else(|| {

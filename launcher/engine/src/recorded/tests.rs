@@ -37,7 +37,7 @@ fn said(role: &str, content: &str) -> Value {
     json!({ "role": role, "content": content })
 }
 
-/// A plan, two concurrent searches, and a summary of both.
+/// The spans of a session: a plan, two concurrent searches, and a summary of both.
 fn agents() -> Vec<Value> {
     let (system, ask) = (said("developer", "s"), said("user", "ask"));
     let plan = said("assistant", "the plan");
@@ -61,7 +61,7 @@ fn calls(spans: Vec<Value>, with: impl FnOnce(&mut RecordedSessions)) -> Session
     graph::session(otel::calls(&records[0], &recorded).unwrap(), &recorded)
 }
 
-/// The messages of a request.
+/// Returns the messages of a request.
 fn messages(session: &Session, call: usize) -> Vec<&Message> {
     match &session.calls[call].prompt {
         CallPrompt::Messages(places) => places.iter().map(|it| &session.messages[*it as usize]).collect(),
@@ -90,7 +90,7 @@ fn waits_and_answers_are_kept_as_wanted() {
     assert!(at_once.calls.iter().all(|it| it.wait.is_zero()));
     let fixed = calls(agents(), |it| it.answers = RecordedAnswers::Recorded);
     assert!(fixed.messages.iter().all(|it| it.answer_of.is_none()));
-    // The same request twice, and a failed request.
+    // Adds a copy of the first request, and makes another one fail.
     let mut spans = agents();
     spans.push(spans[0].clone());
     spans[2]["status"] = json!({ "code": 2 });
@@ -190,7 +190,7 @@ fn a_long_chain_has_one_parent_each_and_counts_the_uses_of_its_answers() {
     });
     let session = calls(spans.collect(), |_| {});
     assert!(session.calls.iter().zip(0..).skip(1).all(|(call, index): (_, u32)| call.after == [index - 1]));
-    // The first request contains an answer that no request has produced, and no request contains the last answer.
+    // The first request contains an answer that no request produced, and no request contains the last answer.
     assert_eq!((session.answer_uses[0], session.answer_uses[1]), (1, 1));
     assert_eq!(session.answer_uses[CALLS as usize - 1], 0);
 }

@@ -1,4 +1,4 @@
-//! Turns a row of a data set into a request. Pure.
+//! Builds a request from a row of a data set. Pure.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use workload_profiles::workload::{DataSet, PromptForm};
 use super::RequestedLengths;
 use prompts::Rows;
 
-/// Appends the prompt of the row with this number to `text`, in the form in which it is sent.
+/// Appends the prompt of row `number` to `text`, in the format in which it is sent. Returns the requested lengths.
 pub(super) fn write(rows: &Rows, number: u64, set: &DataSet, text: &mut String) -> RequestedLengths {
     let output = rows.output(number);
     match set.form() {

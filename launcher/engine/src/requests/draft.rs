@@ -1,4 +1,4 @@
-//! The data that a source writes for one request.
+//! The content that a request source writes for one request.
 
 use std::sync::Arc;
 
@@ -12,15 +12,15 @@ use crate::{
 /// The content of one request. Its buffers are reused for the next request.
 #[derive(Debug, Default)]
 pub struct Draft {
-    /// The form of `prompt`.
+    /// The form of [`Draft::prompt`].
     pub form: PromptForm,
-    /// A text, or a JSON list of token ids or messages.
+    /// A text, or a JSON list of token ids or of messages.
     pub prompt: String,
-    /// The text of a system message before the prompt; empty: none.
+    /// Text of a system message before the prompt; empty: none.
     pub system: String,
-    /// Images in the message of the user.
+    /// Images in the user message.
     pub images: Vec<Arc<Image>>,
-    /// Whether the images follow its text.
+    /// Whether the images follow the text of the message.
     pub images_last: bool,
 }
 
@@ -34,7 +34,7 @@ impl Draft {
         self.images_last = false;
     }
 
-    /// The content of a body. `max_tokens`: maximum tokens of the answer; `None`: the server decides.
+    /// Returns the content of a request body. `max_tokens`: maximum output tokens; `None`: the server decides.
     pub fn content(&self, max_tokens: Option<u32>) -> Content<'_> {
         Content {
             system: &self.system,

@@ -3,12 +3,12 @@
 /// Why requests cannot be prepared.
 #[derive(Debug, thiserror::Error)]
 pub enum RequestsError {
-    /// There are more prompts than can be shuffled.
+    /// There are more prompts than the launcher can shuffle.
     #[error(
         "the shared prefixes have {groups} groups of {prompts_per_group} prompts; at most {most} prompts can be shuffled, so lower one of the two"
     )]
     TooManyPrompts { groups: u32, prompts_per_group: u32, most: u32 },
-    /// There are more distinct prefixes than can be distinguished.
+    /// There are more prefixes than the launcher can keep apart.
     #[error("there are {prefixes} distinct prefixes, and {most} are possible; lower their number")]
     TooManyPrefixes {
         /// Total number of prefixes in all buckets.
@@ -16,54 +16,54 @@ pub enum RequestsError {
         /// Maximum number of distinct prefixes.
         most: u32,
     },
-    /// Anthropic's API requires an output length.
+    /// The workload sets no output length, but Anthropic's Messages API requires one.
     #[error(
         "the server is to decide how long answers are, but the Messages API requires max_tokens; set an output length"
     )]
     NoOutputLength,
-    /// There are images, but the prompts cannot contain images.
+    /// The workload has images, but its prompts cannot contain images.
     #[error(
         "there are images, which only the prompts of a chat of one turn can hold; call chats, or take the images out"
     )]
     ImagesOutsideOfChat,
-    /// No image can be made.
+    /// The workload has images, but no image size.
     #[error("images have no size; give at least one")]
     NoImageSize,
-    /// The encoder refuses an image.
+    /// The encoder rejected an image.
     #[error("an image of {width} x {height} pixels cannot be encoded: {cause}; choose sizes from 1 to 8192")]
     Image {
-        /// Pixels in a row.
+        /// Width, in pixels.
         width: u32,
-        /// Pixels in a column.
+        /// Height, in pixels.
         height: u32,
         /// The encoder's error.
         cause: String,
     },
-    /// A load cannot start sessions of users that never end.
+    /// The load starts whole sessions, but the sessions of users never end.
     #[error("the users of multi-turn shared prefixes have no last turn; let the load start requests, not sessions")]
     EndlessSessions,
-    /// A load of requests deals the requests to a fixed number of sessions.
+    /// The load starts requests, but there is no fixed number of sessions to assign them to.
     #[error(
         "the load starts requests, and its conversations have no number; set their count, or let the load start sessions"
     )]
     UncountedSessions,
-    /// The requests of a recorded session have their own order.
+    /// The load starts requests, but the recording determines the order of a recorded session's requests.
     #[error("recorded sessions are started as a whole; let sessions.unit be session")]
     RequestsOfRecorded,
-    /// Users send requests, each in turn.
+    /// The load simulates users, who send requests, but `sessions.unit` is not `request`.
     #[error(
         "a load of users sends the turns of each user at its times, and so starts requests; let sessions.unit be request"
     )]
     UsersOfSessions,
-    /// No header field has such a name.
+    /// The name of the session header is not a valid header name.
     #[error("sessions.header is {name:?}, no name of a header field; use letters, digits and dashes")]
     SessionHeader { name: String },
-    /// A phase itself decides when it sends which sample.
+    /// The stage is a LoadGen phase, which sends samples, but the requests are turns of sessions.
     #[error(
         "the phases of a test send samples, and the requests are the turns of sessions; choose another request source"
     )]
     SessionsOfPhase,
-    /// A chat message is a text.
+    /// A chat message holds text, but the prompts are token ids.
     #[error("the prompts are token ids, which a chat cannot hold; call completions, or make the prompts of words")]
     TokenIdsInChat,
     /// A stage needs more rows than the data set has.
@@ -71,27 +71,27 @@ pub enum RequestsError {
         "the stage {stage} sends {wanted}, and the data set has {rows} rows, one for each; set a count of at most {rows}"
     )]
     TooFewRows { stage: String, wanted: String, rows: u64 },
-    /// A stage needs more recorded sessions than are left.
+    /// A stage needs more recorded sessions than remain.
     #[error(
         "the stage {stage} needs {wanted} recorded sessions, and {left} are left; lower its count, name more files, or let copies follow by duplicateTo"
     )]
     TooFewSessions { stage: String, wanted: u64, left: u64 },
-    /// A stage ends with the rows of the data set, and begins at a row that is not known before the load.
+    /// A stage ends with the rows of the data set, but its first row is unknown before the load.
     #[error(
         "the stage {stage} ends with the data set, and begins where the stages before it end, which send as many requests as their time allows; set a count for each of them"
     )]
     UnknownFirstRow { stage: String },
-    /// A stage has no block hashes.
+    /// A stage replays no block hashes, but the requests are built from blocks.
     #[error(
         "the stage {stage} replays no trace with hashes, and the requests are the blocks that a trace names by hashes; replay a trace, and set hashesColumn"
     )]
     NoHashes { stage: String },
-    /// The sample library is larger than the data set.
+    /// The sample library (QSL) is larger than the data set.
     #[error("the sample library has {samples} samples, and {rows} rows of the data set are used; use as many")]
     TooFewSamples {
-        /// Samples of the library.
+        /// Number of samples in the library.
         samples: u64,
-        /// Rows of the data set that are used.
+        /// Number of usable rows in the data set.
         rows: u64,
     },
 }

@@ -1,7 +1,7 @@
-//! Images of random pixels, made before the load.
+//! Images of random pixels, generated before the load.
 //!
-//! Encoding takes milliseconds, which would delay sends. A load that needs more images than are made in advance reuses them in the same
-//! order.
+//! Encoding an image takes milliseconds, which would delay sends. A load that needs more images than are generated in advance reuses them
+//! in the same order.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ use super::{
 };
 use crate::image::Image;
 
-/// Maximum total bytes of all images in base64. At least one image is made.
+/// Maximum total size of all images in base64, in bytes. At least one image is generated, even if it is larger.
 const MAX_BYTES: usize = 256 << 20;
 /// Maximum number of images.
 const MAX_IMAGES: u64 = 4_096;
-/// The default quality of common libraries.
+/// The usual default quality of JPEG libraries.
 const JPEG_QUALITY: u8 = 75;
 
 /// The images of a load.
@@ -27,20 +27,20 @@ const JPEG_QUALITY: u8 = 75;
 pub(super) struct ImagePool {
     images: Vec<Arc<Image>>,
     per_request: LengthDraws,
-    /// Maximum images per request.
+    /// Maximum number of images per request.
     most: u64,
     place: ImagePlace,
     places: crds::units::Seed,
     is_of_group: bool,
-    /// Number of requests before each stage. Empty: all stages have the same images.
+    /// Number of requests before each stage. Empty if all stages use the same images.
     before: Vec<u64>,
 }
 
 impl ImagePool {
-    /// `counts`: number of requests per stage; 0 if it is not known before the load.
+    /// Generates the images. `counts`: number of requests per stage; 0 if it is unknown before the load.
     ///
     /// # Errors
-    /// There is no size, or an image cannot be encoded.
+    /// There is no image size, or an image cannot be encoded.
     pub(super) fn new(
         images: &Images,
         seeds: Seeds<'_>,
@@ -85,11 +85,11 @@ impl ImagePool {
         })
     }
 
-    /// Adds the images of a request. `group`: the index of its shared prefix; `None`: it has no shared prefix.
+    /// Adds the images of a request to `draft`. `group`: index of the request's shared prefix; `None` if it has none.
     pub(super) fn add(&self, stage: usize, number: u64, group: Option<u32>, draft: &mut Draft) {
         let of_group = group.filter(|_| self.is_of_group).map(u64::from);
         let before = self.before.get(stage).copied().unwrap_or_default();
-        // A group has the same images in all stages.
+        // A group of requests with a shared prefix has the same images in all stages.
         let place = of_group.unwrap_or_else(|| number.saturating_add(before));
         let key = of_group.unwrap_or(number);
         let first = place.wrapping_mul(self.most);
@@ -105,7 +105,7 @@ impl ImagePool {
     }
 }
 
-/// Makes an image of random pixels, in one of the sizes.
+/// Generates an image of random pixels, in one of the sizes.
 fn make(
     sizes: &[ImageSize],
     encoding: ImageEncoding,
@@ -128,7 +128,7 @@ fn make(
     Ok(Image { media_type, base64: STANDARD.encode(&file).into() })
 }
 
-/// A PNG file of RGB pixels, stored as they are: random pixels cannot be compressed.
+/// Encodes RGB pixels as a PNG file, without compression: random pixels cannot be compressed.
 fn png_file(pixels: &[u8], width: u32, height: u32) -> Result<Vec<u8>, png::EncodingError> {
     let mut file = Vec::with_capacity(pixels.len() + 1_024);
     let mut encoder = png::Encoder::new(&mut file, width, height);
@@ -141,7 +141,7 @@ fn png_file(pixels: &[u8], width: u32, height: u32) -> Result<Vec<u8>, png::Enco
     Ok(file)
 }
 
-/// A JPEG file of RGB pixels.
+/// Encodes RGB pixels as a JPEG file.
 fn jpeg_file(pixels: &[u8], width: u32, height: u32) -> Result<Vec<u8>, String> {
     let side = |it: u32| u16::try_from(it).map_err(|_| format!("a side of a JPEG has at most {} pixels", u16::MAX));
     let mut file = Vec::with_capacity(pixels.len());
@@ -176,14 +176,14 @@ mod tests {
         ImagePool::new(&images(encoding), seeds, prompts, counts).unwrap()
     }
 
-    /// The images of a request.
+    /// Returns the images of a request.
     fn images_of(pool: &ImagePool, stage: usize, number: u64, group: Option<u32>) -> Vec<Arc<Image>> {
         let mut draft = Draft::default();
         pool.add(stage, number, group, &mut draft);
         draft.images
     }
 
-    /// Width and height of a file that a decoder reads to its end.
+    /// Decodes a whole file. Returns its width and height.
     fn decoded(encoding: ImageEncoding, file: &[u8]) -> (usize, usize) {
         let (pixels, (width, height)) = match encoding {
             ImageEncoding::Png => {

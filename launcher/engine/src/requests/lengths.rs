@@ -1,6 +1,6 @@
-//! Draws the lengths of a request's prompt and answer. Each number has its own draw, independent of the order.
+//! Draws the lengths of prompts and answers. The draw for a number depends only on the seed and that number, not on the order of draws.
 //!
-//! If the parameters of a shape define no distribution, such as an infinite deviation, every length is the mean.
+//! If the parameters define no valid distribution, for example because of an infinite deviation, every length is the mean.
 
 use std::f64::consts::FRAC_2_PI;
 
@@ -11,16 +11,16 @@ use workload_profiles::workload::{LengthDistribution, Shape};
 
 use super::draws;
 
-/// The two samplers of inference-perf, which read the parameters of a log-normal distribution differently.
+/// The two samplers of inference-perf. They interpret the parameters of a log-normal distribution differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sampler {
-    /// For random prompts: mean and deviation describe the part of the length above `min`.
+    /// Used for random prompts. Mean and deviation describe the part of the length above `min`.
     Shifted,
-    /// For shared prefixes: mean and deviation describe the whole length.
+    /// Used for shared prefixes. Mean and deviation describe the whole length.
     Plain,
 }
 
-/// Draws a length for each number.
+/// Draws one length per number.
 #[derive(Clone, Debug)]
 pub(crate) struct LengthDraws {
     distribution: LengthDistribution,
@@ -33,7 +33,7 @@ impl LengthDraws {
         LengthDraws { distribution: distribution.clone(), sampler, seed }
     }
 
-    /// The length of the request with this number, in tokens.
+    /// Returns the length of request `number`, in tokens.
     pub(crate) fn get(&self, number: u64) -> u32 {
         let place = match self.distribution.total_count {
             Some(count) if count > 0 => number % u64::from(count),
@@ -42,7 +42,7 @@ impl LengthDraws {
         self.draw(&mut draws(self.seed, place))
     }
 
-    /// Draws a length, clips it to `min` and `max`, and rounds it.
+    /// Draws a length, limits it to the range from `min` to `max`, and rounds it.
     fn draw(&self, rng: &mut impl Rng) -> u32 {
         let LengthDistribution { shape, min, max, mean, std_dev, .. } = self.distribution;
         let shift = if self.sampler == Sampler::Shifted { f64::from(min) } else { 0.0 };
@@ -55,7 +55,7 @@ impl LengthDraws {
     }
 }
 
-/// Draws from a shape of this mean and standard deviation. A uniform shape, which has other parameters, is its mean.
+/// Draws from a distribution of this shape, mean and standard deviation. For a uniform shape, which has other parameters, returns the mean.
 pub(super) fn draw(shape: Shape, mean: f64, std_dev: f64, rng: &mut impl Rng) -> f64 {
     match shape {
         Shape::Fixed | Shape::Uniform => mean,
@@ -66,16 +66,16 @@ pub(super) fn draw(shape: Shape, mean: f64, std_dev: f64, rng: &mut impl Rng) ->
     }
 }
 
-/// The skew-normal with this mean and standard deviation: with delta = skew / sqrt(1 + skew^2), its scale is
-/// deviation / sqrt(1 - 2 delta^2 / pi), and its location is mean - scale x delta x sqrt(2 / pi).
+/// Returns the skew-normal distribution with this mean and standard deviation. With delta = skew / sqrt(1 + skew^2), its scale is deviation
+/// / sqrt(1 - 2 delta^2 / pi), and its location is mean - scale x delta x sqrt(2 / pi).
 fn skew_normal(mean: f64, std_dev: f64, skew: f64) -> Option<SkewNormal<f64>> {
     let delta = skew / (1.0 + skew * skew).sqrt();
     let scale = std_dev / (1.0 - delta * delta * FRAC_2_PI).sqrt();
     SkewNormal::new(mean - scale * delta * FRAC_2_PI.sqrt(), scale, skew).ok()
 }
 
-/// The log-normal with this mean and standard deviation: sigma^2 = ln(1 + (deviation / mean)^2), mu = ln(mean) - sigma^2 / 2.
-/// A mean that is not above zero counts as 1, as in inference-perf.
+/// Returns the log-normal distribution with this mean and standard deviation: sigma^2 = ln(1 + (deviation / mean)^2), mu = ln(mean) -
+/// sigma^2 / 2. A mean of zero or less counts as 1, as in inference-perf.
 fn log_normal(mean: f64, std_dev: f64) -> Option<LogNormal<f64>> {
     let mean = if mean > 0.0 { mean } else { 1.0 };
     let variance = (1.0 + (std_dev / mean).powi(2)).ln();
@@ -163,7 +163,7 @@ mod tests {
             let lengths = LengthDraws::new(&distribution, sampler, Seed(5));
             (0..1_000).map(|it| lengths.get(it)).filter(|it| *it == 400).count()
         };
-        // Above `min` by the shift, or clipped to it.
+        // Number of draws that equal `min`: few if the distribution is shifted above `min`, and many if lengths are clipped to it.
         assert!(all(Sampler::Shifted) < 20 && all(Sampler::Plain) > 50);
     }
 

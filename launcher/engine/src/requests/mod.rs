@@ -1,7 +1,7 @@
-//! Makes requests: the prompt and the requested lengths of the request with a given number. Pure.
+//! Generates requests: the prompt and the requested lengths of the request with a given number. Pure.
 //!
-//! A request is drawn from seeds and its number alone, or is the row with its number. So any worker can make any request at any time. The
-//! lengths of request i are the same in every stage, and in every run with the same seed. Its text may differ per stage and run: see
+//! A request depends only on seeds and on its number, or it is a row of the data set. So any worker can generate any request at any time.
+//! The lengths of request i are the same in every stage, and in every run with the same seed. Its text may differ per stage and run: see
 //! [`PromptReuse`].
 
 mod data_set_row;
@@ -49,7 +49,7 @@ pub use times::TimeDraws;
 pub(crate) use trace_blocks::BlockTexts;
 use trace_blocks::TraceBlocks;
 
-/// All requests of a workload. Each request is made when it is needed.
+/// All requests of a workload, each of which is generated on demand.
 #[derive(Debug)]
 pub struct Requests {
     source: Source,
@@ -74,7 +74,7 @@ impl Requests {
     /// [`Requests::with_prompts`].
     ///
     /// # Errors
-    /// The source is too large.
+    /// The source has too many distinct prompts.
     pub fn new(source: &RequestSource, seeds: Seeds<'_>, prompts: PromptReuse) -> Result<Requests, RequestsError> {
         let form = source.form();
         let source = match source {
@@ -86,7 +86,7 @@ impl Requests {
                 Source::SharedPrefix(SharedPrefix::from_source(source, seeds, prompts)?)
             }
             RequestSource::DataSet(set) => Source::Rows(set.clone(), None),
-            // Sessions have their own prompts.
+            // Sessions generate their own prompts.
             RequestSource::Conversations(_) => Source::Mock,
             RequestSource::TraceBlocks { block_size } => Source::Blocks(TraceBlocks::new(*block_size, seeds, prompts)),
             RequestSource::Recorded(_) => Source::Mock,
@@ -95,12 +95,12 @@ impl Requests {
         Ok(Requests { source, form, texts: Texts::default(), has_messages: false, images: None })
     }
 
-    /// Sets the source of texts. Without it prose comes from the built-in passage, and lengths are in words.
+    /// Sets the material for texts. The default is the built-in passage for prose, and lengths in words instead of tokens.
     pub fn with_texts(self, texts: Texts) -> Requests {
         Requests { texts, ..self }
     }
 
-    /// Sets the block hashes from the trace of each stage. Has no effect on another source.
+    /// Sets the block hashes of each stage's trace. No effect on other sources.
     pub(crate) fn with_blocks(self, stages: Vec<Arc<Blocks>>) -> Requests {
         match self.source {
             Source::Blocks(blocks) => Requests { source: Source::Blocks(blocks.with_stages(stages)), ..self },
@@ -108,7 +108,7 @@ impl Requests {
         }
     }
 
-    /// Sets the rows of the data set, and which of them each request sends. Has no effect on another source.
+    /// Sets the rows of the data set, and which row each request sends. No effect on other sources.
     pub(crate) fn with_rows(self, rows: Arc<Rows>, choice: Arc<RowChoice>) -> Requests {
         match self.source {
             Source::Rows(set, _) => Requests { source: Source::Rows(set, Some((rows, choice))), ..self },
@@ -116,7 +116,7 @@ impl Requests {
         }
     }
 
-    /// Sets the prompts: request i sends prompt i. Has no effect on another source.
+    /// Sets the prompts. Request i sends prompt i. No effect on other sources.
     pub(crate) fn with_prompts(self, prompts: Arc<dyn PromptSource>) -> Requests {
         match self.source {
             Source::Prompts(_) => Requests { source: Source::Prompts(Some(prompts)), ..self },
@@ -124,26 +124,26 @@ impl Requests {
         }
     }
 
-    /// Sets the rows of the data set: request i sends row i. Has no effect on another source.
+    /// Sets the rows of the data set. Request i sends row i. No effect on other sources.
     pub fn with_samples(self, rows: Arc<Rows>) -> Requests {
         let choice = RowChoice::new(rows.len() as u64, Default::default(), Seed(0), &[]);
         self.with_rows(rows, Arc::new(choice))
     }
 
-    /// Begins a stage after `issued` requests of earlier stages: a data set may continue where the last stage ended.
+    /// Prepares a stage after `issued` requests of earlier stages. A data set may continue where the previous stage ended.
     pub(crate) fn begin_stage(&self, stage: usize, issued: u64) {
         if let Source::Rows(_, Some((_, choice))) = &self.source {
             choice.begin_stage(stage, issued);
         }
     }
 
-    /// How the rows of a data set were used after `issued` requests; `None` for another source.
+    /// Returns how the rows of a data set were used by `issued` requests; `None` for other sources.
     pub(crate) fn rows_used(&self, issued: u64) -> Option<RowsUsed> {
         let Source::Rows(_, Some((rows, choice))) = &self.source else { return None };
         Some(RowsUsed { rows: rows.len() as u64, begun: issued, distinct: choice.distinct(issued) })
     }
 
-    /// The report's notice about rows that were sent more than once, after `issued` requests; `None` if each was sent once.
+    /// Returns a notice for the report if `issued` requests sent some rows more than once.
     pub(crate) fn repeats(&self, issued: u64) -> Option<Notice> {
         let Source::Rows(set, _) = &self.source else { return None };
         let RowsUsed { rows, begun, distinct } = self.rows_used(issued)?;
@@ -155,7 +155,7 @@ impl Requests {
         Some(Notice { path: "data set".into(), message })
     }
 
-    /// The rows of the data set, and the row of the request with this number; `None` for another source.
+    /// Returns the rows of the data set, and the index of the row that a request sends; `None` for other sources.
     fn row(&self, stage: usize, number: u64) -> Option<(&Rows, u64)> {
         match &self.source {
             Source::Rows(_, Some((rows, choice))) => Some((rows, choice.row(stage, number))),
@@ -163,21 +163,21 @@ impl Requests {
         }
     }
 
-    /// The number of the row that a request sends, from 0; `None` for another source.
+    /// Returns the index of the row that a request sends, from 0; `None` for other sources.
     pub(crate) fn row_number(&self, stage: usize, number: u64) -> Option<u64> {
         self.row(stage, number).map(|(_, row)| row)
     }
 
-    /// Sets whether requests have messages, so that a prefix may be a separate message. By default they are completions.
+    /// Sets whether requests contain chat messages, in which a prefix may be a separate message. The default is completions.
     pub fn with_messages(self, has_messages: bool) -> Requests {
         Requests { has_messages, ..self }
     }
 
-    /// Makes the images of a load, which takes some seconds for hundreds of megabytes. `counts`: number of requests per stage; 0 if it is not
-    /// known before the load.
+    /// Generates the images of a load. This takes some seconds for hundreds of megabytes. `counts`: number of requests per stage; 0 if it
+    /// is unknown before the load.
     ///
     /// # Errors
-    /// An image cannot be made.
+    /// An image cannot be generated.
     pub fn with_images(
         self,
         images: &Images,
@@ -189,8 +189,8 @@ impl Requests {
         Ok(Requests { images, ..self })
     }
 
-    /// Writes a request to `draft`, and returns its lengths. Recorded lengths replace the lengths from the source. Only random prompts can
-    /// have a recorded prompt length.
+    /// Writes a request to `draft`, and returns its lengths. Recorded lengths take precedence over the source's lengths. Only random
+    /// prompts can have a recorded prompt length.
     pub fn write(&self, stage: usize, number: u64, recorded: RecordedLengths, draft: &mut Draft) -> RequestedLengths {
         draft.clear();
         draft.form = self.form;
@@ -201,7 +201,7 @@ impl Requests {
         RequestedLengths { output: recorded.output().or(requested.output), ..requested }
     }
 
-    /// The index of the prefix that a request shares with other requests; `None`: it has no shared prefix.
+    /// Returns the index of the prefix that a request shares with other requests; `None` if it has no shared prefix.
     fn group(&self, number: u64) -> Option<u32> {
         match &self.source {
             Source::Random(random) => random.group(number),
@@ -293,7 +293,7 @@ mod tests {
         }
     }
 
-    /// The texts of the first requests of two stages in two runs.
+    /// Returns the texts of the first requests of two stages, in two runs.
     fn texts(source: &RequestSource, prompts: PromptReuse) -> Vec<(String, RequestedLengths)> {
         let runs = ["u-a1", "u-a2"].into_iter().flat_map(|salt| (0..2).map(move |stage| (salt, stage)));
         let of_run = |(prompt_salt, stage)| {
@@ -307,7 +307,7 @@ mod tests {
         runs.flat_map(of_run).collect()
     }
 
-    /// The number of different beginnings, which are the first six words, bytes or ids.
+    /// Returns the number of distinct beginnings. A beginning is the first six words, bytes or ids.
     fn beginnings(all: &[(String, RequestedLengths)]) -> usize {
         let first = |text: &str| text.split([' ', ',']).take(6).map(str::to_owned).collect::<Vec<_>>();
         all.iter().map(|(text, _)| first(text)).collect::<BTreeSet<_>>().len()
@@ -337,7 +337,7 @@ mod tests {
             seed,
             multi_turn: false,
         };
-        // 20 prompts for 100 requests, the same in both stages.
+        // 100 requests use 20 prompts, which are the same in both stages.
         let check = |seed, prompts, distinct, prefixes| {
             let all = texts(&source(seed), prompts);
             assert_eq!(all.iter().map(|it| &it.0).collect::<BTreeSet<_>>().len(), distinct);
@@ -363,7 +363,7 @@ mod tests {
     fn prompts_begin_with_the_prefixes_of_the_run() {
         for text in [PromptText::Words, PromptText::Prose, PromptText::TokenIds(TokenIdRange::default())] {
             let all = texts(&with_prefixes(text, PrefixPlace::Prompt), PromptReuse::Fresh);
-            // Three prefixes in each of two runs, the same in all stages, and a different prompt after them each time.
+            // Each of the two runs has three prefixes, which are the same in all stages. The prompts after the prefixes all differ.
             assert_eq!(beginnings(&all), 6, "{text:?}");
             assert_eq!(all.iter().map(|it| &it.0).collect::<BTreeSet<_>>().len(), 400, "{text:?}");
             for (prompt, requested) in &all {

@@ -1,4 +1,4 @@
-//! Texts with which several requests begin.
+//! Texts that several prompts begin with.
 
 use std::sync::OnceLock;
 
@@ -10,11 +10,11 @@ use super::{RequestsError, Seeds, Texts, draws, text_seed::SharedTextSeed, token
 
 /// Maximum number of distinct prefixes.
 const MAX_PREFIXES: u32 = 1_000_000;
-/// Length of an order with equal shares, if there are fewer prefixes. Each round of prefixes is shuffled separately.
+/// Length of the repeated order of prefixes, if there are fewer prefixes than this. Each round of all prefixes is shuffled separately.
 const ORDER: usize = 1 << 13;
-/// Maximum bytes of prefixes that are kept. Other prefixes are made again for each request.
+/// Maximum total size of the prefixes kept in memory, in bytes. Other prefixes are generated again for each request.
 const MAX_KEPT: u64 = 64 << 20;
-/// Length of a common word and its space.
+/// Estimated length of a common word and its space.
 const BYTES_PER_TOKEN: u64 = 6;
 
 /// The prefixes of a workload, by index.
@@ -24,32 +24,32 @@ pub(crate) struct PrefixTexts {
     place: PrefixPlace,
     choice: Choice,
     texts: SharedTextSeed,
-    /// The texts of the first prefixes, and whether their length is exact. Each text is made when it is first needed. Empty if each stage has
-    /// different texts.
+    /// The texts of the first prefixes, and whether each has exactly its length. Each text is generated when it is first needed. Empty if
+    /// every stage has different texts.
     kept: Vec<OnceLock<(Box<str>, bool)>>,
 }
 
 /// Prefixes of one length.
 #[derive(Debug)]
 struct Bucket {
-    /// The index after the bucket's last prefix.
+    /// The index after the last prefix of this bucket.
     end: u32,
     count: u32,
     tokens: u32,
-    /// The sum of the weights up to this bucket.
+    /// Sum of the weights of this bucket and all buckets before it.
     weights: f64,
 }
 
 #[derive(Debug)]
 enum Choice {
-    /// Drawn by weight.
+    /// Each request draws a prefix by weight, with this seed.
     Random(Seed),
-    /// Repeats this order of prefixes for the requests.
+    /// The requests use the prefixes in this order, repeatedly.
     EqualShares(Vec<u32>),
 }
 
 impl PrefixTexts {
-    /// `None`: there are no prefixes.
+    /// Prepares the prefixes; `None` if there are none.
     ///
     /// # Errors
     /// There are too many prefixes.
@@ -102,12 +102,12 @@ impl PrefixTexts {
         Ok(Some(texts))
     }
 
-    /// The position of the prefixes in a chat.
+    /// Returns where a chat contains the prefix.
     pub(crate) fn place(&self) -> PrefixPlace {
         self.place
     }
 
-    /// The prefix of the request, or of the session, with this number.
+    /// Returns the index of the prefix of the request or session with this number.
     pub(crate) fn index(&self, number: u64) -> u32 {
         match &self.choice {
             Choice::EqualShares(order) => {
@@ -124,12 +124,12 @@ impl PrefixTexts {
         }
     }
 
-    /// The length of a prefix in tokens.
+    /// Returns the length of a prefix, in tokens.
     pub(crate) fn tokens(&self, index: u32) -> u32 {
         self.buckets.iter().find(|it| index < it.end).map_or(0, |it| it.tokens)
     }
 
-    /// Appends the text of a prefix to `text`, which must be empty. Returns whether it has exactly its length.
+    /// Appends the text of a prefix to `text`, which must be empty. Returns whether the text has exactly the prefix's length in tokens.
     pub(crate) fn write(&self, texts: &Texts, stage: usize, index: u32, text: &mut String) -> bool {
         let make = || {
             let tokens = self.tokens(index);
@@ -151,7 +151,7 @@ impl PrefixTexts {
         }
     }
 
-    /// Appends the ids of a prefix to a list.
+    /// Appends the token ids of a prefix to a list in `text`.
     pub(super) fn write_ids(&self, ids: TokenIdRange, stage: usize, index: u32, text: &mut String) {
         token_ids::append(self.tokens(index), ids, &mut self.texts.draws(stage, u64::from(index)), text);
     }
@@ -171,7 +171,7 @@ mod tests {
         PrefixTexts::new(&prefixes, Seed(1).into(), PromptReuse::Fresh)
     }
 
-    /// How many requests have each prefix.
+    /// Returns the number of requests per prefix.
     fn shares(texts: &PrefixTexts, requests: u64) -> BTreeMap<u32, u32> {
         let mut counts = BTreeMap::new();
         (0..requests).for_each(|it| *counts.entry(texts.index(it)).or_insert(0) += 1);
@@ -182,7 +182,7 @@ mod tests {
     fn prefixes_are_drawn_by_the_weight_of_their_bucket() {
         let texts = check(&[(1.0, 2, 10), (3.0, 3, 20)], PrefixChoice::Random).unwrap().unwrap();
         let shares = shares(&texts, 12_000);
-        // A quarter of the requests for two prefixes, the rest for three.
+        // A quarter of the requests uses two prefixes, and the rest uses three.
         for (index, expected) in [(0, 1_500), (1, 1_500), (2, 3_000), (3, 3_000), (4, 3_000)] {
             assert!(shares[&index].abs_diff(expected) < 200, "{shares:?}");
         }

@@ -1,4 +1,4 @@
-//! Unrelated prompts of drawn lengths, which may begin with shared texts.
+//! Random prompts of drawn lengths, unrelated to each other. They may begin with shared texts.
 
 use workload_profiles::workload::{LengthDistribution, PrefixPlace, Prefixes, PromptReuse, PromptText};
 
@@ -36,12 +36,12 @@ impl Random {
         })
     }
 
-    /// The prefix of a request; `None`: it has no prefix.
+    /// Returns the index of a request's prefix; `None` if it has none.
     pub(super) fn group(&self, number: u64) -> Option<u32> {
         self.prefixes.as_ref().map(|it| it.index(number))
     }
 
-    /// Writes a request. `has_messages`: a prefix may be a separate message.
+    /// Writes a request to the draft. `has_messages`: whether a prefix may be a separate chat message.
     pub(super) fn write(
         &self,
         texts: &Texts,

@@ -1,20 +1,20 @@
-//! The lengths of one request, in tokens: the requested lengths, and the lengths that a trace recorded.
+//! The requested lengths of one request, and the lengths that a trace recorded, in tokens.
 
 use workload_profiles::workload::TraceEntry;
 
-/// The requested lengths, in tokens.
+/// The lengths that a request specifies, in tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RequestedLengths {
     /// Length of the prompt; `None` for mock prompts.
     pub input: Option<u32>,
-    /// The prompt has exactly this many tokens, to which a server may add special ones. Otherwise it consists of words with about this many
-    /// tokens.
+    /// Whether the prompt has exactly this many tokens, apart from special tokens that a server may add. If not, it consists of words with
+    /// about this many tokens.
     pub is_exact: bool,
-    /// Length of the answer; `None` if the server decides.
+    /// Maximum length of the answer; `None` if the server decides.
     pub output: Option<u32>,
 }
 
-/// The lengths in a trace, in tokens, which replace the lengths from the source. Eight bytes per request, so that ten million fit.
+/// The lengths in a trace, in tokens. They replace the source's lengths. Eight bytes per request, so that ten million fit into memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordedLengths {
     /// Length of the prompt; 0 if none was recorded.

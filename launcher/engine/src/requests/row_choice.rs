@@ -1,4 +1,4 @@
-//! Which row of a data set a request sends, and how often rows are sent again. Pure.
+//! Chooses which row of a data set a request sends, and counts how often rows are reused. Pure.
 
 use std::sync::OnceLock;
 
@@ -14,14 +14,14 @@ pub(crate) struct RowChoice {
     rows: u64,
     used_up: UsedUp,
     seed: Seed,
-    /// The row index of the first request of each stage. Empty: each stage begins at the first row.
+    /// The index of the first row of each stage. Empty if each stage begins with the first row of the data set.
     begins: Vec<OnceLock<u64>>,
-    /// Requests that were issued before each stage; not set: the stage has not begun.
+    /// Number of requests issued before each stage; unset until the stage begins.
     issued_before: Vec<OnceLock<u64>>,
 }
 
 impl RowChoice {
-    /// `requests`: number of requests per stage, `None` if it is not known before the load: see [`RowChoice::begin_stage`].
+    /// `requests`: number of requests per stage; `None` if it is unknown before the load, see [`RowChoice::begin_stage`].
     pub(crate) fn new(
         rows: u64,
         (used_up, across_stages): (UsedUp, AcrossStages),
@@ -38,18 +38,18 @@ impl RowChoice {
         RowChoice { rows, used_up, seed: seed.derive("data-set/draws"), begins, issued_before }
     }
 
-    /// Begins a stage after `issued` requests of earlier stages. Call it before the first request of the stage is made.
+    /// Begins a stage after `issued` requests of earlier stages. Call it before the first request of the stage is generated.
     pub(crate) fn begin_stage(&self, stage: usize, issued: u64) {
         if let Some(before) = self.issued_before.get(stage) {
             let _ = before.set(issued);
         }
         if let Some(begin) = self.begins.get(stage) {
-            // A position that is known before the load does not change.
+            // No effect if the first row was known before the load.
             let _ = begin.set(issued);
         }
     }
 
-    /// The number of distinct rows among the first `issued` requests of the load.
+    /// Returns the number of distinct rows that the first `issued` requests of the load sent.
     pub(crate) fn distinct(&self, issued: u64) -> u64 {
         let begun: Vec<u64> = self.issued_before.iter().map_while(|it| it.get().copied()).collect();
         let ends = begun.iter().copied().skip(1).chain([issued]);
@@ -57,12 +57,12 @@ impl RowChoice {
         self.distinct_of(&sent)
     }
 
-    /// The number of distinct rows if each stage sends this many.
+    /// Returns the number of distinct rows that are sent if stage i sends `sent[i]` requests.
     pub(crate) fn distinct_of(&self, sent: &[u64]) -> u64 {
         distinct(self.rows, if self.begins.is_empty() { AcrossStages::Restart } else { AcrossStages::Continue }, sent)
     }
 
-    /// The row that a request sends.
+    /// Returns the index of the row that a request sends.
     pub(crate) fn row(&self, stage: usize, number: u64) -> u64 {
         let begin = self.begins.get(stage).and_then(OnceLock::get).copied().unwrap_or_default();
         let place = begin.saturating_add(number);
@@ -74,7 +74,7 @@ impl RowChoice {
     }
 }
 
-/// The number of distinct rows among the requests that were sent in each stage.
+/// Returns the number of distinct rows that are sent if stage i sends `sent[i]` requests.
 fn distinct(rows: u64, across_stages: AcrossStages, sent: &[u64]) -> u64 {
     let most = match across_stages {
         AcrossStages::Restart => sent.iter().copied().max().unwrap_or_default(),
@@ -83,7 +83,7 @@ fn distinct(rows: u64, across_stages: AcrossStages, sent: &[u64]) -> u64 {
     most.min(rows)
 }
 
-/// The row at which each stage begins in a data set that continues from stage to stage; `None` if it is not known before the load.
+/// Returns each stage's first row, if the data set continues from stage to stage; `None` if it is unknown before the load.
 fn begins(requests: &[Option<u64>]) -> impl Iterator<Item = Option<u64>> {
     let mut next = Some(0_u64);
     requests.iter().map(move |it| {

@@ -1,4 +1,4 @@
-//! The seeds of a run, and the random numbers that are drawn from them. Pure.
+//! The seeds of a run, and the random numbers drawn from them. Pure.
 
 use crds::units::Seed;
 use rand::SeedableRng as _;
@@ -9,25 +9,25 @@ use rand_chacha::ChaCha8Rng;
 pub struct Seeds<'a> {
     /// The seed of times, lengths, order and texts.
     pub run: Seed,
-    /// Added to the seed of texts that must differ from the texts of all other runs.
+    /// Mixed into the seed of texts that must differ from the texts of all other runs.
     pub prompt_salt: &'a str,
 }
 
 impl Seeds<'_> {
-    /// A seed for one purpose that differs from the seeds of other runs.
+    /// Derives a seed for one purpose that differs from the seeds of other runs.
     pub(crate) fn salted(self, purpose: &str) -> Seed {
         self.run.derive(&format!("{purpose}/{}", self.prompt_salt))
     }
 }
 
-/// For a load that may repeat texts of another run: a test, or a trial against its own server.
+/// Creates seeds without a salt, for loads that may repeat the texts of another run: tests, and trials against the launcher's own server.
 impl From<Seed> for Seeds<'static> {
     fn from(run: Seed) -> Self {
         Seeds { run, prompt_salt: "" }
     }
 }
 
-/// The random numbers of one item for one purpose, independent of the numbers of any other item.
+/// Returns the random numbers for one item and one purpose. They are independent of those of any other item.
 pub(crate) fn draws(purpose: Seed, item: u64) -> ChaCha8Rng {
     let mut rng = ChaCha8Rng::seed_from_u64(purpose.0);
     rng.set_stream(item);

@@ -1,7 +1,7 @@
 //! Groups of prompts that begin with the same text, to measure a prefix cache.
 //!
-//! Each group has one prefix and `prompts_per_group` questions. All prompts are shuffled once. Request i sends prompt i modulo the number of
-//! prompts.
+//! Each group has one prefix and `prompts_per_group` questions. All prompts are shuffled once. Request i sends prompt i modulo the number
+//! of prompts.
 
 use std::sync::OnceLock;
 
@@ -18,23 +18,23 @@ use super::{
 
 /// Maximum total number of prompts in all groups. Their order takes four bytes each.
 const MAX_PROMPTS: u32 = 16_000_000;
-/// Maximum bytes of prefixes that are kept. Other prefixes are made again for each request.
+/// Maximum total size of the prefixes kept in memory, in bytes. Other prefixes are generated again for each request.
 const MAX_KEPT: u64 = 64 << 20;
-/// Length of a common word and its space.
+/// Estimated length of a common word and its space.
 const BYTES_PER_TOKEN: u64 = 6;
 
 #[derive(Debug)]
 pub(crate) struct SharedPrefix {
     prompts_per_group: u32,
-    /// Prompt = group x prompts_per_group + question, in shuffled order.
+    /// The prompts in shuffled order. A prompt is the number group x prompts_per_group + question.
     order: Vec<u32>,
     prefix_len: LengthDraws,
     question_len: LengthDraws,
     output_len: LengthDraws,
     prefix_texts: SharedTextSeed,
     question_texts: SharedTextSeed,
-    /// The texts of the first groups, and whether their length is exact. Each text is made when it is first needed. Empty if each stage has
-    /// different texts.
+    /// The prefixes of the first groups, and whether each has exactly its length. Each text is generated when it is first needed. Empty if
+    /// every stage has different texts.
     kept: Vec<OnceLock<(Box<str>, bool)>>,
 }
 
@@ -68,7 +68,7 @@ impl SharedPrefix {
         })
     }
 
-    /// The prompts of a workload with shared prefixes as source. Prompts of another source have no text.
+    /// Creates the prompts of a workload whose request source is shared prefixes. For other sources the prompts have no text.
     ///
     /// # Errors
     /// There are too many prompts.
@@ -90,7 +90,7 @@ impl SharedPrefix {
             } => ((*groups, *prompts_per_group), [system_prompt_len, question_len, output_len], *seed),
             _ => ((1, 1), [&none; 3], None),
         };
-        // With its own seed the order is the same in every run, as in inference-perf.
+        // If the source has its own seed, the order is the same in every run, as in inference-perf.
         let seed = own.unwrap_or(seeds.run);
         let texts = |name| SharedTextSeed::new(name, Seeds { run: seed, ..seeds }, prompts, own.is_some());
         let lengths = |distribution, name| LengthDraws::new(distribution, Sampler::Plain, seed.derive(name));
@@ -104,12 +104,12 @@ impl SharedPrefix {
         )
     }
 
-    /// Number of distinct prompts.
+    /// Returns the number of distinct prompts.
     pub(crate) fn count(&self) -> u64 {
         self.order.len() as u64
     }
 
-    /// The group of a request.
+    /// Returns the index of a request's group.
     pub(super) fn group(&self, number: u64) -> u32 {
         self.prompt(number) / self.prompts_per_group
     }
@@ -119,7 +119,7 @@ impl SharedPrefix {
         self.order[place]
     }
 
-    /// Appends the prompt of a request to `text`, which must be empty, and returns its lengths.
+    /// Appends the prompt of a request to `text`, which must be empty. Returns its lengths.
     pub(crate) fn write(&self, texts: &Texts, stage: usize, number: u64, text: &mut String) -> RequestedLengths {
         let prompt = self.prompt(number);
         let group = prompt / self.prompts_per_group;
@@ -212,7 +212,7 @@ mod tests {
         let mut bare = check(4, 5, 20).unwrap();
         bare.kept.clear();
         assert_eq!(prompts(&kept, 0..20), prompts(&bare, 0..20));
-        // 64 MiB of prefixes of 2,000,000 tokens at 6 bytes each: five of them.
+        // A prefix has 2,000,000 tokens of 6 bytes, so five prefixes fit into 64 MiB.
         assert_eq!(check(100, 1, 2_000_000).unwrap().kept.len(), 5);
     }
 

@@ -1,4 +1,4 @@
-//! The seed from which the text of a prompt is drawn. Pure.
+//! The seeds that prompt texts are drawn from. Pure.
 
 use crds::units::Seed;
 use rand::SeedableRng as _;
@@ -10,13 +10,14 @@ use super::{
     text::{Texts, words},
 };
 
-/// Draws the text of each request.
+/// The seed of texts that belong to one request each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TextSeed {
-    /// Depends on the number alone: the same text in every stage.
+    /// Depends only on the request number, so the text is the same in every stage.
     Repeated(Seed),
-    /// Also depends on stage and length, and on the salt if other runs must have different texts. Requests share no draws, and have the same
-    /// beginning only by chance. A server then hardly ever has the beginning of a prompt in its prefix cache.
+    /// Also depends on stage and length, and on the salt if the texts must differ from those of other runs. No two requests share random
+    /// numbers, so their beginnings are equal only by chance. A server's prefix cache therefore hardly ever contains the beginning of a
+    /// prompt.
     Fresh(Seed),
 }
 
@@ -29,7 +30,7 @@ impl TextSeed {
         }
     }
 
-    /// The seed of the texts with this name.
+    /// Derives the seed of the texts with this name.
     pub(super) fn derive(self, name: &str) -> TextSeed {
         match self {
             TextSeed::Repeated(seed) => TextSeed::Repeated(seed.derive(name)),
@@ -37,12 +38,12 @@ impl TextSeed {
         }
     }
 
-    /// Whether a text should differ from all other texts from its beginning.
+    /// Whether each text should differ from all other texts right from its beginning.
     pub(crate) fn is_fresh(self) -> bool {
         matches!(self, TextSeed::Fresh(_))
     }
 
-    /// The random numbers for a text of this many tokens.
+    /// Returns the random numbers for a text with this many tokens.
     pub(super) fn draws(self, stage: usize, number: u64, tokens: u32) -> ChaCha8Rng {
         match self {
             TextSeed::Repeated(seed) => draws(seed, number),
@@ -60,7 +61,7 @@ impl TextSeed {
     }
 }
 
-/// Draws texts that several requests share, such as prefixes.
+/// The seed of texts that several requests share, such as prefixes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SharedTextSeed {
     seed: Seed,
@@ -68,7 +69,7 @@ pub(super) struct SharedTextSeed {
 }
 
 impl SharedTextSeed {
-    /// `is_of_profile`: the seed comes from the profile, so the texts are the same in every run.
+    /// `is_of_profile`: whether the seed comes from the profile, so that the texts are the same in every run.
     pub(super) fn new(purpose: &str, seeds: Seeds<'_>, prompts: PromptReuse, is_of_profile: bool) -> SharedTextSeed {
         let seed = match prompts {
             PromptReuse::Fresh if !is_of_profile => seeds.salted(purpose),
@@ -77,17 +78,17 @@ impl SharedTextSeed {
         SharedTextSeed { seed, is_of_stage: prompts == PromptReuse::PerStage }
     }
 
-    /// The seed of the texts with this name.
+    /// Derives the seed of the texts with this name.
     pub(super) fn derive(self, name: &str) -> SharedTextSeed {
         SharedTextSeed { seed: self.seed.derive(name), ..self }
     }
 
-    /// Whether each stage has a different text.
+    /// Whether each stage has different texts.
     pub(super) fn is_of_stage(self) -> bool {
         self.is_of_stage
     }
 
-    /// The random numbers of the text with this index.
+    /// Returns the random numbers for the text with this index.
     pub(super) fn draws(self, stage: usize, index: u64) -> ChaCha8Rng {
         match self.is_of_stage {
             true => draws(self.seed.derive(&format!("stage/{stage}")), index),
@@ -96,14 +97,14 @@ impl SharedTextSeed {
     }
 }
 
-/// Appends this many random words, which are the same for the same stage and number.
+/// Appends `count` random words. They are always the same for the same stage and number.
 pub(crate) fn words_of(texts: TextSeed, stage: usize, number: u64, count: u32, text: &mut String) {
     words(count, &mut texts.draws(stage, number, count), text);
 }
 
-/// Appends random words of this many tokens, which are the same for the same stage and number.
+/// Appends random words with this many tokens. They are always the same for the same stage and number.
 pub(crate) fn tokens_of(texts: &Texts, seed: TextSeed, stage: usize, number: u64, tokens: u32, text: &mut String) {
-    // The lengths of prompts with a history are not exact in any case.
+    // The result is ignored, because lengths of prompts with a history are never exact.
     let _ = texts.words(tokens, &mut seed.draws(stage, number, tokens), text);
 }
 

@@ -1,4 +1,4 @@
-//! Draws times between requests of a session, such as think times. Each number has its own draw.
+//! Draws times between the requests of a session, such as think times. Each number has its own draw.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use workload_profiles::workload::{Shape, TimeDistribution};
 
 use super::{draws, lengths::draw};
 
-/// Draws a time for each number.
+/// Draws one time per number.
 #[derive(Clone, Debug)]
 pub struct TimeDraws {
     distribution: TimeDistribution,
@@ -16,12 +16,12 @@ pub struct TimeDraws {
 }
 
 impl TimeDraws {
-    /// Times that repeat for a seed.
+    /// Creates draws that are the same for the same seed.
     pub fn new(distribution: &TimeDistribution, seed: Seed) -> TimeDraws {
         TimeDraws { distribution: distribution.clone(), seed }
     }
 
-    /// The time with this number: drawn and clipped to min and max. A Poisson shape returns whole seconds.
+    /// Returns the time with this number, limited to the range from min to max. A Poisson shape yields whole seconds.
     pub fn get(&self, number: u64) -> Duration {
         let TimeDistribution { shape, min, max, mean, std_dev } = &self.distribution;
         let [min, max, mean, std_dev] = [min, max, mean, std_dev].map(|it| it.0.as_secs_f64());

@@ -1,4 +1,5 @@
-//! Prompts made from the blocks of a trace. Equal hashes mean equal texts, so the prompts share the same prefixes as the recorded prompts.
+//! Prompts built from the blocks of a trace. Equal hashes yield equal texts, so the prompts share the same prefixes as the recorded
+//! prompts.
 
 use std::sync::Arc;
 
@@ -10,14 +11,14 @@ use super::{
 };
 use crate::trace::Blocks;
 
-/// Makes prompts of blocks.
+/// Generates prompts from blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockTexts {
-    /// Tokens per block.
+    /// Number of tokens per block.
     block_size: u32,
-    /// Draws the text of a block by its hash.
+    /// The seed of the block texts. The hash of a block selects its text.
     block_texts: SharedTextSeed,
-    /// The seed of the tokens after the last block.
+    /// The seed of the text after the last block, which belongs to one request.
     own_texts: TextSeed,
 }
 
@@ -30,7 +31,7 @@ impl BlockTexts {
         }
     }
 
-    /// The block texts of one recording. Another recording has different texts for the same hashes.
+    /// Returns the block texts for one recording. Another recording has different texts for the same hashes.
     pub(crate) fn of_recording(self, block_size: u32, name: &str) -> BlockTexts {
         BlockTexts {
             block_size: block_size.max(1),
@@ -39,8 +40,8 @@ impl BlockTexts {
         }
     }
 
-    /// Appends this many tokens of the blocks, and returns whether the number is exact. Tokens without a hash belong to this request alone.
-    /// Hashes without tokens are left out.
+    /// Appends `tokens` tokens. Returns whether the number is exact. If the blocks have fewer tokens, the rest of the text belongs to this
+    /// request alone. If they have more, the surplus is omitted.
     pub(crate) fn write(
         &self,
         texts: &Texts,
@@ -64,17 +65,17 @@ impl BlockTexts {
         is_exact
     }
 
-    /// Tokens in whole blocks.
+    /// Returns the number of tokens in this many whole blocks.
     fn whole(&self, blocks: usize) -> u32 {
         u32::try_from(blocks).unwrap_or(u32::MAX).saturating_mul(self.block_size)
     }
 }
 
-/// The prompts of a trace.
+/// The prompts of the traces that the stages replay.
 #[derive(Debug)]
 pub(super) struct TraceBlocks {
     texts: BlockTexts,
-    /// The hashes of each stage.
+    /// The block hashes per stage.
     stages: Vec<Arc<Blocks>>,
 }
 
@@ -87,7 +88,7 @@ impl TraceBlocks {
         TraceBlocks { stages, ..self }
     }
 
-    /// Appends the prompt of a request and returns its lengths. Without a recorded length the prompt consists of whole blocks.
+    /// Appends the prompt of a request, and returns its lengths. If the trace has no prompt length, the prompt consists of whole blocks.
     pub(super) fn write(
         &self,
         texts: &Texts,
@@ -141,12 +142,12 @@ mod tests {
         let source = source("a", PromptReuse::Fresh);
         let whole = prompt(&source, 0, 0, 0);
         assert_eq!(whole.len(), 60);
-        // More tokens than blocks: the rest belongs to the request alone.
+        // A prompt longer than its blocks: the rest of the text belongs to the request alone.
         let longer = prompt(&source, 0, 3, 30);
         assert_eq!((&longer[..20], longer.len()), (&whole[..20], 30));
-        // More blocks than tokens.
+        // A prompt shorter than its blocks.
         assert_eq!(prompt(&source, 0, 0, 15), whole[..15]);
-        // No blocks at all.
+        // A prompt without blocks.
         assert_eq!((prompt(&source, 0, 2, 9).len(), prompt(&source, 0, 2, 0).len()), (9, 1));
     }
 

@@ -1,5 +1,5 @@
-//! A burst: every request is due at time zero. The concurrency limit, if any, determines when it is sent. Source: `throughput` of GuideLLM,
-//! `--request-rate inf` of `vllm bench serve`.
+//! A burst: every request is due at time zero. The concurrency limit, if there is one, determines when each is sent. Sources: `throughput`
+//! of GuideLLM, and `--request-rate inf` of `vllm bench serve`.
 
 pub(super) fn times(count: u64) -> Vec<u64> {
     vec![0; usize::try_from(count).unwrap_or_default()]

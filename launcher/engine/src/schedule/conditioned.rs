@@ -1,14 +1,14 @@
-//! Arrivals conditioned on their count: gaps, scaled so that their sum is the duration. Request k is due at the sum of
-//! the first k gaps, so that the last one is due exactly at the end. inference-perf calls this `constant` if the gaps
-//! are exponential; with gamma gaps `vllm bench serve` does it for a steady rate.
+//! Arrivals conditioned on their count: random gaps, scaled so that their sum is the duration. Request k is due at the sum of the first k
+//! gaps, so the last one is due exactly at the end. With exponential gaps, inference-perf calls this `constant`. With gamma gaps,
+//! `vllm bench serve` does it for a steady rate.
 
 use workload_profiles::workload::TimeChange;
 
-/// `count` sorted times within `length` nanoseconds. A constant rate is count / length: scaling cancels any other value.
+/// Returns `count` sorted times within `length` nanoseconds. A constant rate is always count / length, because scaling cancels any other
+/// value.
 pub(super) fn times(change: &TimeChange, length: u64, count: u64, gaps: impl Iterator<Item = f64>) -> Vec<u64> {
     let mut sum = 0.0;
-    // The sums are kept as the bits of floating-point numbers and then replaced by the times, so that no second array
-    // is needed.
+    // To avoid a second array, the sums are stored in it as the bits of floating-point numbers, and then replaced by the times.
     let mut times: Vec<u64> = (0..usize::try_from(count).unwrap_or_default())
         .zip(gaps)
         .map(|(_, gap)| {
@@ -19,7 +19,7 @@ pub(super) fn times(change: &TimeChange, length: u64, count: u64, gaps: impl Ite
     let seconds = length as f64 / 1e9;
     let mass = change.requests_until(seconds);
     for time in &mut times {
-        // The last quotient is exactly 1.
+        // For the last request, the quotient is exactly 1.
         let part = f64::from_bits(*time) / sum;
         let nanos = match change {
             TimeChange::Steady(_) => part * length as f64,

@@ -1,10 +1,9 @@
-//! Even arrivals: request i is due at i / rate. If the first request comes after a gap, as in `constant` of GuideLLM
-//! and in AIPerf, it is due at (i + 1) / rate. Each time is computed from its number, so that rounding errors do not
-//! add up.
+//! Even arrivals: request i is due at i / rate. In the variant whose first request comes after a gap, as in `constant` of GuideLLM and in
+//! AIPerf, it is due at (i + 1) / rate. Each time is computed from the request number, so rounding errors do not accumulate.
 
-/// The whole numbers from `first`.
+/// Returns the whole numbers from `first` on.
 pub(super) fn positions(first: u32) -> impl Iterator<Item = f64> {
-    // Exact: a schedule is far shorter than 2^53.
+    // The conversion is exact, because a schedule has far fewer than 2^53 requests.
     (0_u64..).map(move |number| number as f64 + f64::from(first))
 }
 
@@ -31,7 +30,7 @@ mod tests {
     fn a_duration_ends_before_the_request_that_would_be_due_at_its_end() {
         let count = |arrivals| times(&steady(arrivals, 10.0, Some(3), None), 1).len();
         assert_eq!(count(Arrivals::Constant), 30);
-        // 0.1 s to 3.0 s: the last gap ends with the duration.
+        // Due times are 0.1 s to 3.0 s: the last gap ends together with the duration.
         assert_eq!(count(Arrivals::ConstantAfterGap), 30);
     }
 

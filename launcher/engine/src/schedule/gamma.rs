@@ -1,11 +1,11 @@
-//! Gamma gaps with shape `burstiness` and scale 1 / (rate x burstiness): their mean is 1 / rate, and their coefficient
-//! of variation 1 / sqrt(burstiness). Burstiness 1 is a Poisson process; a smaller value gives bursts, a larger one
-//! more even gaps. Source: `--burstiness` of `vllm bench serve`, `arrival-smoothness` of AIPerf.
+//! Gamma gaps with shape `burstiness` and scale 1 / (rate x burstiness). Their mean is 1 / rate, and their coefficient of variation is 1 /
+//! sqrt(burstiness). Burstiness 1 is a Poisson process. A smaller value gives bursts, and a larger one gives more even gaps. Sources:
+//! `--burstiness` of `vllm bench serve`, and `arrival-smoothness` of AIPerf.
 
 use rand::{Rng, RngExt as _};
 use rand_distr::Gamma;
 
-/// Gaps in seconds of a process with one request per second. A burstiness that is not above zero counts as 1.
+/// Returns gaps, in seconds, for a rate of one request per second. A burstiness of zero or less counts as 1.
 pub(super) fn gaps(burstiness: f64, mut rng: impl Rng) -> impl Iterator<Item = f64> {
     let gap = Gamma::new(burstiness, 1.0 / burstiness)
         .unwrap_or_else(|_| Gamma::new(1.0, 1.0).expect("shape and scale are above zero"));
@@ -24,8 +24,8 @@ mod tests {
             let load = steady(arrivals(burstiness), 50.0, Some(2_000), Some(count));
             let (mean, variation) = gap_statistics(&times(&load, 5));
             let expected = 1.0 / burstiness.sqrt();
-            // Five standard errors. For the mean: variation / sqrt(n). For the coefficient of variation c of gamma gaps: c sqrt((1 + c^2) /
-            // (2 n)), up to terms of order 1 / n; twice that value leaves room for the heavy tail.
+            // The tolerance for the mean is five standard errors: variation / sqrt(n). The standard error of the coefficient of variation c
+            // of gamma gaps is c sqrt((1 + c^2) / (2 n)), up to terms of order 1 / n. Twice that value leaves room for the heavy tail.
             let n = count as f64;
             assert!((mean * 50.0 - 1.0).abs() < 5.0 * expected / n.sqrt(), "{burstiness}: {mean}");
             let error = expected * ((1.0 + expected * expected) / (2.0 * n)).sqrt();

@@ -1,14 +1,14 @@
-//! The arithmetic of rates that earlier stages determine. Sources: `sweep` of inference-perf and of GuideLLM.
+//! Computes rates that depend on earlier stages. Sources: `sweep` of inference-perf and of GuideLLM.
 
 use std::time::Duration;
 
 use workload_profiles::workload::Spacing;
 
-/// Minimum number of falls for a percentile.
+/// Minimum number of falls from which a percentile is computed.
 const LEAST_FALLS: usize = 2;
 
-/// Requests per second at `position`, from 0 to 1, between two rates. The rate is rounded to two decimals, as in inference-perf, unless that
-/// makes it 0.
+/// Returns the rate, in requests per second, at `position` between two rates. `position` is from 0 to 1. The rate is rounded to two
+/// decimals, as in inference-perf, unless that would make it 0.
 pub fn between(from: f64, to: f64, position: f64, spacing: Spacing) -> f64 {
     let exact = match spacing {
         Spacing::Linear => from + (to - from) * position,
@@ -18,11 +18,12 @@ pub fn between(from: f64, to: f64, position: f64, spacing: Spacing) -> f64 {
     if rounded == 0.0 { exact } else { rounded }
 }
 
-/// How fast requests ended: a percentile, with linear interpolation, of the rates at which the number of requests in flight fell between
-/// consecutive samples. A sample is a time and a number.
+/// Returns how fast requests ended, in requests per second. Whenever the number of requests in flight falls between two consecutive
+/// samples, the fall has a rate. The result is a percentile of these rates, with linear interpolation. A sample is a time and a number of
+/// requests in flight.
 ///
 /// # Errors
-/// The number fell fewer than two times. The error is the number of falls.
+/// The number fell fewer than two times. The error is how often it fell.
 pub fn drain_rate(samples: &[(Duration, u64)], percentile: f64) -> Result<f64, usize> {
     let fall = |pair: &[(Duration, u64)]| {
         let [(before, more), (after, fewer)] = pair else { return None };
@@ -53,10 +54,10 @@ mod tests {
     #[test]
     fn rates_lie_evenly_or_closer_towards_the_end() {
         assert_eq!(rates(1.0, 10.0, 4, Spacing::Linear), [1.0, 4.0, 7.0, 10.0]);
-        // 1 + 16 less the geometric series 16, 8, 4, 2, 1.
+        // 17 minus the terms of the geometric series 16, 8, 4, 2, 1.
         assert_eq!(rates(1.0, 16.0, 5, Spacing::TowardsEnd), [1.0, 9.0, 13.0, 15.0, 16.0]);
         assert_eq!(rates(1.0, 10.0, 3, Spacing::TowardsEnd), [1.0, 7.84, 10.0]);
-        // A server that is slower with many requests than with one.
+        // A falling rate: the server handles fewer requests per second under high load.
         assert_eq!(rates(10.0, 4.0, 3, Spacing::Linear), [10.0, 7.0, 4.0]);
     }
 
@@ -73,7 +74,7 @@ mod tests {
 
     #[test]
     fn the_drain_rate_is_a_percentile_of_the_falls() {
-        // Falls of 10, 20 and 30 in half a second; rises and standstills do not count.
+        // The number falls by 10, 20 and 30, each within half a second. Intervals in which it rises or stays the same do not count.
         let numbers = [0, 50, 80, 70, 70, 50, 55, 25];
         for (percentile, expected) in [(0.0, 20.0), (50.0, 40.0), (75.0, 50.0), (100.0, 60.0)] {
             assert_eq!(drain(&numbers, percentile), Ok(expected));
@@ -92,7 +93,7 @@ mod tests {
             for spacing in [Spacing::Linear, Spacing::TowardsEnd] {
                 let (low, high) = (between(from, from + more, low, spacing), between(from, from + more, high, spacing));
                 prop_assert!(low <= high + 1e-9, "{low} {high}");
-                // Half of a hundredth is rounded away.
+                // Rounding to hundredths changes a rate by at most half a hundredth.
                 prop_assert!(low >= from - 0.0051 && high <= from + more + 0.0051, "{low} {high}");
             }
         }

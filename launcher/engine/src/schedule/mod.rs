@@ -1,5 +1,5 @@
-//! When the requests of an open-loop stage are due: a pure function of the load and a seed, complete before the first
-//! request. One file for each arrival process. A closed-loop stage has no schedule: its slots decide.
+//! Computes when the requests of an open-loop stage are due: a pure function of the load and a seed, evaluated before the first request.
+//! There is one file per arrival process. A closed-loop stage has no schedule, because its slots decide when to send.
 
 mod burst;
 mod conditioned;
@@ -22,11 +22,12 @@ use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
 use workload_profiles::workload::{Arrivals, Load, MAX_REQUESTS, Rate, RateShape, TimeChange, TraceEntry};
 
-/// Maximum number of times that are drawn: twice the mean that a profile may request, which a draw never reaches.
+/// Maximum number of times in a schedule. It is twice the largest mean number that a profile may request, and random draws never reach it.
 const MOST: u64 = 2 * MAX_REQUESTS;
 const NANOSECOND: Duration = Duration::from_nanos(1);
 
-/// The schedule of a stage, the same for the same seed; `None` for a closed loop. `trace` holds the entries that the load replays.
+/// Returns the schedule of a stage, which is always the same for the same seed; `None` for a closed loop. `trace` contains the entries that
+/// the load replays.
 pub fn schedule(load: &Load, trace: &[TraceEntry], seed: Seed) -> Option<Schedule> {
     let nanos = match load {
         Load::Open { arrivals, rate, duration, count, .. } => {
@@ -36,7 +37,7 @@ pub fn schedule(load: &Load, trace: &[TraceEntry], seed: Seed) -> Option<Schedul
         Load::Trace { speed, count, .. } => trace::times(trace, *speed, *count),
         Load::Users { rate, duration, count, .. } => {
             let (rate, length) = (TimeChange::Steady(rate.per_second()), duration.map_or(u64::MAX, |it| nanos(it.0)));
-            // Without an end there is no request, as in an open loop.
+            // Without a duration and a count there is no request, as in an open loop.
             let count = if duration.is_some() { *count } else { Some(count.unwrap_or_default()) };
             until(&rate, length, count, constant::positions(0))
         }
@@ -45,7 +46,7 @@ pub fn schedule(load: &Load, trace: &[TraceEntry], seed: Seed) -> Option<Schedul
     Some(Schedule::from_nanos(nanos))
 }
 
-/// The times of an open loop with a rate that may vary.
+/// Returns the request times of an open loop, in nanoseconds. The rate may vary.
 fn open(arrivals: Arrivals, rate: &Rate, duration: Option<Duration>, count: Option<u64>, seed: Seed) -> Vec<u64> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed.0);
     if let Rate::Varying(RateShape::RampUp { strategy, from, to }) = rate {
@@ -55,7 +56,7 @@ fn open(arrivals: Arrivals, rate: &Rate, duration: Option<Duration>, count: Opti
     let Some(change) = TimeChange::from_rate(rate) else { return Vec::new() };
     let length = duration.map_or(u64::MAX, nanos);
     let until_end = |end: Duration| change.requests_until(end.as_secs_f64()).floor() as u64;
-    // A duration is kept to the nanosecond: a request that misses it by rounding belongs to it.
+    // One nanosecond is added, because a request at the very end of the duration must not be lost to rounding.
     let in_duration = duration.map(|it| until_end(it + NANOSECOND));
     let most = [count, in_duration].into_iter().flatten().min().unwrap_or_default().min(MOST);
     match arrivals {
@@ -66,19 +67,19 @@ fn open(arrivals: Arrivals, rate: &Rate, duration: Option<Duration>, count: Opti
         Arrivals::ConditionedPoisson | Arrivals::ConditionedGamma { .. } => {
             let length = match duration {
                 Some(end) if most >= until_end(end) => length,
-                // The count is reached first. The value saturates if the rate never produces this many requests.
+                // The count is reached before the duration ends. The value saturates if the rate never produces this many requests.
                 _ => (change.time_of(most as f64) * 1e9).round() as u64,
             };
             conditioned::times(&change, length, most, gaps(arrivals, rng))
         }
         Arrivals::Constant => until(&change, length, count, constant::positions(0)),
-        // The last gap ends with the duration: a request at its very end belongs to it.
+        // The last gap ends together with the duration, so a request at its very end is included.
         Arrivals::ConstantAfterGap => until(&change, length.saturating_add(1), count, constant::positions(1)),
         Arrivals::Poisson | Arrivals::Gamma { .. } => until(&change, length, count, sums(gaps(arrivals, rng))),
     }
 }
 
-/// Gaps in seconds of an arrival process with one request per second.
+/// Returns gaps, in seconds, for a rate of one request per second.
 fn gaps<'a>(arrivals: Arrivals, rng: ChaCha8Rng) -> Box<dyn Iterator<Item = f64> + 'a> {
     match arrivals {
         Arrivals::Constant | Arrivals::ConstantAfterGap => Box::new(iter::repeat(1.0)),
@@ -96,13 +97,13 @@ fn sums(gaps: impl Iterator<Item = f64>) -> impl Iterator<Item = f64> {
     })
 }
 
-/// The times of these positions in a process with one request per second, as long as they are below `length` nanoseconds.
+/// Returns the times, in nanoseconds, at which `change` reaches these positions (numbers of requests). Ends at `length` nanoseconds.
 fn until(change: &TimeChange, length: u64, count: Option<u64>, positions: impl Iterator<Item = f64>) -> Vec<u64> {
     let most = usize::try_from(count.unwrap_or(MOST).min(MOST)).unwrap_or_default();
     positions.take(most).map(|it| (change.time_of(it) * 1e9).round() as u64).take_while(|it| *it < length).collect()
 }
 
-/// Nanoseconds of a length. A schedule is at most weeks long, so that they always fit.
+/// Converts to nanoseconds. A schedule lasts at most weeks, so the value always fits.
 fn nanos(length: Duration) -> u64 {
     u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)
 }
@@ -114,7 +115,7 @@ mod tests {
 
     use super::*;
 
-    /// An open loop with a steady rate.
+    /// Returns an open loop with a steady rate.
     pub(super) fn steady(arrivals: Arrivals, rate: f64, seconds: Option<u64>, count: Option<u64>) -> Load {
         let rate = Rate::Steady(RequestRate::try_from(rate).unwrap());
         let duration = seconds.map(|it| Span(Duration::from_secs(it)));
@@ -127,7 +128,7 @@ mod tests {
         schedule.iter().collect()
     }
 
-    /// Mean of the gaps in seconds, and their coefficient of variation.
+    /// Returns the mean of the gaps, in seconds, and their coefficient of variation.
     pub(super) fn gap_statistics(times: &[Duration]) -> (f64, f64) {
         let gaps: Vec<f64> = times.windows(2).map(|it| (it[1] - it[0]).as_secs_f64()).collect();
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
@@ -166,11 +167,11 @@ mod tests {
     #[test]
     fn a_count_and_a_duration_are_both_a_cap() {
         for arrivals in RANDOM.into_iter().chain([Arrivals::Constant, Arrivals::ConstantAfterGap]) {
-            // The rate makes far fewer requests in the duration than the count, so the duration ends the stage.
+            // The rate produces far fewer requests in the duration than the count allows, so the duration ends the stage.
             let found = times(&steady(arrivals, 20.0, Some(30), Some(5_000)), 1);
             assert_eq!(found, times(&steady(arrivals, 20.0, Some(30), None), 1), "{arrivals:?}");
             assert!((450..750).contains(&found.len()), "{arrivals:?} {}", found.len());
-            // The count ends the stage, and the rate is the requested one.
+            // The count ends the stage, and the rate is as requested.
             let found = times(&steady(arrivals, 20.0, Some(3_000), Some(600)), 1);
             assert_eq!(found.len(), 600, "{arrivals:?}");
             let rate = 600.0 / found[599].as_secs_f64();
@@ -192,10 +193,10 @@ mod tests {
                 let load = steady(arrivals, rate, Some(seconds), count);
                 let found = times(&load, seed);
                 prop_assert_eq!(&found, &times(&load, seed));
-                // Two seeds may place a few requests alike, for example one at the end of each second.
+                // If there are few requests, two seeds may yield equal times, for example one request at the end of each second.
                 prop_assert!(requests < 10 || found != times(&load, seed ^ 1));
                 let faster = steady(arrivals, rate + 7.0, Some(seconds), Some(requests + 1));
-                // Few requests may all be due after the end.
+                // If there are few requests, all of them may be due after the end.
                 prop_assert!(requests < 10 || found != times(&faster, seed));
                 if arrivals != Arrivals::PoissonPerSecond {
                     prop_assert!(found.iter().all(|it| *it <= Duration::from_secs(seconds)));

@@ -1,6 +1,6 @@
-//! Second by second: the number of requests in a second is drawn from a Poisson distribution, and they are placed in
-//! that second by scaled exponential gaps, the last one at its end. This continues until the count is reached, so that
-//! the span varies around the duration of the stage. inference-perf calls it `poisson`.
+//! Poisson arrivals, second by second. The number of requests in a second is drawn from a Poisson distribution. Scaled exponential gaps
+//! place them within the second, with the last one at its end. This is repeated until the count is reached, so the total time varies around
+//! the duration of the stage. inference-perf calls this `poisson`.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::{conditioned, nanos, poisson};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// `count` sorted times, in nanoseconds.
+/// Returns `count` sorted times, in nanoseconds.
 pub(super) fn times(rate: f64, count: u64, rng: &mut impl Rng) -> Vec<u64> {
     let requests = Poisson::new(rate).expect("a RequestRate is finite and above zero");
     let count = usize::try_from(count).unwrap_or_default();
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn a_second_of_the_poisson_process_ends_with_its_last_arrival() {
-        // Each second with requests places the last of them at its end.
+        // In each second that has requests, the last one is due at the end of the second.
         let times = check(5.0, 200, 9);
         let last_whole = times.last().unwrap().as_secs();
         for second in 0..last_whole {

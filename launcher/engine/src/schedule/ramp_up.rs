@@ -1,10 +1,10 @@
-//! A rate that changes with each request: request i of n has the gap of the rate at the progress i / (n - 1). That rate is from + (to - from)
-//! x progress, or from x (to / from) ^ progress. Source: `--ramp-up-strategy` of `vllm bench serve`. With its even gaps (burstiness inf) the
-//! first request also comes after a gap.
+//! A rate that changes with each request. The gap of request i of n is 1 / r, where r is the rate at the progress p = i / (n - 1). r is
+//! from + (to - from) x p, or from x (to / from) ^ p. Source: `--ramp-up-strategy` of `vllm bench serve`. With its even gaps (burstiness
+//! inf), the first request also comes after a gap.
 
 use workload_profiles::workload::RampUpStrategy;
 
-/// The times of `count` requests in nanoseconds, from the gaps of a process with one request per second.
+/// Returns the times of `count` requests, in nanoseconds. `gaps` are gaps for a rate of one request per second.
 pub(super) fn times(
     strategy: RampUpStrategy,
     (from, to): (f64, f64),
@@ -51,11 +51,11 @@ mod tests {
 
     #[test]
     fn each_request_has_the_gap_of_its_own_rate() {
-        // Rates 1, 2, 3, 4, 5: gaps of 1000, 500, 333, 250 and 200 ms.
+        // The rates are 1, 2, 3, 4 and 5, so the gaps are 1000, 500, 333, 250 and 200 ms.
         check(RampUpStrategy::Linear, 1.0, 5.0, &[1_000, 1_500, 1_833, 2_083, 2_283]);
-        // Rates 1, 2, 4, 8.
+        // The rates are 1, 2, 4 and 8.
         check(RampUpStrategy::Exponential, 1.0, 8.0, &[1_000, 1_500, 1_750, 1_875]);
-        // Rates may fall too, and a single request has the first rate.
+        // Rates may also fall. A single request has the first rate.
         check(RampUpStrategy::Linear, 4.0, 2.0, &[250, 583, 1_083]);
         check(RampUpStrategy::Linear, 4.0, 2.0, &[250]);
     }
@@ -65,7 +65,7 @@ mod tests {
         let load = load(Arrivals::Poisson, RampUpStrategy::Linear, 10.0, 30.0, 20_000);
         let found = times(&load, 7);
         // The mean of 1 / rate over a linear rate is ln(30 / 10) / (30 - 10), for 20,000 gaps. The sum of independent gaps has a standard
-        // error of sqrt(sum of 1 / rate^2) = sqrt(20,000 / (10 x 30)) s; the bound is five standard errors.
+        // error of sqrt(sum of 1 / rate^2) = sqrt(20,000 / (10 x 30)) s. The tolerance is five standard errors.
         let expected = 20_000.0 * 3.0_f64.ln() / 20.0;
         let last = found.last().unwrap().as_secs_f64();
         assert!((last - expected).abs() < 5.0 * (20_000.0_f64 / 300.0).sqrt(), "{last} and not {expected}");

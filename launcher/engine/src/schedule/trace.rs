@@ -4,14 +4,14 @@ use workload_profiles::workload::TraceEntry;
 
 use super::nanos;
 
-/// The times of at most `count` entries, in nanoseconds. A speed that is not above zero counts as 1.
+/// Returns the times of the entries, at most `count` of them, in nanoseconds. A speed of zero or less counts as 1.
 pub(super) fn times(entries: &[TraceEntry], speed: f64, count: Option<u64>) -> Vec<u64> {
     let speed = if speed.is_finite() && speed > 0.0 { speed } else { 1.0 };
     let most = count.map_or(entries.len(), |it| usize::try_from(it).unwrap_or(usize::MAX));
-    // Speed 1 needs no floating-point arithmetic.
+    // Avoids floating-point arithmetic at speed 1.
     let at = |entry: &TraceEntry| match speed == 1.0 {
         true => nanos(entry.at.0),
-        // A recorded time may be longer than 64 bits of nanoseconds: only the replay is bounded.
+        // A recorded time may exceed 64 bits of nanoseconds, because only the replayed time is limited.
         false => (entry.at.0.as_nanos() as f64 / speed).round() as u64,
     };
     entries.iter().take(most).map(at).collect()

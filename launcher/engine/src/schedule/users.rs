@@ -1,10 +1,10 @@
-//! A fixed number of concurrent users, each of whom sends a turn every users / rate seconds. Their turns are spread evenly over this time:
-//! request i of the stage is due at i / rate and comes from user place i modulo users. When the user in a place has sent all turns, a new
-//! user takes the place. Source: LMBenchmark, and `user-centric-rate` of AIPerf.
+//! A fixed number of concurrent users. Each sends a turn every users / rate seconds, and the turns of all users are spread evenly over this
+//! time. So request i of the stage is due at i / rate, and comes from user slot i modulo users. When the user in a slot has sent all turns,
+//! a new user takes the slot. Sources: LMBenchmark, and `user-centric-rate` of AIPerf.
 
 use workload_profiles::workload::Load;
 
-/// The session and turn of each request in a load of users.
+/// Maps each request of a load of users to its session and turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UserTurns {
     users: u64,
@@ -12,7 +12,7 @@ pub struct UserTurns {
 }
 
 impl UserTurns {
-    /// `None` for another load.
+    /// Returns `None` if the load does not simulate users.
     pub fn from_load(load: &Load) -> Option<UserTurns> {
         match load {
             Load::Users { users, turns, .. } => {
@@ -26,21 +26,22 @@ impl UserTurns {
         }
     }
 
-    /// Number of concurrent users.
+    /// Returns the number of concurrent users.
     pub fn users(self) -> u64 {
         self.users
     }
 
-    /// Number of turns per user.
+    /// Returns the number of turns per user.
     pub fn turns(self) -> u64 {
         self.turns
     }
 
-    /// The session and the turn of a request, both from 0. Turn t of a session is due one gap after turn t - 1. The initial sessions, 0 to
-    /// users - 1, begin with a later turn than 0: their earlier turns are never sent. Every other session has all its turns.
+    /// Returns the session and the turn of a request, both from 0. Turn t of a session is due users / rate seconds after turn t - 1. The
+    /// initial sessions, 0 to users - 1, may begin with a later turn than 0: their earlier turns are never sent. Every other session has
+    /// all its turns.
     pub fn session_of(self, number: u64) -> (u64, u64) {
         let place = number % self.users;
-        // The turns of the first users are spread evenly over a session.
+        // The first turns of the initial users are spread evenly over a session.
         let first_turn = u128::from(place) * u128::from(self.turns) / u128::from(self.users);
         let turns = number / self.users + first_turn as u64;
         (turns / self.turns * self.users + place, turns % self.turns)
@@ -73,7 +74,7 @@ mod tests {
         let load = load(4, 2.0, 3, None, Some(12));
         let due: Vec<u128> = times(&load, 1).iter().map(Duration::as_millis).collect();
         assert_eq!(due, (0..12).map(|it| it * 500).collect::<Vec<_>>());
-        // Places 0 to 3 begin with the turns 0, 0, 1 and 2. Place 3 gets a new user first.
+        // The slots 0 to 3 begin with the turns 0, 0, 1 and 2. Slot 3 is the first to get a new user.
         let expected =
             [[(0, 0), (1, 0), (2, 1), (3, 2)], [(0, 1), (1, 1), (2, 2), (7, 0)], [(0, 2), (1, 2), (6, 0), (7, 1)]];
         assert_eq!(sessions(&load, 12), expected.concat());
@@ -96,7 +97,7 @@ mod tests {
             let load = load(users, f64::from(rate) / 10.0, turns, None, Some(count));
             let due = times(&load, 1);
             prop_assert_eq!(due.len() as u64, count);
-            // Every window of a second holds rate requests, rounded up or down.
+            // Any window of one second contains `rate` requests, rounded up or down.
             let per_second = f64::from(rate) / 10.0;
             for (index, from) in due.iter().enumerate().take_while(|(_, at)| **at + Duration::from_secs(1) <= due[due.len() - 1]) {
                 let within = due[index..].iter().take_while(|at| **at < *from + Duration::from_secs(1)).count() as f64;
@@ -111,7 +112,7 @@ mod tests {
                         prop_assert_eq!(turn, turn_before + 1);
                         prop_assert!((*at - before).abs_diff(gap) <= Duration::from_nanos(2));
                     }
-                    // Only the users of the start begin with a later turn.
+                    // Only the initial users may begin with a later turn.
                     None => prop_assert!(turn == 0 || session < u64::from(users)),
                 }
             }
@@ -123,7 +124,7 @@ mod tests {
             let round = sessions(&load, (round + 1) * u64::from(users)).split_off((round * u64::from(users)) as usize);
             let distinct: BTreeSet<u64> = round.iter().map(|it| it.0).collect();
             prop_assert_eq!(distinct.len(), users as usize);
-            // The turns are mixed: each comes as often as any other, rounded up or down.
+            // The turns are mixed: each turn number occurs equally often, rounded up or down.
             let mut of_turn: BTreeMap<u64, u32> = (0..u64::from(turns)).map(|it| (it, 0)).collect();
             round.iter().for_each(|it| *of_turn.entry(it.1).or_default() += 1);
             let (least, most) = (of_turn.values().min().unwrap(), of_turn.values().max().unwrap());

@@ -1,4 +1,4 @@
-//! One session with turns that follow each other: its next prompt, and its history so far. Pure.
+//! A session whose turns follow one another: its history so far, and its next prompt. Pure.
 
 use std::{collections::VecDeque, num::NonZeroU32, sync::Arc, time::Duration};
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::requests::{RequestedLengths, Texts};
 
-/// Maximum bytes of history that a session keeps: more than the longest context of a model.
+/// Maximum size of the history that a session keeps, in bytes. It exceeds the longest context of any model.
 pub(crate) const MAX_HISTORY: usize = 8 << 20;
 
 /// A session in flight.
@@ -17,20 +17,20 @@ pub(crate) const MAX_HISTORY: usize = 8 << 20;
 pub(crate) struct Chain {
     texts: ChainTexts,
     stage: usize,
-    /// The index of the session among the distinct sessions.
+    /// Index of the session among the distinct sessions, which determines its texts.
     content: u64,
-    /// The number of turns; `None`: the session does not end.
+    /// Number of turns; `None`: the session has no end.
     turns: Option<u32>,
-    /// Number of turns made so far.
+    /// Number of turns generated so far.
     made: u32,
     has_begun: bool,
-    /// The last turn that was made, until its answer arrives.
+    /// The last generated turn, until its answer arrives.
     asked: Option<Asked>,
     past: VecDeque<PastTurn>,
     past_bytes: usize,
 }
 
-/// A turn without its answer.
+/// A turn whose answer has not arrived.
 #[derive(Clone, Debug)]
 struct Asked {
     user: Arc<str>,
@@ -41,20 +41,20 @@ struct Asked {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) text: String,
-    /// Length of the text in tokens.
+    /// Length of the text, in tokens.
     pub(crate) tokens: u32,
 }
 
-/// A turn that can be sent.
+/// A turn that is ready to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NextTurn {
-    /// The number of the turn in the session, from 1.
+    /// Number of the turn in the session, from 1.
     pub(crate) number: NonZeroU32,
-    /// The lengths of the whole prompt and of the answer.
+    /// The requested lengths of the whole prompt and of the answer.
     pub(crate) requested: RequestedLengths,
-    /// The time between the end of the previous turn and this turn.
+    /// The time from the end of the previous turn to this turn.
     pub(crate) think_time: Duration,
-    /// Earlier turns were left out of the prompt, because the context is full.
+    /// Whether earlier turns were omitted from the prompt because the context is full.
     pub(crate) is_shortened: bool,
 }
 
@@ -65,19 +65,20 @@ impl Chain {
         Chain { texts, stage, content, turns, made: 0, has_begun: false, asked: None, past, past_bytes }
     }
 
-    /// Number of turns that were not made; `None`: the session does not end.
+    /// Returns the number of turns not generated yet; `None` if the session has no end.
     pub(crate) fn turns_left(&self) -> Option<u32> {
         self.turns.map(|it| it.saturating_sub(self.made))
     }
 
-    /// Makes the next turn, and appends its prompt to `text`; `None` after the last turn. A turn without an answer is dropped.
+    /// Generates the next turn, and appends its prompt to `text`. Returns `None` after the last turn. If the previous turn has no answer,
+    /// it is omitted from the history.
     pub(crate) fn next(&mut self, words: &Texts, style: PromptStyle, text: &mut String) -> Option<NextTurn> {
         if self.turns_left() == Some(0) {
             return None;
         }
         let NewTurn { user, input, output, think_time } = self.texts.turn(words, self.stage, self.content, self.made);
         let own = input.unwrap_or_default();
-        // Made again for each turn: otherwise each session would hold its own copy of texts that all sessions share.
+        // The opening is generated again for each turn. Otherwise each session would store a copy of texts that all sessions share.
         let opening = self.texts.opening(words, self.stage, self.content);
         let further = opening.tokens.saturating_add(own).saturating_add(output.unwrap_or_default());
         let is_shortened = self.shorten(further);
@@ -96,29 +97,29 @@ impl Chain {
         })
     }
 
-    /// Leaves out the turns before `first` and from `end` on.
+    /// Restricts the session to the turns `first..end`.
     pub(crate) fn limit(&mut self, first: u32, end: Option<u32>) {
         self.turns = match (self.turns, end) {
             (Some(turns), Some(end)) => Some(turns.min(end)),
             (turns, end) => turns.or(end),
         };
-        // At least the last turn is left.
+        // At least the last turn remains.
         self.made = self.turns.map_or(first, |turns| first.min(turns.saturating_sub(1)));
     }
 
-    /// Omits the next turn.
+    /// Skips the next turn.
     pub(crate) fn skip(&mut self) {
         if self.turns_left() != Some(0) {
             self.made += 1;
         }
     }
 
-    /// Whether a later turn contains the answer to this turn.
+    /// Whether later turns will contain the answer to the current turn.
     pub(crate) fn needs_answers(&self) -> bool {
         self.texts.has_history() && self.turns_left() != Some(0)
     }
 
-    /// Stores the answer to the last turn that was made.
+    /// Adds the answer to the last generated turn to the history.
     pub(crate) fn answered(&mut self, answer: Answer) {
         let Some(Asked { user, tokens }) = self.asked.take().filter(|_| self.texts.has_history()) else { return };
         let turn = PastTurn::new(user, answer.text.into(), tokens.saturating_add(answer.tokens));
@@ -130,7 +131,7 @@ impl Chain {
         self.past.iter().fold(0, |sum, it| sum.saturating_add(it.tokens))
     }
 
-    /// Drops the oldest turns until the context has room for `further` tokens. Returns whether it dropped any.
+    /// Drops the oldest turns until the context has room for `further` more tokens. Returns whether any were dropped.
     fn shorten(&mut self, further: u32) -> bool {
         let most = self.texts.max_context().unwrap_or(u32::MAX);
         let mut tokens = self.past_tokens().saturating_add(further);

@@ -1,4 +1,4 @@
-//! The texts and lengths of chains, which come from one of several sources. Pure.
+//! The sources of the texts and lengths of sessions with consecutive turns. Pure.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,7 +10,7 @@ use super::{
 use crate::requests::Texts;
 use prompts::Rows;
 
-/// The texts and lengths of chains.
+/// The source of the texts and lengths of chains.
 #[derive(Clone, Debug)]
 pub(super) enum ChainTexts {
     Conversations(Arc<Conversations>),
@@ -27,7 +27,7 @@ impl ChainTexts {
         }
     }
 
-    /// Number of turns of a session; `None`: the session does not end.
+    /// Returns the number of turns of a session; `None` if it has no end.
     pub(super) fn turns(&self, content: u64) -> Option<u32> {
         match self {
             ChainTexts::Conversations(it) => Some(it.turns(content)),
@@ -36,7 +36,7 @@ impl ChainTexts {
         }
     }
 
-    /// A turn, counted from 0.
+    /// Generates a turn. Turns count from 0.
     pub(super) fn turn(&self, words: &Texts, stage: usize, content: u64, turn: u32) -> NewTurn {
         match self {
             ChainTexts::Conversations(it) => it.turn(words, stage, content, turn),
@@ -49,7 +49,7 @@ impl ChainTexts {
         }
     }
 
-    /// Whether a turn contains the earlier turns.
+    /// Whether the prompt of a turn contains the earlier turns.
     pub(super) fn has_history(&self) -> bool {
         match self {
             ChainTexts::Conversations(it) => it.has_history(),
@@ -57,7 +57,7 @@ impl ChainTexts {
         }
     }
 
-    /// Maximum total tokens of prompt and answer.
+    /// Returns the maximum total of prompt and answer tokens; `None`: no limit.
     pub(super) fn max_context(&self) -> Option<u32> {
         match self {
             ChainTexts::Conversations(it) => it.max_context(),

@@ -1,4 +1,4 @@
-//! Synthetic conversations: their texts, lengths and think times. Each is drawn only from seeds and its position. Pure.
+//! Synthetic conversations: their texts, lengths and think times. Each value depends only on seeds and on its position. Pure.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use workload_profiles::workload::{Conversations as Source, History, PrefixPlace,
 use super::turn::{NewTurn, Opening};
 use crate::requests::{LengthDraws, PrefixTexts, RequestsError, Sampler, Seeds, TextSeed, Texts, TimeDraws, tokens_of};
 
-/// Maximum turns per conversation.
+/// Maximum number of turns per conversation.
 const MAX_TURNS: u32 = 1 << 16;
 
-/// Draws conversations.
+/// Generates conversations.
 #[derive(Debug)]
 pub(super) struct Conversations {
     turns: LengthDraws,
@@ -33,7 +33,7 @@ struct Lengths {
 
 impl Conversations {
     pub(super) fn new(source: &Source, seeds: Seeds<'_>, prompts: PromptReuse) -> Result<Conversations, RequestsError> {
-        // With their own seed they are the same in every run.
+        // If the source has its own seed, the conversations are the same in every run.
         let seed = source.seed.unwrap_or(seeds.run);
         let is_repeated = source.seed.is_some() && prompts == PromptReuse::Fresh;
         let reuse = if is_repeated { PromptReuse::Repeated } else { prompts };
@@ -102,7 +102,7 @@ impl Conversations {
         opening
     }
 
-    /// A turn, counted from 0.
+    /// Generates a turn. Turns count from 0.
     pub(super) fn turn(&self, words: &Texts, stage: usize, conversation: u64, turn: u32) -> NewTurn {
         let place = conversation.wrapping_mul(u64::from(MAX_TURNS)).wrapping_add(u64::from(turn));
         let Lengths { input, output } = if turn == 0 { &self.first } else { &self.later };

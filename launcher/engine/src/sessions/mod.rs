@@ -1,7 +1,8 @@
-//! Sessions: the content of their requests, and the conditions for which each request waits. Pure.
+//! Sessions: the content of their requests, and what each request waits for. Pure.
 //!
-//! A session is a chain of turns ([`Chain`]), or a graph of recorded requests ([`RecordedSession`]). The texts of a turn are drawn, or read,
-//! when it is made. So memory holds only the history of the sessions in flight. The server's answers in this run are part of the next prompt.
+//! A session is a chain of turns ([`Chain`]), or a graph of recorded requests ([`RecordedSession`]). The texts of a turn are drawn or read
+//! only when the turn is generated, so memory holds only the history of the sessions in flight. The server's answers in this run become
+//! part of the next prompt.
 
 mod chain;
 mod chain_texts;
@@ -43,19 +44,19 @@ use repeated_prompts::RepeatedPrompts;
 #[derive(Debug)]
 pub(crate) struct PlannedSessions {
     source: Source,
-    /// The source of words.
+    /// The source of random words and prose.
     pub(crate) words: Texts,
-    /// How they are sent.
+    /// How the sessions are sent.
     pub(crate) settings: Sessions,
-    /// The header field with the session id in each request.
+    /// The header field that contains the session id.
     pub(crate) header: Option<HeaderName>,
-    /// Distinct sessions; `None`: every session is a new one.
+    /// Number of distinct sessions; `None`: every session is new.
     pub(crate) count: Option<u64>,
-    /// Number of sessions with a sent first request, over all stages.
+    /// Number of sessions whose first request was sent, over all stages.
     begun: AtomicU64,
-    /// Number of sessions begun before each stage; not set: the stage has not begun.
+    /// Number of sessions begun before each stage; unset until the stage begins.
     begun_before: Vec<OnceLock<u64>>,
-    /// The recorded conversation of each session; `None`: the texts do not come from a data set.
+    /// Which recorded conversation each session replays; `None` if the texts do not come from a data set.
     rows: Option<Arc<RowChoice>>,
 }
 
@@ -66,30 +67,31 @@ enum Source {
     Recorded(Recordings),
 }
 
-/// Recorded sessions, and the source of texts for them.
+/// Recorded sessions, and the source of their block texts.
 #[derive(Clone, Debug)]
 struct Recordings {
     settings: RecordedSessions,
     all: Arc<Vec<recorded::Session>>,
     texts: BlockTexts,
-    /// The seed of the texts at the beginning of sessions that must not share a prefix.
+    /// The seed of the marker texts at the beginning of sessions that must not share a prefix.
     markers: Seed,
 }
 
 /// A session before its first request.
 #[derive(Debug)]
 pub(crate) enum NewSession {
-    /// The turns of the session follow each other.
+    /// A session whose turns follow one another.
     Chain(Box<Chain>),
-    /// The requests of the session form a graph.
+    /// A recorded session, whose requests form a graph.
     Graph(RecordedSession),
 }
 
 impl PlannedSessions {
-    /// The sessions of a workload; `None` if its requests form no sessions. `has_phases`: a stage is a phase, and its requests are samples.
+    /// Creates the sessions of a workload; `None` if its requests do not form sessions. `has_phases`: whether a stage is a LoadGen phase,
+    /// whose requests are samples.
     ///
     /// # Errors
-    /// The sessions cannot be made, or cannot be sent in the way that the workload specifies.
+    /// The sessions cannot be generated, or cannot be sent in the way that the workload specifies.
     pub(crate) fn new(
         workload: &Workload,
         has_phases: bool,
@@ -109,7 +111,7 @@ impl PlannedSessions {
                 (Source::Chains(ChainTexts::Repeated(Arc::new(prompts))), Some(count))
             }
             RequestSource::DataSet(set) => match set.row {
-                // The rows are set later: see `with_rows`.
+                // The rows are set later, see `with_rows`.
                 RowContent::Conversation { send: ConversationUse::Turns, .. } => {
                     (Source::Chains(ChainTexts::Rows(Arc::default())), Some(0))
                 }
@@ -158,12 +160,12 @@ impl PlannedSessions {
         }))
     }
 
-    /// Sets the source of words.
+    /// Sets the source of random words and prose.
     pub(crate) fn with_texts(self, words: Texts) -> PlannedSessions {
         PlannedSessions { words, ..self }
     }
 
-    /// Sets the recorded conversations. Has no effect on other sessions.
+    /// Sets the recorded conversations. No effect on other sources.
     pub(crate) fn with_rows(self, rows: &Arc<Rows>, choice: &Arc<RowChoice>) -> PlannedSessions {
         match self.source {
             Source::Chains(ChainTexts::Rows(_)) => PlannedSessions {
@@ -176,25 +178,24 @@ impl PlannedSessions {
         }
     }
 
-    /// Whether the load starts requests, which are dealt to the sessions.
+    /// Whether the load starts requests, which are assigned to the sessions in turn. If not, it starts whole sessions.
     pub(crate) fn are_dealt_requests(&self) -> bool {
         self.settings.unit == Unit::Request
     }
 
     /// Counts a session when its first request is sent.
     pub(crate) fn count_begun(&self) {
-        // Relaxed: the value is read when all requests of a stage have ended.
+        // Relaxed is enough, because the value is read only after all requests of a stage have ended.
         self.begun.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Begins a stage, and returns how many sessions the earlier stages have begun. Call it after the last request of the earlier stages has
-    /// ended.
+    /// Begins a stage. Returns how many sessions the earlier stages began. Call it after the last request of the earlier stages has ended.
     pub(crate) fn begin_stage(&self, stage: usize) -> u64 {
         let begun = self.begun.load(Ordering::Relaxed);
         self.begun_before.get(stage).map_or(begun, |it| *it.get_or_init(|| begun))
     }
 
-    /// A session of a stage, before its first turn. After the last distinct session the sessions repeat.
+    /// Creates a session of a stage. After the last distinct session, sessions repeat.
     pub(crate) fn begin(&self, stage: usize, session: u64) -> NewSession {
         let goes_on =
             matches!(&self.source, Source::Recorded(it) if it.settings.across_stages == AcrossStages::Continue);
@@ -213,7 +214,7 @@ impl PlannedSessions {
         }
     }
 
-    /// Sets the recorded sessions. Has no effect on another source.
+    /// Sets the recorded sessions. No effect on other sources.
     pub(crate) fn with_recordings(mut self, recordings: Arc<Vec<recorded::Session>>) -> PlannedSessions {
         if let Source::Recorded(it) = &mut self.source {
             let files = recordings.len() as u64;
@@ -223,7 +224,7 @@ impl PlannedSessions {
         self
     }
 
-    /// Total number of turns in the first `sessions` sessions; `None` if sessions do not end.
+    /// Returns the total number of turns in the first `sessions` sessions; `None` if sessions have no end.
     pub(crate) fn turns_of_first(&self, sessions: u64) -> Option<u64> {
         let distinct = self.count.unwrap_or(sessions).max(1);
         let sum = |count: u64| (0..count).map(|it| self.turns(it)).sum::<Option<u64>>();
@@ -232,7 +233,7 @@ impl PlannedSessions {
         Some(whole.saturating_add(sum(rest)?))
     }
 
-    /// Number of requests in a session; `None`: it does not end.
+    /// Returns the number of requests in a session; `None` if it has no end.
     fn turns(&self, content: u64) -> Option<u64> {
         match &self.source {
             Source::Chains(texts) => texts.turns(content).map(u64::from),
@@ -244,7 +245,7 @@ impl PlannedSessions {
         }
     }
 
-    /// How recorded conversations were used; `None` for another source. `begun`: the number of sessions that each stage sent.
+    /// Returns how the recorded conversations were used; `None` for other sources. `begun`: the number of sessions that each stage sent.
     pub(crate) fn rows_used(&self, begun: &[u64]) -> Option<RowsUsed> {
         let Source::Chains(ChainTexts::Rows(_)) = &self.source else { return None };
         let rows = self.count.filter(|it| *it > 0)?;
@@ -254,8 +255,8 @@ impl PlannedSessions {
         Some(RowsUsed { rows, begun: begun.iter().sum(), distinct })
     }
 
-    /// The report's notice about sessions that were sent again; `None` if each was sent once, or repetition is intended. `begun`: the number
-    /// of sessions that each stage sent.
+    /// Returns a notice for the report about sessions that were sent more than once; `None` if there were none, or if the repetition is
+    /// intended. `begun`: the number of sessions that each stage sent.
     pub(crate) fn repeats(&self, begun: &[u64]) -> Option<Notice> {
         let count = self.count.filter(|it| *it > 0)?;
         let total: u64 = begun.iter().sum();
@@ -269,7 +270,7 @@ impl PlannedSessions {
             Source::Chains(ChainTexts::Rows(_)) => (total, self.rows_used(begun)?.distinct),
             Source::Recorded(it) if it.settings.unique => return None,
             Source::Recorded(it) => {
-                // Copies have their own texts.
+                // Copies are not repetitions, because they have their own texts.
                 let files = it.all.len() as u64;
                 let originals = |sent: u64| sent / count * files.min(count) + (sent % count).min(files);
                 match it.settings.across_stages {
@@ -285,16 +286,16 @@ impl PlannedSessions {
         Some(Notice { path: "sessions".into(), message })
     }
 
-    /// Whether a session ends with its first failed turn.
+    /// Whether a session ends after its first failed turn.
     pub(crate) fn ends_after_failure(&self) -> bool {
         self.settings.after_failure == AfterFailure::End
     }
 }
 
-/// The header field with the session id; `None`: there is no such field.
+/// Returns the header field for the session id; `None` if none is set.
 ///
 /// # Errors
-/// The name is not a valid header field.
+/// The name is not a valid header name.
 pub(crate) fn session_header(settings: &Sessions) -> Result<Option<HeaderName>, RequestsError> {
     let wrong = |name: &String| RequestsError::SessionHeader { name: name.clone() };
     settings.header.as_ref().map(|it| it.parse().map_err(|_| wrong(it))).transpose()

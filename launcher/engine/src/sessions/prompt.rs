@@ -1,4 +1,4 @@
-//! Writes the prompt of a turn: messages for a chat, one text for a completion. Pure.
+//! Writes the prompt of a turn: messages for a chat, or one text for a completion. Pure.
 
 use std::{collections::VecDeque, fmt::Write as _};
 
@@ -7,12 +7,12 @@ use workload_profiles::workload::PromptForm;
 
 use super::turn::{Opening, PastTurn};
 
-/// How the prompts of sessions are written.
+/// The format of session prompts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PromptStyle {
     /// A JSON list of chat messages.
     Messages,
-    /// All texts, separated by spaces.
+    /// All texts joined with spaces.
     Joined,
 }
 
@@ -21,7 +21,7 @@ impl PromptStyle {
         if api.has_messages() { PromptStyle::Messages } else { PromptStyle::Joined }
     }
 
-    /// The form of such a prompt.
+    /// Returns the form of such a prompt.
     pub(crate) fn form(self) -> PromptForm {
         match self {
             PromptStyle::Messages => PromptForm::Messages,
@@ -61,7 +61,7 @@ impl PromptStyle {
     }
 }
 
-/// Appends a text, with a space before it unless white space precedes it already.
+/// Appends a text. A space separates it from the text before, unless there already is white space.
 fn join(more: &str, text: &mut String) {
     let touches = |letter: Option<char>| letter.is_none_or(char::is_whitespace);
     if !more.is_empty() && !touches(text.chars().next_back()) && !touches(more.chars().next()) {
@@ -70,7 +70,7 @@ fn join(more: &str, text: &mut String) {
     text.push_str(more);
 }
 
-/// Appends a message with these parts of its content, with a comma before it unless it is the first.
+/// Appends a chat message whose content is the two parts joined. A comma precedes it unless it is the first message.
 pub(crate) fn message(role: &str, [before, content]: [&str; 2], text: &mut String) {
     if !text.ends_with('[') {
         text.push(',');
@@ -86,7 +86,7 @@ pub(crate) fn message(role: &str, [before, content]: [&str; 2], text: &mut Strin
     text.push_str("\"}");
 }
 
-/// Appends a text in escaped form for a JSON string.
+/// Appends a text, escaped for a JSON string.
 fn escape(mut more: &str, text: &mut String) {
     while let Some(place) = more.bytes().position(|it| it < b' ' || it == b'"' || it == b'\\') {
         text.push_str(&more[..place]);

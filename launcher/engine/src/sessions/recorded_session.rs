@@ -1,4 +1,4 @@
-//! A recorded session that is replayed. Pure.
+//! Replays a recorded session. Pure.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(crate) struct RecordedSession {
 }
 
 impl RecordedSession {
-    /// `content`: index among the sessions and their copies. `marker`: a seed that no other session of this or another run has.
+    /// `content`: index among the sessions and their copies. `marker`: a seed that is unique to this session, even among other runs.
     pub(super) fn new(
         settings: &RecordedSessions,
         (all, block_texts): (&Arc<Vec<Session>>, BlockTexts),
@@ -36,7 +36,7 @@ impl RecordedSession {
             place: usize::try_from(content % files).unwrap_or_default(),
             empty: Arc::default(),
             marker: is_marked.then(|| format!("{:016x}", marker.0).into()),
-            // The blocks of a prompt include the recorded answers.
+            // With a trace of blocks, the prompts already include the recorded answers.
             needs_answers: settings.answers == RecordedAnswers::Server
                 && settings.format == RecordedFormat::OpenTelemetry,
             block_texts,
@@ -47,7 +47,7 @@ impl RecordedSession {
         self.all.get(self.place).unwrap_or(&self.empty)
     }
 
-    /// The text of a prompt with these blocks. `number`: the number of the request in its session.
+    /// Returns the text of a prompt that consists of these blocks. `number`: the number of the request in its session.
     pub(crate) fn block_text(
         &self,
         texts: &Texts,
@@ -62,12 +62,12 @@ impl RecordedSession {
         text
     }
 
-    /// The text before its first message; `None`: the message begins as recorded.
+    /// Returns the text to put before the first message; `None` if the first message is sent as recorded.
     pub(crate) fn marker(&self) -> Option<&str> {
         self.marker.as_deref()
     }
 
-    /// Whether later prompts contain the answers from this run.
+    /// Whether later prompts contain the server's answers of this run.
     pub(crate) fn needs_answers(&self) -> bool {
         self.needs_answers
     }

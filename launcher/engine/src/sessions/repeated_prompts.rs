@@ -1,11 +1,11 @@
-//! Users who send the same prompt in every turn: inference-perf's multi-turn chat with shared prefixes. Pure.
+//! Simulated users who send the same prompt in every turn, as in inference-perf's multi-turn chat with shared prefixes. Pure.
 
 use std::time::Duration;
 
 use super::turn::NewTurn;
 use crate::requests::{SharedPrefix, Texts};
 
-/// Each prompt of the shared prefixes is one user.
+/// The users. There is one for each prompt of the shared prefixes.
 #[derive(Debug)]
 pub(super) struct RepeatedPrompts(SharedPrefix);
 
@@ -14,7 +14,7 @@ impl RepeatedPrompts {
         RepeatedPrompts(prompts)
     }
 
-    /// Number of users.
+    /// Returns the number of users.
     pub(super) fn count(&self) -> u64 {
         self.0.count()
     }

@@ -1,28 +1,28 @@
-//! The content of a chain's turns. Pure.
+//! The content of the turns of a session. Pure.
 
 use std::{sync::Arc, time::Duration};
 
-/// The texts with which all turns of a chain begin.
+/// The texts that all turns of a chain begin with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Opening {
     /// The system message; empty: none.
     pub(super) system: String,
     /// The text before the first user message; empty: none.
     pub(super) prefix: String,
-    /// Total tokens of both.
+    /// Total number of tokens of both texts.
     pub(super) tokens: u32,
 }
 
 /// The content that one turn adds to a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NewTurn {
-    /// The user message.
+    /// The text of the user message.
     pub(super) user: Arc<str>,
-    /// The length of the turn's input in tokens, if it is known.
+    /// Length of the turn's input, in tokens, if it is known.
     pub(super) input: Option<u32>,
-    /// The requested length of the answer; `None`: the server decides.
+    /// Requested maximum output tokens; `None`: the server decides.
     pub(super) output: Option<u32>,
-    /// The time between the end of the previous turn and this turn.
+    /// The time from the end of the previous turn to this turn.
     pub(super) think_time: Duration,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct NewTurn {
 pub(super) struct PastTurn {
     pub(super) user: Arc<str>,
     pub(super) answer: Box<str>,
-    /// Total tokens of both.
+    /// Total number of tokens of both texts.
     pub(super) tokens: u32,
 }
 
@@ -40,7 +40,7 @@ impl PastTurn {
         PastTurn { user, answer, tokens }
     }
 
-    /// Bytes of its texts.
+    /// Returns the total size of both texts, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.user.len() + self.answer.len()
     }

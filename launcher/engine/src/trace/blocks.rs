@@ -3,10 +3,10 @@
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-/// Maximum hashes per trace: 256 MiB of memory.
+/// Maximum number of hashes per trace. They take 256 MiB of memory.
 pub(super) const MAX_HASHES: usize = 32 << 20;
 
-/// The block hashes of each recorded prompt, eight bytes each.
+/// The block hashes of each recorded prompt. A hash takes eight bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Blocks {
     hashes: Vec<u64>,
@@ -21,7 +21,7 @@ impl Blocks {
         self.ends.push(self.hashes.len());
     }
 
-    /// The hashes of a request; none beyond the last one.
+    /// Returns the hashes of a request. Empty for requests beyond the last one.
     pub fn hashes(&self, request: u64) -> &[u64] {
         let bounds = usize::try_from(request).ok().and_then(|it| {
             let start = it.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied())?;
@@ -40,7 +40,8 @@ impl Blocks {
     }
 }
 
-/// The hashes in a list of numbers or texts, which CSV holds as a text. `None`: the value is not such a list.
+/// Parses a list of hashes, which are numbers or strings. In CSV the list itself is a string. Returns `None` if the value is not such a
+/// list.
 pub(crate) fn hashes(list: &Value) -> Option<Vec<u64>> {
     match list {
         Value::Array(list) => list.iter().map(hash).collect(),
@@ -54,7 +55,7 @@ pub(crate) fn hashes(list: &Value) -> Option<Vec<u64>> {
 
 fn hash(value: &Value) -> Option<u64> {
     match value {
-        // A negative number has a distinct bit pattern.
+        // A negative number is mapped to a distinct bit pattern.
         Value::Number(number) => number.as_u64().or_else(|| number.as_i64().map(i64::cast_unsigned)),
         Value::String(text) => {
             let digest = Sha256::digest(text.as_bytes());

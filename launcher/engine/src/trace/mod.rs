@@ -1,7 +1,7 @@
-//! [I/O] Reads recorded requests from a file: a CSV file with a header, or one JSON object per line.
+//! [I/O] Reads recorded requests from a file: CSV with a header, or one JSON object per line.
 //!
-//! A message names the line and the problem, and never repeats the content: the path comes from a profile, and its author may not be allowed to read
-//! every file that the launcher can read.
+//! An error message names the line and the problem, but never quotes the content. The path comes from a profile, and its author may not be
+//! allowed to read every file that the launcher can read.
 
 mod blocks;
 mod notices;
@@ -32,13 +32,13 @@ pub(crate) use blocks::hashes;
 
 use files::lines::{Bounded, Line, read_line};
 
-/// Maximum bytes that are read: ten million lines of a hundred bytes.
+/// Maximum size of the data read, in bytes: ten million lines of a hundred bytes.
 const MAX_BYTES: u64 = 1 << 30;
-/// Maximum bytes per line: enough for the hashes of all 512-token blocks of the longest prompt.
+/// Maximum size of a line, in bytes: enough for the hashes of the longest prompt in blocks of 512 tokens.
 const MAX_LINE: usize = 64 << 10;
-/// Maximum bytes per line if hashes are read: enough for blocks of 16 tokens.
+/// Maximum size of a line if hashes are read, in bytes: enough for blocks of 16 tokens.
 const MAX_LINE_OF_HASHES: usize = 4 << 20;
-/// Maximum time of a replay: a week after the first, like the longest stage.
+/// Maximum time of a replayed request after the first one, in seconds: one week, which is also the maximum length of a stage.
 const MAX_SECONDS: f64 = 604_800.0;
 /// Maximum length of a prompt or answer, in tokens.
 const MAX_TOKENS: u64 = 2_000_000;
@@ -48,28 +48,28 @@ const MAX_TOKENS: u64 = 2_000_000;
 pub enum TraceError {
     #[error("cannot read the trace {path}: {cause}; a relative path counts from the folder of the file that names it; in a cluster, name the file in spec.profile.files", path = path.display())]
     Read { path: PathBuf, cause: io::Error },
-    /// A line is not a request.
+    /// A line cannot be parsed as a request.
     #[error("the trace {path}, line {line}: {what}", path = path.display())]
     Line {
         path: PathBuf,
         /// Line number, from 1.
         line: u64,
-        /// The problem and the remedy, without the content of the line.
+        /// The problem and how to solve it, without the content of the line.
         what: String,
     },
-    /// The file is too long.
+    /// The file is larger than the limit.
     #[error("the trace {path} has more than {most} bytes; cut it, or leave out columns that are not replayed", path = path.display())]
     TooLong {
         path: PathBuf,
-        /// Maximum bytes that are read.
+        /// The limit, in bytes.
         most: u64,
     },
-    /// The run has too many requests, including the requests of its traces.
+    /// The run has too many requests. Those of its traces are included.
     #[error(
         "stages: come to {requests:.0} requests with their traces; at most {MAX_REQUESTS} are sent in a run, so set a count"
     )]
     TooMany {
-        /// Mean number of requests.
+        /// Expected number of requests.
         requests: f64,
     },
     /// The file holds no request.
@@ -80,13 +80,13 @@ pub enum TraceError {
 /// The trace entries that the stages of a workload replay.
 #[derive(Debug, Default)]
 pub struct Traces {
-    /// One entry per stage; empty for a stage that replays nothing.
+    /// The entries per stage; empty for a stage that replays no trace.
     pub entries: Vec<Vec<TraceEntry>>,
-    /// The block hashes of their prompts, one entry per stage; empty if they are not read.
+    /// The block hashes of the prompts, per stage; empty if they are not read.
     pub blocks: Vec<Arc<Blocks>>,
-    /// Differences, or possible differences, between the replay and the record.
+    /// Notices about certain or possible differences between the replay and the recording.
     pub notices: Vec<Notice>,
-    /// One digest per file.
+    /// The digest of each file.
     pub digests: Vec<FileDigest>,
 }
 
@@ -115,7 +115,7 @@ pub fn read(workload: &Workload) -> Result<Traces, TraceError> {
 }
 
 impl Traces {
-    /// Reads the file that the next stage replays at a speed.
+    /// Reads the file that the next stage replays. `speed`: the speed of the replay.
     fn add_file(&mut self, file: &TraceFile, speed: f64) -> Result<(), TraceError> {
         let cannot = |cause| TraceError::Read { path: file.file.as_path().to_owned(), cause };
         let mut bytes = DigestReader::new(user_file::open(file.file.as_path()).map_err(cannot)?);
@@ -131,7 +131,7 @@ impl Traces {
     }
 }
 
-/// Mean number of requests of a load with a known trace.
+/// Returns the expected number of requests of a load whose trace is known.
 fn requests(load: &Load, trace: &[TraceEntry]) -> f64 {
     match load {
         Load::Trace { count, .. } => count.unwrap_or(u64::MAX).min(trace.len() as u64) as f64,
@@ -139,7 +139,7 @@ fn requests(load: &Load, trace: &[TraceEntry]) -> f64 {
     }
 }
 
-/// The content of a file.
+/// The parsed content of a file.
 #[derive(Debug)]
 struct Found {
     entries: Vec<TraceEntry>,
@@ -151,7 +151,7 @@ struct Found {
 fn read_within(file: &TraceFile, speed: f64, bytes: impl Read, most: u64) -> Result<Found, TraceError> {
     let mut lines = BufReader::new(bytes.take(most.saturating_add(1)));
     let found = read_lines(file, speed, &mut lines);
-    // Checked first: a truncated line may be no request.
+    // This is checked before other errors, because the last line may be cut off and therefore invalid.
     if lines.get_ref().limit() == 0 {
         return Err(TraceError::TooLong { path: file.file.as_path().to_owned(), most });
     }
@@ -184,17 +184,17 @@ fn read_lines(file: &TraceFile, speed: f64, lines: impl BufRead) -> Result<Found
     Ok(Found { entries: entries.found, blocks: entries.blocks, notices })
 }
 
-/// The state of reading.
+/// The state of the parser.
 struct Entries<'a> {
     file: &'a TraceFile,
-    /// The speed of the replay.
+    /// Speed of the replay; 2 is twice as fast as recorded.
     speed: f64,
     first: Option<Moment>,
     found: Vec<TraceEntry>,
     blocks: Blocks,
-    /// Maximum bytes per line.
+    /// Maximum size of a line, in bytes.
     longest: usize,
-    /// Faults in the lengths of prompts and of answers.
+    /// Missing and zero lengths, of prompts and of answers.
     lengths: [notices::LengthFaults; 2],
 }
 
@@ -246,7 +246,7 @@ impl Entries<'_> {
         Ok(())
     }
 
-    /// Adds the hashes of the request that was added last.
+    /// Adds the block hashes of the request that was added last.
     fn add_hashes(&mut self, line: u64, list: Option<&Value>) -> Result<(), TraceError> {
         let Some(column) = &self.file.hashes_column else { return Ok(()) };
         let list = list.ok_or_else(|| {
@@ -294,7 +294,7 @@ impl Entries<'_> {
         }
     }
 
-    /// The length of the prompt (`which` 0) or of the answer (1).
+    /// Parses the length of the prompt (`which` is 0) or of the answer (`which` is 1).
     fn length(&mut self, line: u64, which: usize, text: Option<&str>) -> Result<Option<u32>, TraceError> {
         let Some(text) = text.map(str::trim).filter(|it| !it.is_empty()) else {
             self.lengths[which].missing += 1;
@@ -306,7 +306,7 @@ impl Entries<'_> {
             self.wrong(line, format!("{column} is no whole number of tokens from 0 to {MAX_TOKENS}"))
         })?;
         self.lengths[which].zero += u64::from(length == 0);
-        // A recorded request without output: one token is the smallest length that can be requested.
+        // A recorded length of 0 becomes 1, the smallest length that can be requested.
         Ok(Some(length.max(1)))
     }
 }
@@ -316,7 +316,7 @@ fn date_time(text: &str) -> Option<Timestamp> {
     text.parse::<Timestamp>().ok().or_else(civil)
 }
 
-/// Seconds between two moments of the same kind.
+/// Returns the seconds between two moments of the same kind.
 fn since(first: Moment, moment: Moment) -> f64 {
     match (first, moment) {
         (Moment::Seconds(first), Moment::Seconds(seconds)) => seconds - first,
@@ -326,7 +326,8 @@ fn since(first: Moment, moment: Moment) -> f64 {
 }
 
 fn csv(entries: &mut Entries, lines: impl Read) -> Result<(), TraceError> {
-    // A quoted field may contain line ends. Without its closing quote it would extend to the end of the file.
+    // A quoted field may contain line ends. If its closing quote is missing, only this limit keeps it from extending to the end of the
+    // file.
     let longest = entries.longest;
     let left = Cell::new(longest);
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(Bounded { bytes: lines, left: &left });

@@ -1,4 +1,4 @@
-//! Notices about a trace: the unit in which its times were read, and lengths that differ from the record. Pure.
+//! Notices about a trace: a time unit that may be wrong, and lengths that differ from the recording. Pure.
 
 use std::time::Duration;
 
@@ -8,19 +8,19 @@ use workload_profiles::{
     workload::{TraceEntry, TraceFile, TraceTime},
 };
 
-/// Seconds since 1970 in the years 2001 to 2286: a number in this range is a time of day.
+/// A number in this range is probably a wall-clock time: seconds since 1970 for the years 2001 to 2286.
 const EPOCH_SECONDS: std::ops::Range<f64> = 1e9..1e10;
-/// No server can answer a faster replay, so the times must have another unit.
+/// Requests per second. If a replay is faster than any server can answer, the times are probably in another unit.
 const MAX_PLAUSIBLE_RATE: f64 = 10_000.0;
 
-/// Number of lengths that were recorded as 0, or not recorded.
+/// Numbers of lengths that were recorded as 0, and that are missing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LengthFaults {
     pub(super) zero: u64,
     pub(super) missing: u64,
 }
 
-/// The name of the unit in a profile.
+/// Returns the name of a unit, as profiles write it.
 pub(super) fn name(time: TraceTime) -> &'static str {
     match time {
         TraceTime::Seconds => "seconds",
@@ -30,14 +30,14 @@ pub(super) fn name(time: TraceTime) -> &'static str {
     }
 }
 
-/// The unit in which `number` is a time of day of this era, if that is not the unit `time`.
+/// Returns the unit in which `number` would be a plausible wall-clock time, if that unit is not `time`.
 pub(super) fn other_unit(time: TraceTime, number: f64) -> Option<TraceTime> {
     let units = [(TraceTime::Seconds, 1.0), (TraceTime::Milliseconds, 1e3), (TraceTime::Microseconds, 1e6)];
     let (unit, _) = units.into_iter().find(|(_, per_second)| EPOCH_SECONDS.contains(&(number / per_second)))?;
     (unit != time).then_some(unit)
 }
 
-/// One notice per fact.
+/// Returns one notice per fact.
 pub(super) fn notices(
     file: &TraceFile,
     entries: &[TraceEntry],
@@ -63,7 +63,7 @@ pub(super) fn notices(
         if lengths.zero > 0 {
             told.push(format!("{path} has {} rows of {count} with {name} 0, which is sent as 1", lengths.zero));
         }
-        // A file without that column has no lengths at all.
+        // If the file has no such column at all, no lengths are missing.
         if lengths.missing > 0 {
             told.push(format!("{path} has {} rows of {count} without {name}: there {instead}", lengths.missing));
         }

@@ -25,7 +25,7 @@ fn mooncake() -> TraceFile {
 
 type Entry = (u64, Option<u32>, Option<u32>);
 
-/// Each entry as milliseconds and lengths, or the message.
+/// Compares the entries, each as milliseconds and lengths, or compares the error message.
 fn check(file: &TraceFile, text: &str, expected: Result<&[Entry], &str>) {
     let found = read_lines(file, 1.0, text.as_bytes())
         .map(|it| it.entries.iter().map(|it| (it.at.0.as_millis() as u64, it.input, it.output)).collect::<Vec<_>>())
@@ -60,7 +60,7 @@ fn other_columns_are_overlooked_and_lengths_may_be_missing() {
 
 #[test]
 fn the_bound_of_a_week_is_that_of_the_replay() {
-    // Milliseconds that are read as seconds, as a scenario of GuideLLM has them.
+    // The times are milliseconds but are read as seconds, as in a scenario of GuideLLM.
     let text = "t\n0\n3600000\n";
     let seconds = file(TraceFormat::Csv, TraceTime::Seconds, ["t", "in", "out"]);
     assert_eq!(read_lines(&seconds, 1_000.0, text.as_bytes()).unwrap().entries.len(), 2);

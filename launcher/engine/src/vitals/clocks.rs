@@ -1,11 +1,11 @@
-//! Compares the readings of the clocks. Pure.
+//! Detects clock steps by comparing readings of the clocks. Pure.
 
 use std::time::Duration;
 
 use clock::Offsets;
 use measurement::vitals::clocks::ClockSteps;
 
-/// Sums up the steps between readings.
+/// Adds up the clock steps between readings.
 #[derive(Debug, Default)]
 pub(super) struct ClockWatch {
     last: Option<Offsets>,
@@ -13,7 +13,7 @@ pub(super) struct ClockWatch {
 }
 
 impl ClockWatch {
-    /// Compares the clocks with the previous reading.
+    /// Compares the clocks with their previous readings.
     pub(super) fn look(&mut self, now: Offsets) {
         let Some(last) = self.last.replace(now) else { return };
         let length = |from: i128, to: i128| Duration::from_nanos(u64::try_from(from.abs_diff(to)).unwrap_or(u64::MAX));

@@ -1,24 +1,24 @@
-//! [I/O] How much memory the process can still use, as far as the system reports it.
+//! [I/O] How much memory the process can still use, according to the system.
 
 use std::{fs, path::Path};
 
 use rustix::process::{Resource, getrlimit};
 
-/// Remaining memory below a limit.
+/// The memory that remains below a limit, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MemoryLeft {
     pub(crate) bytes: u64,
     pub(crate) limit: MemoryLimit,
 }
 
-/// What limits memory. Limits are in bytes.
+/// What limits the memory. Values are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MemoryLimit {
-    /// A limit of the container, or of another control group.
+    /// The limit of the container, or of another control group.
     Cgroup(u64),
-    /// A limit of the process's address space: `ulimit -v`.
+    /// The limit of the process's address space (`ulimit -v`).
     AddressSpace(u64),
-    /// The memory that the machine has available.
+    /// The available memory of the machine.
     Machine,
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn mebibytes(bytes: u64) -> String {
     format!("{} MiB", bytes >> 20)
 }
 
-/// The memory left by the strictest limit; `None` if the system reports no limit.
+/// Returns the memory that the strictest limit leaves; `None` if the system reports no limit.
 pub(crate) fn left() -> Option<MemoryLeft> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let (resident, space) = (size(&status, "VmRSS:").unwrap_or(0), size(&status, "VmSize:").unwrap_or(0));
@@ -48,7 +48,7 @@ pub(crate) fn left() -> Option<MemoryLeft> {
     };
     let machine = || size(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:");
     [
-        // The memory of other processes in the group is not known. A container of the launcher has no other processes.
+        // The memory of other processes in the group is ignored. In the launcher's container there are none.
         cgroup_limit().map(|limit| below(limit, resident, MemoryLimit::Cgroup)),
         getrlimit(Resource::As).current.map(|limit| below(limit, space, MemoryLimit::AddressSpace)),
         machine().map(|bytes| MemoryLeft { bytes, limit: MemoryLimit::Machine }),
@@ -58,23 +58,24 @@ pub(crate) fn left() -> Option<MemoryLeft> {
     .min_by_key(|it| it.bytes)
 }
 
-/// A size in `/proc/self/status` or `/proc/meminfo`, in bytes.
+/// Parses a size in `/proc/self/status` or `/proc/meminfo`, and returns it in bytes.
 fn size(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// The smallest limit of the process's control groups.
+/// Returns the smallest limit of the process's control group and its ancestors, in bytes.
 fn cgroup_limit() -> Option<u64> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let (root, path, file) = group(&groups)?;
     let read = |folder: &Path| fs::read_to_string(Path::new(root).join(folder).join(file)).ok()?.trim().parse().ok();
-    // In a container the path may be the host's path. The container's own group is then at the root, which is also an ancestor.
+    // In a container, this may be the host's path. The container's own group is then at the root, which the ancestors include.
     Path::new(path.trim_start_matches('/')).ancestors().filter_map(read).min()
 }
 
-/// The mount point of the hierarchy that limits memory, the process's path in it, and the name of its file. Version 1 is used if it has that
-/// controller, else version 2. For a group without a limit, that file contains a word or a very large number.
+/// Returns the mount point of the hierarchy that limits memory, the process's path in it, and the name of the file with the limit. Uses
+/// cgroup version 1 if it has the memory controller, else version 2. For a group without a limit, the file contains a word or a very large
+/// number.
 fn group(groups: &str) -> Option<(&'static str, &str, &'static str)> {
     let lines = || groups.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
     let v1 = lines().find(|(controllers, _)| controllers.split(',').any(|it| it == "memory"));

@@ -1,9 +1,9 @@
-//! [I/O] Vitals: how the machine affected the launcher while the load ran. They are measured beside the load, so that a report can show how
-//! far its figures can be trusted.
+//! [I/O] Vitals: how the machine affected the launcher during the load. They are measured together with the load, so that a report can show
+//! how far its figures can be trusted.
 //!
-//! [`Watch`] is a thread that watches the whole process: stalls, clocks, CPU time, the CPU limit of the cgroup, and
-//! steal. [`worker`] measures one worker from within its thread, and [`receive`] the reads of its sockets. Deliberately
-//! absent: a judgement, which is made in `analysis`.
+//! [`Watch`] is a thread that observes the whole process: stalls, clocks, CPU time, the CPU limit of the cgroup, and steal time. [`worker`]
+//! measures one worker from within its thread, and [`receive`] measures the reads of its sockets. Deliberately absent: judging the values,
+//! which `analysis` does.
 
 mod clocks;
 pub(crate) mod memory;
@@ -24,12 +24,12 @@ use clock::Clock;
 use clocks::ClockWatch;
 use system::Machine;
 
-/// The time between two beats of the heartbeat: short enough to detect what delays tokens, and long enough to use little CPU.
+/// Heartbeat interval. It is short enough to detect stalls that delay tokens, and long enough to use little CPU time.
 const BEAT: Duration = Duration::from_millis(10);
-/// Beats between two readings of the clocks: one reading per second.
+/// Number of beats between two readings of the clocks: one reading per second.
 const BEATS_PER_LOOK: u32 = 100;
 
-/// Watches the process until it is ended.
+/// Observes the process until [`Watch::end`].
 pub struct Watch {
     end: mpsc::Sender<()>,
     heart: Option<JoinHandle<(Stalls, ClockSteps)>>,
@@ -37,7 +37,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Starts the watch. Times in its result are on `clock`.
+    /// Starts to observe. The times in the result are on `clock`.
     pub fn start(clock: Clock) -> Watch {
         let (end, ended) = mpsc::channel();
         let heart = thread::Builder::new().name("heartbeat".into()).spawn(move || beat(clock, &ended));
@@ -47,7 +47,7 @@ impl Watch {
         Watch { end, heart: heart.ok(), began: (clock::process_cpu(), Machine::read()) }
     }
 
-    /// Ends the watch.
+    /// Stops observing, and returns the vitals.
     pub fn end(self) -> Vitals {
         drop(self.end);
         let (cpu, machine) = self.began;
@@ -63,7 +63,7 @@ impl Watch {
     }
 }
 
-/// A beat is late if it comes after [`BEAT`]: this thread, which does nothing else, could not run in the meantime.
+/// Runs the heartbeat. This thread does nothing else, so a beat later than [`BEAT`] means that the thread could not run in the meantime.
 fn beat(clock: Clock, ended: &mpsc::Receiver<()>) -> (Stalls, ClockSteps) {
     let mut stalls = Stalls::default();
     let mut clocks = ClockWatch::default();
@@ -81,7 +81,7 @@ fn beat(clock: Clock, ended: &mpsc::Receiver<()>) -> (Stalls, ClockSteps) {
         stalls.beat(now, now.saturating_sub(last).saturating_sub(BEAT));
         last = now;
     }
-    // A run may be shorter than the time between two readings.
+    // A last reading, because a run may be shorter than the time between two readings.
     clock::offsets().into_iter().for_each(|offsets| clocks.look(offsets));
     (stalls, clocks.steps)
 }

@@ -1,18 +1,18 @@
 //! [I/O] Receive delay: how long bytes may have waited in the kernel before they were read and got their timestamp.
 //!
-//! A worker's thread either waits for bytes or is busy. When it begins to wait, it has read all bytes that had arrived.
-//! Bytes that it reads later therefore arrived, at the earliest, when it returned from that wait. The delay is the time
-//! from that return to the timestamp. It is an upper bound: it counts a busy time completely, although the bytes may
-//! have arrived at its end. It needs no system call, and no state for each connection.
+//! A worker's thread either waits for bytes or is busy. When it begins to wait, it has read all bytes that had arrived. Bytes that it reads
+//! later therefore arrived, at the earliest, when it returned from that wait. The delay is the time from that return to the timestamp. This
+//! is an upper bound: it includes the whole busy time, although the bytes may have arrived at the end of it. Measuring it needs no system
+//! call, and no state per connection.
 //!
-//! It includes neither the network nor the time in which the kernel wakes the thread. A wait that returned immediately may have found bytes
-//! that arrived while the thread was busy. These bytes arrived after the previous return, when the thread had read everything. The delay then
-//! counts from that previous return.
+//! The delay includes neither the network, nor the time that the kernel takes to wake the thread. If a wait returned immediately, the bytes
+//! may have arrived while the thread was busy before it. They still arrived after the previous return, when the thread had read everything,
+//! so the delay then counts from that previous return.
 //!
-//! A thread that always has something to do never waits. Its runtime then polls the sockets between tasks, and calls no hook.
-//! The task [`mark_polls`] detects these polls: it runs once after a poll, behind the tasks that the poll woke. Bytes that those
-//! tasks read arrived after the previous poll. The delay therefore counts from the last turn of [`mark_polls`] before that poll:
-//! it includes at most two passes over the ready tasks.
+//! A thread that always has work never waits. Its runtime then polls the sockets between tasks, without calling the hooks for waits. The
+//! task [`mark_polls`] detects these polls: it runs once after each poll, behind the tasks that the poll woke. Bytes that those tasks read
+//! arrived after the previous poll. The delay therefore counts from the last turn of [`mark_polls`] before that poll, and includes at most
+//! two passes over the ready tasks.
 
 use std::{
     cell::{Cell, RefCell},
@@ -25,14 +25,15 @@ use tokio::{runtime::Builder, sync::Notify};
 use clock::Clock;
 use measurement::histogram::TimeHistogram;
 
-/// A wait shorter than this found bytes immediately: it is longer than the system call takes.
+/// A wait shorter than this counts as one that returned immediately. The value exceeds the duration of the system call.
 const WAITED: Duration = Duration::from_micros(20);
-/// With a longer delay, events in one read may have arrived at different times. It is shorter than any server's time between two tokens of a
-/// request, and longer than a thread needs for a batch of tokens.
+/// If the delay is longer than this, the events in one read may have arrived at different times. The value is less than any server's time
+/// between two tokens of a request, and more than a thread needs for a batch of tokens.
 const LATE: Duration = Duration::from_millis(1);
-/// A thread that has been busy for this long gets marks. Each mark costs a poll, so shorter busy times get none.
+/// Busy times longer than this are divided by marks. Each mark costs a poll, so shorter busy times get none.
 const BUSY: Duration = Duration::from_micros(500);
-/// Maximum sockets that one poll reports. Bytes on other sockets wait for the next poll, and the delay omits that wait.
+/// Maximum number of sockets that one poll reports. Bytes on further sockets wait for the next poll, and the delay does not include that
+/// wait.
 const SOCKETS_PER_POLL: usize = 16_384;
 
 thread_local! {
@@ -41,17 +42,17 @@ thread_local! {
 
 #[derive(Default)]
 struct Thread {
-    /// When the thread began to wait.
+    /// When the thread last began to wait.
     parked: Cell<Duration>,
-    /// When it returned from its last wait, however short.
+    /// When the thread returned from its last wait, however short.
     unparked: Cell<Duration>,
-    /// The earliest time at which bytes that are read now can have arrived; `None` if the runtime does not report it.
+    /// The earliest time at which bytes that are read now can have arrived; `None` if the runtime does not report its waits.
     woke: Cell<Option<Duration>>,
-    /// The last turn of [`mark_polls`] in this busy time.
+    /// When [`mark_polls`] last ran in this busy time.
     marked: Cell<Option<Duration>>,
-    /// Whether bytes were read since then.
+    /// Whether bytes were read since the last mark.
     has_read: Cell<bool>,
-    /// Notifies [`mark_polls`] that the thread is busy.
+    /// Wakes [`mark_polls`] when the thread is busy.
     busy: Arc<Notify>,
     delays: RefCell<TimeHistogram>,
 }
@@ -67,12 +68,13 @@ impl Thread {
         self.woke.set(Some(if waited { at } else { before }));
     }
 
-    /// The delay of a read at this time; zero if the thread has waited since.
+    /// Returns the delay of a read at `at`. It is zero if the thread has waited since `at`, and `None` if the runtime does not report its
+    /// waits.
     fn delay(&self, at: Duration) -> Option<Duration> {
         self.woke.get().map(|woke| at.saturating_sub(woke))
     }
 
-    /// Whether the bytes may have waited longer than [`LATE`].
+    /// Records a read. Returns whether its bytes may have waited longer than [`LATE`].
     fn read(&self, at: Duration) -> bool {
         let Some(delay) = self.delay(at) else { return false };
         self.delays.borrow_mut().record(delay);
@@ -83,7 +85,7 @@ impl Thread {
         delay > LATE
     }
 
-    /// Takes a turn of [`mark_polls`]. Returns `false` if nothing was read since the last turn, so that the thread may wait.
+    /// Records a turn of [`mark_polls`]. Returns `false` if nothing was read since the last turn, so that the thread may wait.
     fn mark(&self, at: Duration) -> bool {
         let goes_on = self.has_read.replace(false);
         if let Some(before) = self.marked.replace(goes_on.then_some(at)) {
@@ -97,7 +99,8 @@ impl Thread {
     }
 }
 
-/// Makes a runtime of one thread report when it waits. Without this call nothing is known about its reads. Spawn [`mark_polls`] on it.
+/// Makes a single-threaded runtime report when it waits. Without this call, the delays of its reads are unknown. Also spawn [`mark_polls`]
+/// on the runtime.
 pub fn watch(runtime: &mut Builder, clock: Clock) -> &mut Builder {
     runtime
         .max_io_events_per_tick(SOCKETS_PER_POLL)
@@ -105,25 +108,25 @@ pub fn watch(runtime: &mut Builder, clock: Clock) -> &mut Builder {
         .on_thread_unpark(move || THREAD.with(|it| it.unpark(clock.now())))
 }
 
-/// Marks the polls of the sockets while the thread is too busy to wait. It does not end.
+/// Marks the polls of the sockets while the thread is too busy to wait. Never returns.
 pub async fn mark_polls(clock: Clock) {
     let busy = THREAD.with(|it| Arc::clone(&it.busy));
     loop {
         busy.notified().await;
         while THREAD.with(|it| it.mark(clock.now())) {
-            // A task that yields runs again only after the runtime's next poll.
+            // After it yields, a task runs again only after the runtime's next poll.
             tokio::task::yield_now().await;
         }
     }
 }
 
-/// Notes that bytes were read on this thread at this time, on the clock of [`watch`]. Returns whether they may have waited so long that their
-/// events arrived at different times.
+/// Records that this thread read bytes at time `at`, on the clock passed to [`watch`]. Returns whether they may have waited so long that
+/// their events arrived at different times.
 pub fn read(at: Duration) -> bool {
     THREAD.with(|it| it.read(at))
 }
 
-/// The delays of all reads of this thread since the last call; `None` if nothing is known.
+/// Returns the delays of all reads of this thread since the last call; `None` if the runtime does not report its waits.
 pub fn take() -> Option<TimeHistogram> {
     THREAD.with(Thread::take)
 }
@@ -145,7 +148,7 @@ mod tests {
         thread.unpark(micros(1_000));
         thread.read(micros(1_007));
         assert_eq!(thread.delay(micros(1_007)), Some(micros(7)));
-        // A wait that returned immediately does not end the busy time; a longer one does.
+        // A wait that returns immediately does not end the busy time, but a longer one does.
         thread.park(micros(3_000));
         thread.unpark(micros(3_019));
         thread.read(micros(3_100));
@@ -155,7 +158,7 @@ mod tests {
         thread.read(micros(3_221));
         assert_eq!(thread.delay(micros(3_221)), Some(micros(1)));
         assert_eq!(thread.delay(micros(3_100)), Some(Duration::ZERO));
-        // Short waits in a row do not add up: all bytes were read before each of them.
+        // Consecutive short waits do not add up, because all bytes were read before each of them.
         for wait in 0..100 {
             thread.park(micros(4_000 + 20 * wait));
             thread.unpark(micros(4_015 + 20 * wait));
@@ -166,7 +169,7 @@ mod tests {
         assert_eq!(thread.take().unwrap().histogram().len(), 0);
     }
 
-    /// Ten turns while bytes are read every 100 us: each read counts from the next-to-last turn.
+    /// [`mark_polls`] has ten turns while bytes are read every 100 us. Each delay counts from the turn before the last one.
     #[test]
     fn a_delay_in_a_busy_time_counts_from_the_poll_before_the_last_one() {
         let thread = Thread::default();
@@ -179,7 +182,7 @@ mod tests {
             assert_eq!((thread.delay(at), late), (Some(at - from), at - from > LATE), "{turn}");
             assert!(thread.mark(at + micros(50)));
         }
-        // Nothing more was read: the thread may wait, and a new busy time begins next.
+        // Nothing more was read, so the thread may wait. After the wait, a new busy time begins.
         assert!(!thread.mark(micros(3_000)));
         thread.park(micros(3_000));
         thread.unpark(micros(9_000));
@@ -187,7 +190,7 @@ mod tests {
         assert_eq!(thread.delay(micros(9_010)), Some(micros(10)));
     }
 
-    /// A hundred bytes arrive one by one in a busy time, in which the thread never waits.
+    /// A hundred bytes arrive one by one during a busy time, in which the thread never waits.
     #[test]
     fn a_busy_thread_with_prompt_reads_has_short_delays() {
         use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

@@ -1,22 +1,23 @@
-//! [I/O] CPU time that the process did not get, read from the kernel: throttling by the CPU limit of its cgroup, steal by the hypervisor, and
-//! the time that a thread waited for a CPU. Linux only. On other systems, or if a file cannot be read, the values are absent.
+//! [I/O] CPU time that the process did not get, as the kernel reports it: throttling by the CPU limit of its cgroup, steal time of the
+//! hypervisor, and the time that a thread waited for a CPU. Linux only. On other systems, or if a file cannot be read, the values are
+//! absent.
 
 use std::{fs, path::PathBuf, time::Duration};
 
 use measurement::vitals::Throttling;
 
-/// Ticks summed over all CPUs of the machine.
+/// CPU time in clock ticks, summed over all CPUs of the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ticks {
     pub all: u64,
-    /// Idle, or waiting for I/O.
+    /// Ticks spent idle, or waiting for I/O.
     pub idle: u64,
-    /// Given to other guests by the hypervisor.
+    /// Ticks that the hypervisor gave to other guests (steal time).
     pub stolen: u64,
     pub cpus: u64,
 }
 
-/// The counters of the machine at one moment.
+/// A reading of the machine's counters.
 #[derive(Clone, Copy, Debug)]
 pub struct Machine {
     throttling: Option<Throttling>,
@@ -28,7 +29,7 @@ impl Machine {
         Machine { throttling: cgroup_file("cpu.stat").as_deref().and_then(throttling), ticks: Ticks::read() }
     }
 
-    /// CPU time withheld since `before`; `None` without a limit.
+    /// Returns the throttling since `before`; `None` if there is no CPU limit.
     pub fn throttled_since(&self, before: &Machine) -> Option<Throttling> {
         let (now, before) = (self.throttling?, before.throttling?);
         let periods = now.periods.saturating_sub(before.periods);
@@ -39,7 +40,7 @@ impl Machine {
         })
     }
 
-    /// The share of the machine's CPU time that went to other guests since `before`.
+    /// Returns the share of the machine's CPU time that went to other guests since `before`, from 0 to 1.
     pub fn stolen_since(&self, before: &Machine) -> Option<f64> {
         let (now, before) = (self.ticks?, before.ticks?);
         let all = now.all.saturating_sub(before.all);
@@ -47,34 +48,34 @@ impl Machine {
     }
 }
 
-/// The limit of the process's own cgroup, in CPUs; `None` without a limit.
+/// Returns the CPU limit of the process's own cgroup, in CPUs; `None` if there is no limit.
 pub fn cpu_limit() -> Option<f64> {
-    // Version 1 has one file per number, and -1 for no limit.
+    // Version 1 has one file per number. There, a quota of -1 means no limit.
     cgroup_file("cpu.max").as_deref().map_or_else(
         || quota(&format!("{} {}", cgroup_file("cpu.cfs_quota_us")?.trim(), cgroup_file("cpu.cfs_period_us")?.trim())),
         quota,
     )
 }
 
-/// Quota and period in microseconds. Without a limit the quota is `max` or -1.
+/// Parses quota and period, in microseconds, and returns their quotient. Without a limit the quota is `max` or -1.
 fn quota(text: &str) -> Option<f64> {
     let (quota, period) = text.trim().split_once(' ')?;
     let (quota, period): (f64, f64) = (quota.parse().ok()?, period.parse().ok()?);
     (quota > 0.0 && period > 0.0).then(|| quota / period)
 }
 
-/// How long the calling thread was ready to run and waited for a CPU.
+/// Returns how long the calling thread was ready to run but waited for a CPU.
 pub fn thread_waited() -> Option<Duration> {
     waited(&fs::read_to_string("/proc/thread-self/schedstat").ok()?)
 }
 
-/// `<ns on a CPU> <ns waiting for one> <time slices>`.
+/// Parses `<ns on a CPU> <ns waiting for one> <time slices>`, and returns the second value.
 fn waited(schedstat: &str) -> Option<Duration> {
     schedstat.split_ascii_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
 }
 
-/// A file of the process's own cgroup, version 2 or 1. In a container the path of the cgroup is often the host's path, and the container's
-/// own cgroup is at the root.
+/// Reads a file of the process's own cgroup, in version 1 or 2. In a container, the path of the cgroup is often the host's path, and the
+/// container's own cgroup is at the root.
 fn cgroup_file(file: &str) -> Option<String> {
     let cgroups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let (root, path) = cgroup(&cgroups)?;
@@ -83,8 +84,8 @@ fn cgroup_file(file: &str) -> Option<String> {
     fs::read_to_string(own).or_else(|_| fs::read_to_string(root.join(file))).ok()
 }
 
-/// The mount point of the hierarchy that limits CPU time, and the process's path in it: version 1 if it has a
-/// controller named `cpu`, else version 2.
+/// Returns the mount point of the hierarchy that limits CPU time, and the process's path in it. Uses version 1 if it has a controller named
+/// `cpu`, else version 2.
 fn cgroup(cgroups: &str) -> Option<(&'static str, &str)> {
     let lines = || cgroups.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
     let v1 = lines().find(|(controllers, _)| controllers.split(',').any(|it| it == "cpu"));
@@ -96,7 +97,7 @@ fn cgroup(cgroups: &str) -> Option<(&'static str, &str)> {
     }
 }
 
-/// Version 2 counts microseconds, version 1 nanoseconds.
+/// Parses `cpu.stat`. Version 2 counts microseconds, and version 1 nanoseconds.
 fn throttling(stat: &str) -> Option<Throttling> {
     let field = |name: &str| {
         let mut pairs = stat.lines().filter_map(|line| line.split_once(' '));
@@ -112,13 +113,14 @@ fn throttling(stat: &str) -> Option<Throttling> {
 }
 
 impl Ticks {
-    /// `None` if the system does not report it.
+    /// Returns `None` if the system does not report the ticks.
     pub fn read() -> Option<Ticks> {
         fs::read_to_string("/proc/stat").ok().as_deref().and_then(ticks)
     }
 }
 
-/// The first line: user, nice, system, idle, iowait, irq, softirq, steal. The other fields are already included in user and nice.
+/// Parses the first line: user, nice, system, idle, iowait, irq, softirq, steal. Further fields are ignored, because user and nice include
+/// them.
 fn ticks(stat: &str) -> Option<Ticks> {
     let mut lines = stat.lines();
     let line = lines.next()?.strip_prefix("cpu ")?;
@@ -147,7 +149,7 @@ mod tests {
             |periods, throttled, micros| Some(Throttling { periods, throttled, time: Duration::from_micros(micros) });
         assert_eq!(v2.throttled_since(&none), since(50, 5, 1_500));
         assert_eq!(v1.throttled_since(&v2), since(30, 3, 1_000));
-        // No periods mean no limit.
+        // If there were no periods, there is no limit.
         assert_eq!(v1.throttled_since(&v1), None);
         assert_eq!(v2.throttled_since(&machine("usage_usec 200\n", "")), None);
     }

@@ -1,4 +1,4 @@
-//! [I/O] CPU time and receive delays of one worker, by stage. Call it on the thread of the worker.
+//! [I/O] CPU time and receive delays of one worker, per stage. Must be called on the worker's thread.
 
 use std::time::Duration;
 
@@ -13,9 +13,9 @@ pub struct StageWatch {
 }
 
 impl StageWatch {
-    /// Starts the measurement. `start`: when the stage begins, now or later.
+    /// Starts the measurement. `start` is when the stage begins; it may be in the future.
     pub fn open(start: Duration) -> StageWatch {
-        // Reads before the stage belong to no stage.
+        // Discards the reads before the stage.
         receive::take();
         StageWatch { start, cpu: clock::thread_cpu(), waited: system::thread_waited() }
     }

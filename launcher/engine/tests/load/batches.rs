@@ -1,4 +1,4 @@
-//! Offline in static batches: several samples per request.
+//! Tests of Offline in static batches: several samples per request.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use super::{
     loadgen::{outcome, settings, test},
 };
 
-/// Twenty samples sent together, `size` per request, with `at_once` requests in flight.
+/// An Offline workload of twenty samples that are due together, with `size` samples per request and at most `at_once` requests in flight.
 fn batches(mode: Mode, size: Option<u32>, at_once: u32) -> Workload {
     let wanted = Settings {
         mode,
@@ -34,7 +34,7 @@ fn batches(mode: Mode, size: Option<u32>, at_once: u32) -> Workload {
     workload
 }
 
-/// Ten milliseconds per prompt, and twenty per additional token.
+/// A server that needs 10 ms per prompt, and 20 ms for each additional token.
 fn options() -> SimOptions {
     SimOptions { mean_output_tokens: 12, ..server(millis(30), millis(20)) }
 }
@@ -54,7 +54,7 @@ async fn each_sample_has_a_record_with_the_times_of_its_batch() {
     let result = run(&batches(Mode::PerformanceOnly, Some(8), 1)).await;
     let records = records(&result);
     assert_eq!((records.len(), result.issued, result.unissued), (20, 20, 0));
-    // Three requests of 8, 8 and 4 samples. Each is sent when the previous request has ended.
+    // There are three requests, of 8, 8 and 4 samples. Each is sent when the previous one has ended.
     for (batch, samples) in records.chunks(8).enumerate() {
         let first = &samples[0];
         for record in samples {
@@ -86,7 +86,7 @@ async fn several_batches_are_under_way_where_that_is_asked_for() {
 async fn answers_are_those_of_requests_of_their_own() {
     let answers = async |size| {
         let mut workload = batches(Mode::AccuracyOnly, size, 4);
-        // Each answer has the length that the model chooses.
+        // The model decides the length of each answer.
         workload.sampling.ignore_eos = false;
         workload.requests = workload_profiles::workload::RequestSource::random(
             workload_profiles::workload::LengthDistribution::fixed(10),

@@ -1,4 +1,4 @@
-//! Traffic classes on the wire and in the figures.
+//! Tests of traffic classes: what is sent, and the figures of each class.
 
 use std::{
     collections::BTreeMap,
@@ -15,10 +15,10 @@ use workload_profiles::workload::{Stage, Workload};
 
 use super::common::*;
 
-/// The model, a field of the body and a header field of a request.
+/// The model, a body field and a header field of a received request.
 type Seen = (String, Value, Option<String>);
 
-/// A server that records the content of each request by its id, and fails the requests for one model.
+/// A server that stores the content of each request by its id, and fails the requests for one of the models.
 fn server_that_keeps(seen: &Arc<Mutex<BTreeMap<String, Seen>>>) -> Target {
     let seen = Arc::clone(seen);
     in_process(move |server| {
@@ -27,7 +27,7 @@ fn server_that_keeps(seen: &Arc<Mutex<BTreeMap<String, Seen>>>) -> Target {
             let seen = Arc::clone(&seen);
             async move {
                 let header = |name: &str| request.headers().get(name).map(|it| it.to_str().unwrap().to_owned());
-                // The id ends with the number of the stage and the number of the request.
+                // The id ends with the stage number and the request number.
                 let id = header("x-request-id").unwrap();
                 let place = id.rsplitn(3, '-').take(2).collect::<Vec<_>>().join("-");
                 let tenant = header("x-tenant");

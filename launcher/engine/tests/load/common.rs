@@ -1,4 +1,4 @@
-//! Workloads, servers and records for the tests.
+//! Workloads, servers and records that the tests share.
 
 use std::{sync::Arc, time::Duration};
 
@@ -32,7 +32,7 @@ use workload_profiles::{
     workload::{Arrivals, LengthDistribution, Load, PromptText, Rate, RequestSource, Sampling, Stage},
 };
 
-/// The body of an answer with one token.
+/// The body of a streamed answer with one token.
 pub const ANSWER: &str = "data: {\"choices\":[{\"text\":\"a\",\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":1}}\n\ndata: [DONE]\n\n";
 
 pub const fn millis(count: u64) -> Duration {
@@ -67,7 +67,7 @@ pub fn paced(rate: f64, count: u64) -> Stage {
     Stage::new(format!("r{rate}"), load)
 }
 
-/// The same stage with a limit on the requests in flight.
+/// Limits the number of requests in flight in a stage.
 pub fn bounded(mut stage: Stage, permits: u32) -> Stage {
     match &mut stage.load {
         Load::Open { max_concurrency, .. }
@@ -80,7 +80,7 @@ pub fn bounded(mut stage: Stage, permits: u32) -> Stage {
     stage
 }
 
-/// Slots that send for `duration`, opened evenly within `ramp_up`.
+/// A closed-loop stage that sends for `duration`. Its slots are opened evenly within `ramp_up`.
 pub fn closed_for(concurrency: u32, duration: Duration, ramp_up: Duration) -> Stage {
     let load = Load::Closed {
         concurrency,
@@ -92,7 +92,7 @@ pub fn closed_for(concurrency: u32, duration: Duration, ramp_up: Duration) -> St
     Stage::new(format!("c{concurrency}"), load)
 }
 
-/// Streamed completions of 10 words with answers of `output` tokens.
+/// A workload of streamed completions, with prompts of 10 words and answers of `output` tokens.
 pub fn workload(stages: Vec<Stage>, output: u32) -> Workload {
     Workload {
         sampling: Sampling { ignore_eos: true, ..Sampling::default() },
@@ -104,7 +104,7 @@ pub fn workload(stages: Vec<Stage>, output: u32) -> Workload {
     }
 }
 
-/// A server with this time to the first token for a single request, and this time between two tokens.
+/// A server with this time to first token for a single request, and this time between two tokens.
 pub fn server(ttft: Duration, itl: Duration) -> SimOptions {
     let costs = StepCosts { base: itl, per_prompt: ttft - itl, ..StepCosts::default() };
     SimOptions { costs, model: "m".into(), ..SimOptions::preset(SimulatorPreset::Instant) }
@@ -114,7 +114,7 @@ pub fn fault(kind: FaultKind) -> Option<Fault> {
     Some(Fault { kind, ratio: 1.0 })
 }
 
-/// A target: the simulator serves its connections on this runtime.
+/// Returns a target. The simulator serves its connections on the current runtime.
 pub fn simulated(options: SimOptions) -> Target {
     let simulator = Simulator::new(options);
     in_process(move |server| {
@@ -123,7 +123,7 @@ pub fn simulated(options: SimOptions) -> Target {
     })
 }
 
-/// A target that passes its connections to a function.
+/// Returns a target that passes each of its connections to `serve`.
 pub fn in_process(serve: impl Fn(DuplexStream) + Send + Sync + 'static) -> Target {
     Target::in_process(Api::Completions, move || {
         let (client, server) = duplex(64 << 10);
@@ -132,13 +132,13 @@ pub fn in_process(serve: impl Fn(DuplexStream) + Send + Sync + 'static) -> Targe
     })
 }
 
-/// A server that answers with one token, this long after the request. The function gets the time when the request came, counted from the
-/// first connection.
+/// A server that answers each request with one token. `after` returns the delay of the answer, given when the request arrived, counted from
+/// the first connection.
 pub fn answering(after: fn(Duration) -> Duration) -> Target {
     saying(ANSWER, after)
 }
 
-/// The same server with another answer.
+/// Like [`answering`], with another answer.
 pub fn saying(answer: &'static str, after: fn(Duration) -> Duration) -> Target {
     let clock = clock::Clock::from_runtime();
     in_process(move |server| {
@@ -148,7 +148,7 @@ pub fn saying(answer: &'static str, after: fn(Duration) -> Duration) -> Target {
             let head = Response::builder().header("content-type", "text/event-stream");
             body.map(|_| head.body(Full::<Bytes>::from(answer)).unwrap())
         });
-        // The server ignores how a connection ends.
+        // How the connection ends does not matter.
         tokio::spawn(async move { drop(http1::Builder::new().serve_connection(TokioIo::new(server), service).await) });
     })
 }
@@ -173,7 +173,7 @@ pub async fn issue_until(workload: &Workload, target: &Target, stop: &Stop) -> L
     try_issue(workload, target, Seed(42), stop).await.unwrap()
 }
 
-/// Issues a workload with its files and phases, and keeps the record of each request.
+/// Runs a workload with its files and phases, and keeps the record of each request.
 pub async fn try_issue(workload: &Workload, target: &Target, seed: Seed, stop: &Stop) -> Result<LoadResult, String> {
     let files = WorkloadFiles::read(workload, seed).map_err(|it| it.to_string())?;
     let order = LoadOrder {
@@ -191,19 +191,19 @@ pub async fn try_issue(workload: &Workload, target: &Target, seed: Seed, stop: &
     run_order_here(order).await.map_err(|it| it.to_string())
 }
 
-/// Every record, by stage and number.
+/// Returns all records, sorted by stage and number.
 pub fn records(result: &LoadResult) -> Vec<RequestRecord> {
     let mut records: Vec<RequestRecord> = result.recorder.records.as_ref().unwrap().iter().cloned().collect();
     records.sort_by_key(|it| (it.stage, it.number));
     records
 }
 
-/// The number of requests in a stage, by the name of their outcome.
+/// Returns the number of requests of a stage per outcome, by the name of the outcome.
 pub fn outcomes(result: &LoadResult, stage: usize) -> Vec<(String, u64)> {
     result.recorder.stages[stage].outcomes.iter().map(|(outcome, count)| (outcome.name(), *count)).collect()
 }
 
-/// The time from the send of a request to `at`.
+/// Returns the time from when a request was sent to `at`.
 pub fn after_send(record: &RequestRecord, at: Option<Duration>) -> Duration {
     at.unwrap() - record.sent.unwrap()
 }

@@ -1,4 +1,4 @@
-//! Connections that are kept, replaced after the server has closed them, or refused.
+//! Tests of connections that are kept, replaced after the server has closed them, or refused.
 
 use std::{
     collections::BTreeMap,
@@ -27,17 +27,17 @@ fn answer() -> Response<Full<Bytes>> {
     Response::builder().header("content-type", "text/event-stream").body(Full::from(ANSWER)).unwrap()
 }
 
-/// Serves requests until `serve` returns that the connection is closed without an answer.
+/// Serves requests with `serve`. When `serve` returns `false`, the connection is closed without an answer.
 async fn until(server: DuplexStream, serve: impl Fn(Request<Incoming>) -> bool) {
     let service = service_fn(async |request: Request<Incoming>| {
         let goes_on = serve(request);
         if goes_on { Ok(answer()) } else { Err("closed") }
     });
-    // The test checks the end of the connection.
+    // The error is ignored, because the tests check how the connection ends.
     let _ = http1::Builder::new().serve_connection(TokioIo::new(server), service).await;
 }
 
-/// Serves some requests of a connection, and closes it at the next one without an answer.
+/// Answers `answers` requests of a connection, and closes it without an answer when the next one arrives.
 fn closes_after(answers: u64, server: DuplexStream) {
     let answered = AtomicU64::new(0);
     tokio::spawn(until(server, move |_| answered.fetch_add(1, Ordering::Relaxed) < answers));
@@ -58,8 +58,8 @@ async fn connections_are_kept_for_the_next_request() {
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_the_server_closed_is_replaced() {
-    // The first connections answer ten requests and then close without an answer. A server does this if its keep-alive time ends while the
-    // next request is on its way.
+    // The first three connections answer ten requests each. The next request gets no answer and the connection closes, as if the server's
+    // keep-alive time had ended while the request was on its way.
     let (requests, connections) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let (count, made) = (Arc::clone(&requests), Arc::clone(&connections));
     let target = in_process(move |server| {
@@ -78,10 +78,11 @@ async fn a_connection_that_the_server_closed_is_replaced() {
 
 #[tokio::test(start_paused = true)]
 async fn more_resends_than_keep_alive_explains_are_failures() {
-    // Each connection answers ten requests and closes at the next without a byte. Most kept connections answer: one exchange in eleven fails.
+    // Each connection answers ten requests, and closes without a byte at the next one. Only one exchange in eleven fails, so most kept
+    // connections work.
     let target = in_process(|server| closes_after(10, server));
     let result = issue(&workload(vec![closed(1, 1_000), closed(1, 100)], 1), &target).await;
-    // One in a hundred requests of a stage may be sent again, or three if that is more.
+    // At most one in a hundred requests of a stage is sent again, but at least three are allowed.
     for (stage, requests, resent) in [(0, 1_000, 10), (1, 100, 3)] {
         let tally = &result.recorder.stages[stage];
         assert!(tally.retried.abs_diff(resent) <= 1, "{} of {requests} were sent again", tally.retried);
@@ -95,7 +96,7 @@ async fn more_resends_than_keep_alive_explains_are_failures() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_keeps_no_connection_gets_a_new_one_for_each_request() {
-    // Each connection answers one request and closes at the second without a byte.
+    // Each connection answers one request, and closes without a byte at the second one.
     let connections = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&connections);
     let target = in_process(move |server| {
@@ -103,8 +104,8 @@ async fn a_server_that_keeps_no_connection_gets_a_new_one_for_each_request() {
         closes_after(1, server);
     });
     let result = issue(&workload(vec![closed(1, 1_000), closed(1, 20)], 1), &target).await;
-    // The first request finds a connection that was opened for it. Keep-alive explains three of the next resends; the fourth proves the
-    // fault.
+    // Of 1,000 requests, the first one uses a connection opened in advance. Keep-alive can explain the next three resends. The fourth
+    // resend proves that the server keeps no connections, so the remaining 995 requests get new ones.
     for (stage, requests, resent, own) in [(0, 1_000, 4, 995), (1, 20, 0, 20)] {
         let tally = &result.recorder.stages[stage];
         assert_eq!(outcomes(&result, stage), [("ok".to_owned(), requests)]);
@@ -115,7 +116,7 @@ async fn a_server_that_keeps_no_connection_gets_a_new_one_for_each_request() {
 
 #[tokio::test(start_paused = true)]
 async fn all_requests_on_kept_connections_are_sent_again_when_the_server_keeps_none() {
-    // Sixteen connections close at their second request, before any of them could show it.
+    // Sixteen connections close at their second request. All these requests are in flight before the first close is noticed.
     let target = in_process(|server| closes_after(1, server));
     let result = issue(&workload(vec![closed(16, 100)], 1), &target).await;
     let tally = &result.recorder.stages[0];
@@ -126,7 +127,7 @@ async fn all_requests_on_kept_connections_are_sent_again_when_the_server_keeps_n
 
 #[tokio::test(start_paused = true)]
 async fn a_new_connection_that_closes_is_a_failure_where_none_is_kept() {
-    // Like above, and every fifth connection closes at its first request.
+    // Each connection answers one request, but every fifth connection closes at its first request.
     let connections = Arc::new(AtomicU64::new(0));
     let target = in_process(move |server| {
         let fails = connections.fetch_add(1, Ordering::Relaxed) % 5 == 4;
@@ -142,7 +143,7 @@ async fn a_new_connection_that_closes_is_a_failure_where_none_is_kept() {
 
 #[tokio::test(start_paused = true)]
 async fn resends_of_probes_do_not_use_up_those_of_the_load() {
-    // A kept connection closes at each probe, and at three requests of the load.
+    // A kept connection closes at every probe, and at three requests of the load.
     let load = Arc::new(AtomicU64::new(0));
     let target = in_process(move |server| {
         let (answered, load) = (AtomicU64::new(0), Arc::clone(&load));
@@ -177,7 +178,7 @@ async fn half_a_head_is_a_broken_answer() {
 
 #[tokio::test(start_paused = true)]
 async fn a_request_that_the_server_held_is_not_sent_again() {
-    // Each connection answers one request, holds the next for a second and then closes: the server may have processed it.
+    // Each connection answers one request, holds the next one for a second and then closes. The server may have processed that request.
     let target = in_process(|server| {
         tokio::spawn(async move {
             let answered = AtomicU64::new(0);
@@ -198,13 +199,13 @@ async fn a_request_that_the_server_held_is_not_sent_again() {
 
 #[tokio::test(start_paused = true)]
 async fn an_idle_connection_that_ends_is_not_used_again() {
-    // Each connection ends 50 ms after it was opened, long before the next request is due.
+    // Each connection is closed 50 ms after it was opened, long before the next request is due.
     let connections = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&connections);
     let target = in_process(move |server| {
         count.fetch_add(1, Ordering::Relaxed);
         tokio::spawn(async move {
-            // The connection is closed when its time has passed.
+            // Dropping the future after the timeout closes the connection.
             let _ = tokio::time::timeout(millis(50), until(server, |_| true)).await;
         });
     });
@@ -226,8 +227,8 @@ async fn a_server_that_never_answers_is_asked_once_more_and_no_more() {
     });
     let result = issue(&workload(vec![closed(1, 5)], 1), &target).await;
     assert_eq!(outcomes(&result, 0), [("connect_error".to_owned(), 5)]);
-    // The first request found a connection that was open before the stage, and was sent again; the others had new
-    // connections.
+    // The first request used a connection opened before the stage, and was sent again. The other requests had new connections, so they were
+    // not.
     assert_eq!(requests.load(Ordering::Relaxed), 6);
     assert_eq!(result.recorder.stages[0].retried, 1);
 }
@@ -290,7 +291,7 @@ async fn several_answers_to_a_prompt_have_one_usage() {
     let target = in_process(|server| {
         tokio::spawn(until(server, |_| true));
     });
-    // The server reports one token.
+    // The server's usage counts one token for all choices together.
     for (choices, misses) in [(1, 0), (2, 3)] {
         let mut workload = workload(vec![closed(1, 3)], 1);
         workload.sampling.extra = BTreeMap::from([("n".to_owned(), serde_json::json!(choices))]).try_into().unwrap();
@@ -303,7 +304,7 @@ async fn several_answers_to_a_prompt_have_one_usage() {
 
 #[tokio::test]
 async fn a_closed_port_refuses() {
-    // A port that was free a moment ago.
+    // A port that was free a moment ago, so that connections are refused.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let target =
         Target::new(&format!("http://127.0.0.1:{port}"), Api::Completions, None, None, &Default::default()).unwrap();
@@ -331,8 +332,8 @@ async fn a_probe_finds_the_models_and_generates() {
 
 #[tokio::test(start_paused = true)]
 async fn a_slot_without_a_socket_waits_before_it_tries_again() {
-    // A missing socket file fails immediately. Both slots try at 0, then one of them after 20 ms, and after twice as long each time, the last
-    // time at 640 ms.
+    // The socket file is missing, so each attempt fails immediately. Both slots try at 0. After that, one slot at a time tries: after 20
+    // ms, and then after twice as long each time, up to 640 ms.
     let target = Target::new("unix:/nowhere/at.sock", Api::Completions, None, None, &Default::default()).unwrap();
     let result = issue(&workload(vec![closed_for(2, millis(1_000), millis(0))], 1), &target).await;
     assert_eq!(outcomes(&result, 0), [("connect_error".to_owned(), 8)]);
@@ -343,7 +344,7 @@ async fn an_outage_does_not_use_up_the_requests_of_a_closed_loop() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("server.sock");
     let target = Target::new(&format!("unix:{}", path.display()), Api::Completions, None, None, &Default::default());
-    // The server comes after 2 s.
+    // The server starts after 2 s.
     tokio::spawn(async move {
         tokio::time::sleep(millis(2_000)).await;
         let listener = tokio::net::UnixListener::bind(path).unwrap();
@@ -356,7 +357,8 @@ async fn an_outage_does_not_use_up_the_requests_of_a_closed_loop() {
         }
     });
     let result = issue(&workload(vec![closed(4, 100)], 1), &target.unwrap()).await;
-    // All four slots try at 0, then one slot each at 20, 40, 80, 160, 320, 640 and 1,280 ms.
+    // All four slots try at 0. After that, one slot at a time tries: after 20, 40, 80, 160, 320, 640 and 1,280 ms. Each of these attempts
+    // fails.
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 89), ("connect_error".to_owned(), 11)]);
     let waited = records(&result).iter().filter(|it| it.scheduled > millis(1_300)).count();
     assert_eq!(waited, 89);
@@ -364,7 +366,7 @@ async fn an_outage_does_not_use_up_the_requests_of_a_closed_loop() {
 
 #[tokio::test(start_paused = true)]
 async fn connections_are_opened_after_a_pause_and_not_before_it() {
-    // The server closes connections that are idle for 1.5 s; the pause takes 60 s.
+    // The server closes connections that are idle for 1.5 s. The pause between the stages takes 60 s.
     let connections = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&connections);
     let target = in_process(move |server| {

@@ -1,4 +1,4 @@
-//! Requests that are the rows of a file.
+//! Tests of requests that are the rows of a data set file.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use workload_profiles::{
 
 use super::{common::*, loadgen};
 
-/// Number of a request, and the length of its prompt according to the launcher and to the server's count.
+/// Number of a request, and its prompt length in tokens, as requested and as counted by the server.
 type PromptLengths = (u64, Option<u32>, Option<u32>);
 
-/// A stage of requests from a file with `rows` rows; row i has i + 1 words or ids.
+/// Runs a stage whose requests are the rows of a file. Row i of the `rows` rows has i + 1 words or token ids.
 async fn run(stage: Stage, rows: usize, form: PromptForm) -> Result<Vec<PromptLengths>, String> {
     run_rows(workload(vec![stage], 1), rows, form).await
 }
@@ -70,7 +70,7 @@ async fn a_sample_library_larger_than_the_data_set_is_refused() {
     assert_eq!(refused, Err(error.to_owned()));
 }
 
-/// Stages of requests from a file with four rows; row i has i + 1 words. Returns the lengths of the prompts of each stage.
+/// Runs stages whose requests are the rows of a file. Row i of the four rows has i + 1 words. Returns the prompt lengths of each stage.
 async fn lengths(
     (used_up, across_stages): (UsedUp, AcrossStages),
     stages: Vec<Stage>,
@@ -88,7 +88,7 @@ async fn lengths(
     Ok((sent.into_iter().map(in_order).collect(), Some(notices.join("\n")).filter(|it| !it.is_empty())))
 }
 
-/// Issues a workload with the rows of the same file.
+/// Runs a workload with the rows of the same file.
 async fn issue_rows(
     (used_up, across_stages): (UsedUp, AcrossStages),
     workload: Workload,
@@ -148,9 +148,9 @@ async fn the_window_of_a_stage_ends_with_the_rows() {
         let tally = &result.recorder.stages[0];
         (tally.span().map(|(begin, end)| end - begin), tally.outcomes.values().sum::<u64>())
     };
-    // Four rows at 10 per second, in a stage of ten seconds.
+    // The stage would take ten seconds at 10 requests per second, but there are only four rows.
     assert_eq!(window(Window::Cut, paced(10.0, 100)).await, (Some(millis(400)), 4));
-    // The cool-down omits the last of the four requests, not a request that is never sent.
+    // The cool-down excludes the last of the four requests that are sent, and not one that is never sent.
     let cool_down = |stage| Stage { cool_down: Some(Margin::Count(1)), ..stage };
     assert_eq!(window(Window::Cut, cool_down(paced(10.0, 100))).await, (Some(millis(300)), 3));
     assert_eq!(window(Window::All, cool_down(closed(1, 9))).await.1, 3);
@@ -246,6 +246,6 @@ async fn a_recorded_conversation_is_sent_turn_by_turn() {
     let mut sent: Vec<_> =
         records(&result).iter().map(|it| (it.scheduled, it.input_tokens.unwrap(), it.output_tokens.unwrap())).collect();
     sent.sort_unstable();
-    // The second turn contains the first turn and its answer: 2 + 3 + 1 words.
+    // The prompt of the second turn contains the first turn and its answer: 2 + 3 + 1 words.
     assert_eq!(sent.into_iter().map(|it| (it.1, it.2)).collect::<Vec<_>>(), [(2, 3), (6, 2), (2, 1)]);
 }

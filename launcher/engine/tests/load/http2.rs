@@ -1,4 +1,4 @@
-//! HTTP/2, negotiated over TLS or configured: many requests on one connection, but never more than the server allows.
+//! Tests of HTTP/2, negotiated over TLS or configured: one connection carries many requests, but never more than the server allows.
 
 use std::{
     net::Ipv4Addr,
@@ -25,16 +25,16 @@ use super::{common::*, tls};
 const FIRST: &str = "data: {\"choices\":[{\"text\":\" a\",\"finish_reason\":null}]}\n\n";
 const LAST: &str = "data: {\"choices\":[{\"text\":\" b\",\"finish_reason\":\"length\"}],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":2}}\n\ndata: [DONE]\n\n";
 
-/// The observations of a test server, and its limits.
+/// A test server, with its limits and what it has observed.
 #[derive(Default)]
 struct Server {
     connections: AtomicUsize,
     requests: AtomicUsize,
-    /// Requests in flight: the current and the maximum number.
+    /// Number of requests in flight: the current and the highest value.
     active: watch::Sender<(usize, usize)>,
-    /// The first answers wait until this many requests are in flight.
+    /// The first answers are held back until this many requests are in flight.
     hold: usize,
-    /// Requests per connection before GOAWAY; 0: no limit.
+    /// Number of requests per connection before the server sends GOAWAY; 0: no limit.
     goodbye_after: usize,
     max_streams: u32,
 }
@@ -77,12 +77,12 @@ impl Server {
         stream.send_data(FIRST.into(), false).unwrap();
         self.active.subscribe().wait_for(|(_, most)| *most >= self.hold).await.unwrap();
         self.active.send_modify(|(now, _)| *now -= 1);
-        // A disconnected client is not a fault.
+        // An error is ignored, because the client may have disconnected.
         let _ = stream.send_data(LAST.into(), true);
     }
 }
 
-/// Serves on its own port, and returns the port.
+/// Listens on a free port, and returns the port.
 async fn listen(server: &Arc<Server>) -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -122,7 +122,7 @@ async fn requests_share_a_connection() {
 
 #[tokio::test]
 async fn a_server_gets_no_more_requests_on_a_connection_than_it_allows() {
-    // The server holds all 24 requests together, on connections with 8 streams: none waits in the client.
+    // The server holds 24 requests back until all have arrived. Each connection allows 8 streams, so no request may wait in the client.
     let server = Arc::new(Server { max_streams: 8, hold: 24, ..Server::default() });
     let target = known_beforehand(&server).await;
     let result = issue(&workload(vec![closed(24, 96)], 2), &target).await;
@@ -162,7 +162,7 @@ async fn tls_negotiates_the_version() {
     let result = issue(&workload(vec![closed(5, 20)], 2), &target(&url, Some(tls::AUTHORITY), HttpVersion::Auto)).await;
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 20)]);
     assert_eq!(server.seen(), (1, 20));
-    // A server without ALPN uses HTTP/1.1, and fails if HTTP/2 is required.
+    // A server without ALPN uses HTTP/1.1. If HTTP/2 is required, the requests fail.
     let old = tls::serve().await;
     let url = format!("https://localhost:{old}");
     for (version, expected) in

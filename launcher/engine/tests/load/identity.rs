@@ -1,4 +1,4 @@
-//! Server identities. No answer can delay a run.
+//! Tests that find out a server's identity. No answer of the server can delay a run.
 
 use crds::benchmark_run::Api;
 use engine::client::{Target, identity};
@@ -17,13 +17,13 @@ async fn the_simulator_says_what_it_is() {
     assert_eq!((found.server.as_deref(), found.max_model_len), (Some("uvicorn"), Some(4_096)));
     assert_eq!((found.model.as_deref(), found.model_root.as_deref()), (Some("m"), Some("m")));
 
-    // The list of models hangs, but the version does not.
+    // The list of models hangs, but the version is answered.
     let hung = simulated(SimOptions { fault: fault(FaultKind::Hang), ..options });
     let found = identity::ask(&hung, "m").await;
     assert_eq!((found.version.as_deref(), found.model, found.max_model_len), (Some("0.32.0"), None, None));
 }
 
-/// A server that answers every GET with the same bytes, and then closes the connection.
+/// A server that answers every request with the same bytes, and then closes the connection.
 fn answering(bytes: Vec<u8>) -> Target {
     in_process(move |mut connection: DuplexStream| {
         let bytes = bytes.clone();
@@ -56,7 +56,7 @@ async fn answers_that_are_wrong_long_or_endless_tell_nothing() {
         let expected = ServerIdentity { server: server.map(str::to_owned), ..ServerIdentity::default() };
         assert_eq!(found, expected, "{shown}");
     }
-    // A connection without a server.
+    // A connection on which nothing answers.
     let kept = std::sync::Mutex::new(Vec::new());
     let silent = Target::in_process(Api::Completions, move || {
         let (client, server) = duplex(1 << 10);

@@ -1,4 +1,4 @@
-//! LoadGen's scenarios with a simulated server: when samples are sent, and which rule ends a phase.
+//! Tests of LoadGen's scenarios with a simulated server: when samples are sent, and which rule ends a phase.
 
 use std::{sync::Arc, time::Duration};
 
@@ -30,7 +30,7 @@ use workload_profiles::{
 
 use super::common::*;
 
-/// A data set of 20 samples. At most 10 of them are loaded at a time.
+/// A workload with one LoadGen test. Its data set has 20 samples, of which at most 10 are loaded at the same time.
 pub fn test(settings: Settings) -> Workload {
     let qsl = Qsl { name: "QSL".into(), total_sample_count: 20, performance_sample_count: 10 };
     let scenario = settings.scenario;
@@ -59,7 +59,7 @@ pub fn settings(scenario: Scenario) -> Settings {
     Settings { scenario, min_query_count: 1, ..Settings::default() }
 }
 
-/// A single request takes 100 ms: five tokens, 20 ms apart.
+/// A server that answers a single request in 100 ms: five tokens, 20 ms apart.
 fn quick() -> SimOptions {
     server(millis(20), millis(20))
 }
@@ -68,13 +68,13 @@ fn phase(result: &LoadResult) -> &IssuedPhase {
     result.phases[0].as_ref().unwrap()
 }
 
-/// The data set samples that the requests of each stage send.
+/// Returns, for each stage, the data set samples that its requests send.
 fn samples(workload: &Workload) -> Vec<Vec<u64>> {
     let phases = planned_phases(workload).unwrap().into_iter().flatten();
     phases.map(|it| (0..it.request_count()).map(|number| it.row(number)).collect()).collect()
 }
 
-/// When each sample was due, in milliseconds after the start of its phase.
+/// Returns when each sample was due, in milliseconds from the start of its phase.
 fn due(result: &LoadResult) -> Vec<u128> {
     let began = phase(result).began.unwrap();
     records(result).iter().map(|it| (it.scheduled - began).as_millis()).collect()
@@ -91,7 +91,7 @@ async fn a_server_phase_issues_at_the_times_of_loadgen() {
     let began = phase(&result).began.unwrap();
     let records = records(&result);
     let due: Vec<u128> = records.iter().map(|it| (it.scheduled - began).as_nanos()).collect();
-    // The order of the official library for these settings and seeds of 0.
+    // The times of the official LoadGen library for these settings, with seeds of 0.
     let expected = [
         0,
         898_560_388,
@@ -139,7 +139,7 @@ async fn a_phase_of_sessions_is_refused() {
 async fn a_single_stream_sends_when_the_last_answer_is_complete_until_count_and_time_are_reached() {
     let wanted = Settings { min_query_count: 3, min_duration_ms: 450, ..settings(Scenario::SingleStream) };
     let result = issue(&test(wanted), &simulated(quick())).await;
-    // The sixth query leaves at 500 ms, the first one after 450 ms.
+    // The first query that is due after 450 ms is the sixth, at 500 ms. The phase ends with it.
     assert_eq!(due(&result), [0, 100, 200, 300, 400, 500]);
     assert_eq!(phase(&result).end, Some(PhaseEnd::Natural));
     assert_eq!((result.issued, result.unissued), (6, 0));
@@ -147,7 +147,8 @@ async fn a_single_stream_sends_when_the_last_answer_is_complete_until_count_and_
 
 #[tokio::test(start_paused = true)]
 async fn a_single_stream_of_a_server_that_is_faster_than_expected_runs_out_of_queries() {
-    // 400 ms expected: the first query at or after twice 500 ms is the fourth, at 1,200. Queries take 100 ms each.
+    // With an expected latency of 400 ms, queries are 400 ms apart. The fourth, at 1,200 ms, is the first at or after twice 500 ms. Each
+    // takes 100 ms.
     let expected =
         Settings { min_duration_ms: 500, single_stream_expected_latency_ns: 400e6, ..settings(Scenario::SingleStream) };
     let result = issue(&test(expected), &simulated(quick())).await;
@@ -159,7 +160,7 @@ async fn a_single_stream_of_a_server_that_is_faster_than_expected_runs_out_of_qu
 async fn a_single_stream_waits_for_longer_and_longer_while_a_proxy_has_no_server() {
     let clock = Clock::from_runtime();
     let simulator = Simulator::new(quick());
-    // Connections are closed immediately for 2 s.
+    // Connections are closed immediately during the first 2 s.
     let target = in_process(move |stream| {
         if clock.now() >= millis(2_000) {
             let simulator = Arc::clone(&simulator);
@@ -182,7 +183,7 @@ async fn a_multi_stream_waits_for_all_samples_of_a_query() {
         ..settings(Scenario::MultiStream)
     };
     let result = issue(&test(wanted), &simulated(SimOptions { max_num_seqs: 1, ..quick() })).await;
-    // The server processes one sample at a time: a query takes four times 100 ms.
+    // The server processes one sample at a time, so a query of four samples takes 4 x 100 ms.
     assert_eq!(due(&result), [0, 0, 0, 0, 400, 400, 400, 400, 800, 800, 800, 800]);
     assert_eq!(phase(&result).end, Some(PhaseEnd::Natural));
 }
@@ -215,7 +216,7 @@ async fn an_accuracy_test_sends_every_sample_of_every_set_once() {
         let mut sent: Vec<u64> = records(&result).iter().map(sample).collect();
         sent.sort_unstable();
         if scenario == Scenario::MultiStream {
-            // The last query of each set is filled up with samples from the start of the set.
+            // The last query of each loaded set is filled up with samples from the start of the set.
             sent.dedup();
         }
         assert_eq!(sent, (0..20).collect::<Vec<_>>(), "{scenario:?}");
@@ -274,7 +275,7 @@ async fn a_stopped_phase_says_what_stopped_it() {
     }
 }
 
-/// The outcome of the only test in a workload.
+/// Returns the outcome of the only test in a workload.
 pub fn outcome(workload: &Workload, result: &LoadResult) -> TestOutcome {
     let phases = planned_phases(workload).unwrap();
     let mut tests = outcomes(workload.loadgen.as_ref().unwrap(), &workload.stages, &phases, result);
@@ -282,7 +283,7 @@ pub fn outcome(workload: &Workload, result: &LoadResult) -> TestOutcome {
     tests.remove(0)
 }
 
-/// 500 queries in about 5 s, with tokens, and limits that the server meets easily.
+/// About 500 queries in 5 s, with token latencies, and limits that the server easily meets.
 fn valid_server() -> Settings {
     Settings {
         server_target_qps: 100.0,
@@ -301,7 +302,7 @@ async fn a_server_test_within_its_limits_is_valid_and_one_past_them_is_not() {
     let verdict = TestVerdict::from_outcome(&outcome(&workload, &issue(&workload, &simulated(quick())).await));
     assert_eq!((verdict.valid, verdict.counts(), verdict.errors), (Some(true), true, 0), "{verdict:?}");
     assert_eq!(verdict.figures["result_query_count"], 500);
-    // 20 ms to the first token, and four gaps of 20 ms. A request that meets other requests waits for their steps.
+    // The first token takes 20 ms, and the four others 20 ms each. A request that overlaps others waits for their steps.
     let median = verdict.figures["result_first_token_50.00_percentile_latency_ns"].as_u64().unwrap();
     assert!((20_000_000..60_000_000).contains(&median), "{median}");
 
@@ -363,7 +364,7 @@ async fn answers_are_logged_with_the_samples_that_they_answer() {
     let accuracy = Settings { mode: Mode::AccuracyOnly, use_token_latencies: true, ..settings(Scenario::SingleStream) };
     let workload = test(accuracy);
     let answers = outcome(&workload, &issue(&workload, &simulated(quick())).await).answers;
-    // One by one, so that samples complete in the order of their sequence numbers.
+    // The queries run one by one, so samples complete in the order of their sequence numbers.
     assert_eq!(answers.iter().map(|it| it.seq_id).collect::<Vec<_>>(), (0..20).collect::<Vec<_>>());
     let mut samples: Vec<u64> = answers.iter().map(|it| it.qsl_idx).collect();
     samples.sort_unstable();
@@ -373,7 +374,7 @@ async fn answers_are_logged_with_the_samples_that_they_answer() {
         assert_eq!((answer.data.len(), first.len(), answer.token_count), (5 * 4, 4, Some(5)));
         assert!(answer.data.starts_with(first));
     }
-    // In a performance phase, only the samples that the seeds choose: about 30 of 300.
+    // A performance phase logs only the samples that its seeds choose, about 30 of 300.
     let sampled = Settings {
         accuracy_log_probability: 0.1,
         min_query_count: 300,

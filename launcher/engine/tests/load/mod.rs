@@ -1,5 +1,5 @@
-//! The load engine against the simulator and other servers in this process. Tests that check times use a paused clock: minutes of load pass
-//! in milliseconds, and every figure is computed by hand.
+//! Tests of the load engine against the simulator and other servers in this process. Tests that check times use a paused clock: minutes of
+//! load pass in milliseconds, and every expected figure is computed by hand.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic; clippy knows only the functions marked as tests")]
 

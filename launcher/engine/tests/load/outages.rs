@@ -1,4 +1,4 @@
-//! The behaviour of a closed loop while its target is away.
+//! Tests how a closed loop behaves while its target is not available.
 
 use std::{
     convert::Infallible,
@@ -21,14 +21,14 @@ use workload_profiles::workload::Timeouts;
 
 use super::common::*;
 
-/// Answers every request on a connection; the first answer comes this many milliseconds after its request.
+/// Answers each request on a connection `after` milliseconds after its arrival.
 async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, status: u16, after: u64) {
     let service = service_fn(async |_: Request<Incoming>| {
         sleep(millis(after)).await;
         let head = Response::builder().status(status).header("content-type", "text/event-stream");
         Ok::<_, Infallible>(head.body(Full::<Bytes>::from(ANSWER)).unwrap())
     });
-    // The server ignores how a connection ends.
+    // How the connection ends does not matter.
     let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }
 
@@ -37,7 +37,7 @@ async fn accept(listener: &UnixListener, after: u64) {
     tokio::spawn(serve(stream, 200, after));
 }
 
-/// The behaviour of a proxy without a server behind it.
+/// What a proxy does while no server is behind it.
 #[derive(Clone, Copy)]
 enum Proxy {
     Closes,
@@ -53,7 +53,7 @@ async fn a_proxy_without_a_server_does_not_use_up_the_requests_of_a_closed_loop(
         (Proxy::Says(504), "http_504"),
     ] {
         let clock = Clock::from_runtime();
-        // The server comes after 2 s. Each connection serves one request, so that the next request sees the current state.
+        // The server starts after 2 s. Each connection serves one request, so the next request sees the current state.
         let target = in_process(move |stream| {
             let is_back = clock.now() >= millis(2_000);
             tokio::spawn(async move {
@@ -68,7 +68,8 @@ async fn a_proxy_without_a_server_does_not_use_up_the_requests_of_a_closed_loop(
             });
         });
         let result = issue(&workload(vec![closed(4, 100)], 1), &target).await;
-        // All four slots try at 0, then one slot each at 20, 40, 80, 160, 320, 640 and 1,280 ms.
+        // All four slots try at 0. After that, one slot at a time tries: after 20, 40, 80, 160, 320, 640 and 1,280 ms. Each of these
+        // attempts fails.
         let mut found = outcomes(&result, 0);
         found.sort();
         let mut expected = [("ok".to_owned(), 89), (name.to_owned(), 11)];
@@ -82,7 +83,7 @@ async fn an_answer_that_lasts_does_not_hold_up_the_slots_that_try() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("server.sock");
     let target = Target::new(&format!("unix:{}", path.display()), Api::Completions, None, None, &Default::default());
-    // The server accepts one request at 2 s and answers it after 3 minutes. It comes back at 9.8 s.
+    // The server accepts one request after 2 s, and answers it after 3 minutes. It accepts further connections from 9.8 s on.
     tokio::spawn(async move {
         sleep(millis(2_000)).await;
         accept(&UnixListener::bind(&path).unwrap(), 180_000).await;
@@ -94,7 +95,8 @@ async fn an_answer_that_lasts_does_not_hold_up_the_slots_that_try() {
         }
     });
     let result = issue(&workload(vec![closed(4, 100)], 1), &target.unwrap()).await;
-    // At 0, then at 20, 40, 80 and so on up to 1,280 ms. The first request is accepted at 2,280 ms, and the other slots try each second.
+    // Attempts fail at 0, and after 20, 40, 80 and so on up to 1,280 ms. The next one is accepted at 2,280 ms. Then the other slots try
+    // each second.
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 82), ("connect_error".to_owned(), 18)]);
     let mut ended: Vec<_> = records(&result).iter().map(|it| it.ended).collect();
     ended.sort();
@@ -104,14 +106,14 @@ async fn an_answer_that_lasts_does_not_hold_up_the_slots_that_try() {
 
 #[tokio::test(start_paused = true)]
 async fn a_try_that_a_timeout_ends_before_it_is_connected_is_one_of_an_outage() {
-    // Nothing reads the connections, so TLS never begins.
+    // Nothing accepts the connections, so the TLS handshake never begins.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("https://{}", listener.local_addr().unwrap());
     let target = Target::new(&url, Api::Completions, None, None, &Default::default()).unwrap();
     let mut workload = workload(vec![closed_for(4, millis(10_000), millis(0))], 1);
     workload.timeouts = Timeouts { request: Some(Span(millis(500))), ..Timeouts::default() };
     let result = issue(&workload, &target).await;
-    // At 0, at 520, 540, 580 and 660 ms, at 1,190, 1,510 and 2,150 ms, and each second from then on.
+    // Attempts begin at 0, at 520, 540, 580 and 660 ms, at 1,190, 1,510 and 2,150 ms, and from then on every second.
     let found = records(&result);
     assert!(all(&result, RequestOutcome::Timeout) && found.iter().all(|it| it.sent.is_none()));
     assert_eq!(found.len(), 4 + 4 + 3 + 7);
@@ -119,7 +121,7 @@ async fn a_try_that_a_timeout_ends_before_it_is_connected_is_one_of_an_outage() 
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_refuses_some_requests_is_there() {
-    // A gateway refuses every second connection: the other requests continue, and no wait is longer than the first.
+    // A gateway refuses every second connection. The other requests succeed, so this is no outage and waits do not grow.
     let connections = AtomicU64::new(0);
     let target = in_process(move |stream| {
         let is_refused = connections.fetch_add(1, Ordering::Relaxed) % 2 == 1;
@@ -127,7 +129,7 @@ async fn a_server_that_refuses_some_requests_is_there() {
     });
     let result = issue(&workload(vec![closed(2, 100)], 1), &target).await;
     let [(_, succeeded), (_, refused)] = &outcomes(&result, 0)[..] else { panic!("{:?}", outcomes(&result, 0)) };
-    // A request takes 5 ms; a refused one costs its slot 10 ms more.
+    // A request takes 5 ms. A refused request costs its slot another 10 ms.
     assert_eq!((*succeeded, *refused), (75, 25));
     assert!(records(&result).iter().all(|it| it.ended < millis(400)));
 }

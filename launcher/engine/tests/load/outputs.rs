@@ -1,4 +1,4 @@
-//! The output of requests with kept output, over a real socket.
+//! Tests of kept outputs, over a real socket.
 
 use std::net::Ipv4Addr;
 
@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 
 use super::common::*;
 
-/// The output of a request with nine tokens, and its number of events with output.
+/// Sends a request whose answer has nine tokens. Returns the kept output, and the number of events with output.
 async fn call(url: &str, api: Api, body: &Value, keep_output: bool) -> (Option<Output>, u32) {
     let client = Client::new(Target::new(url, api, None, None, &Default::default()).unwrap(), Clock::start());
     let mut exchange = Exchange::default();
@@ -37,7 +37,7 @@ async fn an_output_is_the_same_streamed_and_whole() {
     ] {
         body["stream_options"] = json!({"include_usage": true});
         body["stream"] = json!(true);
-        // No output is kept without a request for it, and ids are kept only if the server sends them.
+        // Output is kept only if the caller requests it, and token ids only if the server sends them.
         assert_eq!(call(&url, api, &body, false).await, (None, 9));
         let (without_ids, events) = call(&url, api, &body, true).await;
         let without_ids = without_ids.unwrap();

@@ -1,4 +1,4 @@
-//! Questions with four choices and kept answers.
+//! Tests of multiple-choice questions with four choices, whose answers are kept.
 
 use std::path::PathBuf;
 
@@ -45,7 +45,7 @@ async fn each_question_is_asked_once_and_its_log_probabilities_are_kept() {
         for kept in &result.recorder.outputs {
             let top = &kept.output.first_logprobs;
             assert!(top.len() >= 20 && kept.output.token_ids.is_empty(), "{kept:?}");
-            // The simulated server takes the likeliest letter.
+            // The simulated server answers with the most probable letter.
             let letter = from_log_probabilities(top.iter().map(|(token, it)| (token.as_str(), *it)));
             assert!(letter.is_some() && letter == from_text(&kept.output.text), "{kept:?}");
         }

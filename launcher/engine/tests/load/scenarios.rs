@@ -1,5 +1,5 @@
-//! Times and counts of whole loads. Tokio's paused clock wakes at whole milliseconds: a send may be late by less than one millisecond;
-//! everything after it is exact.
+//! Tests of times and counts of whole loads. Tokio's paused clock wakes only at whole milliseconds, so a request may be sent up to one
+//! millisecond late. Everything after that is exact.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::common::*;
 
 #[tokio::test(start_paused = true)]
 async fn a_lone_request_has_exactly_the_times_of_the_server() {
-    // About one request every 20 s. Each takes 180 ms, so that with this seed they never overlap.
+    // About one request every 20 s. Each takes 180 ms, and with this seed no two overlap.
     let result = issue(&workload(vec![open(0.05, 400)], 5), &simulated(server(millis(100), millis(20)))).await;
     let records = records(&result);
     assert_eq!(records.len(), 20);
@@ -36,8 +36,8 @@ async fn a_lone_request_has_exactly_the_times_of_the_server() {
 
 #[tokio::test(start_paused = true)]
 async fn the_steps_of_requests_come_to_their_latencies() {
-    // A server for one request at a time, so that requests wait in it. The client may have two requests in flight, so that other requests
-    // wait in the client.
+    // The server processes one request at a time, so requests wait in it. The client allows two requests in flight, so other requests wait
+    // in the client.
     let options = simulator::SimOptions { max_num_seqs: 1, ..server(millis(100), millis(20)) };
     let mut stage = open(10.0, 3);
     if let Load::Open { max_concurrency, .. } = &mut stage.load {
@@ -54,9 +54,9 @@ async fn the_steps_of_requests_come_to_their_latencies() {
     }
     assert_eq!(sum(&steps.queue), sum(&tally.permit_wait) + sum(&tally.send_lag));
     assert!(sum(&tally.permit_wait) > 0);
-    // The clock does not move while the launcher works.
+    // These are 0 because the paused clock does not advance while the launcher works.
     assert_eq!((sum(&steps.build), sum(&steps.send), sum(&steps.parse)), (0, 0, 0));
-    // The last four of five tokens come after the head.
+    // The last four of the five tokens arrive at least 80 ms after the head.
     assert!(steps.tokens.totals().min >= 80_000_000);
 }
 
@@ -69,14 +69,14 @@ async fn a_length_that_is_not_sent_is_not_requested() {
     assert!(!records.is_empty());
     for record in &records {
         assert_eq!((record.outcome, record.requested_output_tokens), (RequestOutcome::Ok, None));
-        // The server decides the length.
+        // No length was requested, so the server decides it.
         assert_ne!(record.output_tokens, Some(5));
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_is_too_slow_delays_answers_and_never_sends() {
-    // 10 requests/s for 3 s to a server that takes 180 ms for each, one at a time.
+    // 10 requests/s for 3 s, to a server that processes one request at a time and takes 180 ms for each.
     let options = simulator::SimOptions { max_num_seqs: 1, ..server(millis(100), millis(20)) };
     let result = issue(&workload(vec![open(10.0, 3)], 5), &simulated(options)).await;
     let records = records(&result);
@@ -84,12 +84,12 @@ async fn a_server_that_is_too_slow_delays_answers_and_never_sends() {
     let mut free = Duration::ZERO;
     for record in &records {
         assert!(record.send_lag().unwrap() < millis(1));
-        // First come, first served: a request begins when it arrives, or when the previous request has ended.
+        // First come, first served: a request begins when it arrives, or when the previous one has ended.
         free = free.max(record.sent.unwrap()) + millis(180);
         assert_eq!(record.last_token, Some(free));
         assert_eq!(record.first_token, Some(free - millis(80)));
     }
-    // Counted from the schedule, the last request has waited for the backlog: 30 x 180 ms of work in 3 s.
+    // From its scheduled time on, the last request has waited for all work before it: 30 x 180 ms of work arrived within 3 s.
     let waited = records[29].last_token.unwrap() - records[29].scheduled;
     assert!(waited >= millis(30 * 180 - 3_000), "{waited:?}");
 }
@@ -100,19 +100,19 @@ async fn a_slow_server_does_not_delay_the_schedule() {
     let records = records(&result);
     assert_eq!(records.len(), 200);
     assert!(records.iter().all(|it| it.send_lag().unwrap() < millis(1)));
-    // The last request is due exactly at the end of the stage, which begins 2 ms after all workers are ready.
+    // The last request is due exactly at the end of the stage. The stage begins 2 ms after all workers are ready.
     assert_eq!(records[199].scheduled, millis(4_002));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_closed_loop_holds_its_concurrency() {
-    // A step of 20 ms for all sequences, whatever their number: 5 tokens take 100 ms.
+    // A step takes 20 ms for any number of sequences, so 5 tokens take 100 ms.
     let result = issue(&workload(vec![closed(4, 18)], 5), &simulated(server(millis(20), millis(20)))).await;
     let records = records(&result);
     assert_eq!(records.len(), 18);
     let start = records[0].scheduled;
     for (place, record) in records.iter().enumerate() {
-        // Waves of four: 0 to 3 immediately, 4 to 7 when these end, and so on; the last wave has two.
+        // The requests run in waves of four: 0 to 3 immediately, 4 to 7 when these end, and so on. The last wave has two.
         let wave = start + millis(100) * u32::try_from(place / 4).unwrap();
         assert_eq!((record.scheduled, record.sent), (wave, Some(wave)), "{place}");
         assert_eq!(record.ended, wave + millis(100), "{place}");
@@ -131,7 +131,7 @@ async fn stages_wait_for_each_other_and_pause() {
     let start = |stage| of(stage).map(|it| it.scheduled).min().unwrap();
     assert_eq!((of(0).count(), of(1).count(), of(2).count()), (4, 10, 3));
     assert!(start(1) >= end(0) + millis(700) && start(2) >= end(1));
-    // No pause after the second stage: only the few milliseconds in which the workers agree.
+    // There is no pause after the second stage. The workers only need a few milliseconds to agree on the start.
     assert!(start(2) < end(1) + millis(5));
     assert_eq!(result.recorder.stages[1].outcomes[&RequestOutcome::Ok], 10);
 }
@@ -148,7 +148,7 @@ async fn a_server_that_stalls_costs_the_request_timeout() {
         assert_eq!(after_send(&record, Some(record.ended)), millis(1_000));
         assert!(record.first_token.is_some() && record.content_events == 2);
     }
-    // A failed request is not in the percentiles.
+    // Failed requests are not part of the percentiles.
     let tally = &result.recorder.stages[0];
     assert_eq!(
         (tally.ttft_sent.histogram().len(), tally.itl.histogram().len(), tally.send_lag.histogram().len()),
@@ -210,7 +210,7 @@ async fn a_load_repeats_for_a_seed() {
     assert_eq!(run().await, run().await);
 }
 
-/// A server that sends these events 20 ms apart, and `[DONE]` with the last one.
+/// A server that sends these events 20 ms apart, and `[DONE]` together with the last one.
 fn sending(events: &'static [&'static str]) -> Target {
     in_process(move |mut server| {
         tokio::spawn(async move {
@@ -241,12 +241,13 @@ async fn events_of_several_tokens_are_told_from_tokens() {
     const END: &str = r#"{"choices":[{"text":"","finish_reason":"length"}],"usage":{"completion_tokens":12}}"#;
     const STOP: &str = r#"{"choices":[{"text":"","finish_reason":"stop"}],"usage":{"completion_tokens":13}}"#;
     for (events, gaps, tokens) in [
-        // In the form of vLLM with `--stream-interval 4`: the first token alone, with and without a separate end.
+        // As vLLM does with `--stream-interval 4`: the first token comes alone. The finish reason is in the last event, or in a separate
+        // one.
         (&[ONE, FOUR, FOUR, LAST][..], 3, 11),
         (&[ONE, FOUR, FOUR, THREE, STOP], 3, 11),
-        // The event at the end contains no token.
+        // The last event contains no token.
         (&[ONE, FOUR, FOUR, END], 2, 11),
-        // Four tokens in the first event too. If the server does not report this, they count as later tokens, as in TPOT.
+        // The first event also has four tokens. If the server does not report how many, they count as later tokens, as in TPOT.
         (&[FOUR, FOUR, FOUR, END], 2, 11),
         (&[FOUR_TOLD, FOUR, FOUR, END], 2, 8),
     ] {
@@ -261,8 +262,8 @@ async fn events_of_several_tokens_are_told_from_tokens() {
         let expected = 20.0 * gaps as f64 / f64::from(tokens);
         let (gap, itl) = (mean(&tally.gaps_of_several), mean(&tally.itl_of_several));
         assert!((gap - 20.0).abs() < 0.001 && (itl - expected).abs() < 0.001, "{events:?}: {gap} {itl}");
-        // The mean ITL equals TPOT, with two exceptions: the answer ends with a stop token without text, or the server reports how many
-        // tokens its first event holds.
+        // The mean ITL equals TPOT unless the answer ends with a stop token without text, or the server reports how many tokens the first
+        // event contains.
         if tokens == 11 && !stop {
             assert!((itl - mean(&tally.tpot)).abs() < 0.001, "{events:?}");
         }

@@ -1,4 +1,4 @@
-//! Sessions under limits: stops, outages, permits, and stages that continue where the previous stage ended.
+//! Tests of sessions under limits: stops, outages, permits, and stages that continue where the previous one ended.
 
 use crds::{
     benchmark_run::Api,
@@ -21,7 +21,7 @@ use super::{
     sessions::{Server, conversations, recorded, run, talk, turns},
 };
 
-/// A Weka session with prompts of these lengths in tokens. Each prompt waits only for the previous answer.
+/// A recorded session in Weka's format, whose prompts have these lengths in tokens. Each prompt waits only for the previous answer.
 pub(super) fn weka(inputs: &[u32]) -> String {
     let call = |input: &u32| json!({"t": 0, "type": "n", "in": input, "out": 1, "hash_ids": [input], "api_time": 0});
     json!({"id": inputs[0].to_string(), "block_size": 64, "requests": inputs.iter().map(call).collect::<Vec<_>>()})
@@ -36,7 +36,7 @@ fn replay(sessions: RecordedSessions, stages: Vec<Stage>) -> Workload {
 
 #[tokio::test(start_paused = true)]
 async fn a_stop_after_the_last_turn_was_sent_is_no_early_one() {
-    // Turns at 0, 100, 200 and 300 ms; in the open loop at 0, 10, 100 and 110 ms.
+    // Turns are sent at 0, 100, 200 and 300 ms; in the open loop at 0, 10, 100 and 110 ms.
     for (stage, unit, at, issued) in [
         (closed(1, 2), Unit::Session, 250, 3),
         (closed(1, 2), Unit::Session, 350, 4),
@@ -73,7 +73,8 @@ async fn a_stop_cuts_a_recorded_session_short() {
     assert!(result.issued < 3 && result.recorder.stages[0].stopped_early, "{}", result.issued);
 }
 
-/// A stage with two slots, then a stage with one session. The second slot may start only after the first stage has ended.
+/// A stage with two slots, and a stage with one session. The start rate would let the second slot start only after the first stage has
+/// ended.
 fn stages() -> Vec<Stage> {
     let load = Load::Closed {
         concurrency: 2,
@@ -148,7 +149,7 @@ async fn sessions_send_no_length_where_none_is_to_be_sent() {
 #[tokio::test(start_paused = true)]
 async fn a_late_turn_with_a_free_permit_is_late() {
     let workload = talk(conversations(None, 2, millis(400)), Unit::Session, bounded(paced(10.0, 1), 1));
-    // The clock jumps past the time when the second turn is due.
+    // The clock jumps past the time at which the second turn is due.
     tokio::spawn(async {
         tokio::time::sleep(millis(480)).await;
         tokio::time::advance(millis(80)).await;
@@ -167,7 +168,7 @@ async fn a_turn_waits_after_one_that_the_target_did_not_answer() {
     let chain = talk(conversations(None, 3, millis(0)), Unit::Session, paced(10.0, 1));
     for workload in [chain, graph] {
         let server = Server { away: vec![0, 1], ..Server::default() };
-        // Not late either: the worker did not cause the wait.
+        // A turn that waits for a permit is not late either, because the worker does not cause the wait.
         let sent: Vec<u128> = turns(&run(&workload, &server).await).iter().map(|it| it.3).collect();
         assert!(sent[1] >= 110 && sent[2] >= sent[1] + 110, "{sent:?}");
     }

@@ -1,4 +1,4 @@
-//! Sessions of several turns: their order, the content of their prompts, their waits, and what ends them early.
+//! Tests of sessions with several turns: their order, the content of their prompts, their waits, and what ends them early.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -32,7 +32,7 @@ use workload_profiles::{
 
 use super::common::*;
 
-/// A request as seen by the server.
+/// A request as the server received it.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
     pub(super) at: Duration,
@@ -42,7 +42,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// The texts of its messages, or its prompt.
+    /// Returns the texts of its messages, or its prompt.
     pub(super) fn texts(&self) -> Vec<String> {
         let text = |it: &Value| it.as_str().unwrap_or_default().to_owned();
         match self.body["messages"].as_array() {
@@ -57,12 +57,12 @@ impl Seen {
     }
 }
 
-/// A server that answers request n, counted from 0, with `said n` after 100 ms, or after 2 s for slow requests, or with an error.
+/// A server that answers request n (from 0) with `said n`, after 100 ms, or after 2 s if the request is slow. Some requests fail instead.
 #[derive(Clone, Default)]
 pub(super) struct Server {
     pub(super) seen: Arc<Mutex<Vec<Seen>>>,
     pub(super) fails: Vec<usize>,
-    /// Requests answered as by a proxy without a server behind it.
+    /// Numbers of the requests that are answered as by a proxy with no server behind it.
     pub(super) away: Vec<usize>,
     pub(super) is_slow: Option<usize>,
 }
@@ -120,7 +120,7 @@ impl Server {
     }
 }
 
-/// Conversations with messages of five words and answers of two tokens.
+/// Conversations whose messages have five words, and whose answers have two tokens.
 pub(super) fn conversations(count: Option<u32>, turns: u32, think: Duration) -> Conversations {
     Conversations {
         count,
@@ -146,7 +146,7 @@ pub(super) async fn run(workload: &Workload, server: &Server) -> LoadResult {
     issue(workload, &server.target(workload.api)).await
 }
 
-/// Session, turn, and the times when it was due and sent, in milliseconds from the start of the stage.
+/// Returns for each turn its session, its number, and when it was due and sent, in milliseconds from the start of the stage.
 pub(super) fn turns(result: &LoadResult) -> Vec<(u32, u32, u128, u128)> {
     let ms = |it: Duration| (it - millis(2)).as_millis();
     let of = |it: &RequestRecord| {
@@ -164,7 +164,7 @@ async fn a_turn_carries_what_was_said_and_follows_after_the_think_time() {
     let server = Server::default();
     let workload = talk(conversations(None, 3, millis(400)), Unit::Session, closed(1, 2));
     let result = run(&workload, &server).await;
-    // 100 ms of answer and 400 ms of think time per turn; the second session begins when the first has ended.
+    // An answer takes 100 ms, and the think time before the next turn is 400 ms. The second session begins when the first has ended.
     let expected = [
         (0, 1, 0, 0),
         (0, 2, 500, 500),
@@ -201,11 +201,12 @@ async fn a_completion_carries_one_text() {
 
 #[tokio::test(start_paused = true)]
 async fn a_load_of_requests_deals_them_to_its_sessions() {
-    // Two sessions of two turns: requests 0 and 2 are the turns of the first session, and request 4 begins it again.
+    // There are two sessions with two turns. Requests 0 and 2 are the turns of the first one, and request 4 begins a new session with its
+    // texts.
     let server = Server::default();
     let workload = talk(conversations(Some(2), 2, millis(30)), Unit::Request, paced(50.0, 6));
     let result = run(&workload, &server).await;
-    // Due every 20 ms; a turn waits for the answer and for 30 ms of think time.
+    // A request is due every 20 ms. A turn also waits for the previous answer and for 30 ms of think time.
     let expected =
         [(0, 1, 0, 0), (0, 2, 130, 130), (1, 1, 20, 20), (1, 2, 150, 150), (2, 1, 230, 230), (3, 1, 250, 250)];
     assert_eq!(turns(&result), expected);
@@ -213,7 +214,7 @@ async fn a_load_of_requests_deals_them_to_its_sessions() {
     assert_eq!(numbers, [0, 1, 2, 3, 4, 5]);
     let tally = &result.recorder.sessions[0];
     assert_eq!((tally.complete, tally.cut_short), (2, 2));
-    // Request 4 was due at 80 ms and waited until 230 ms; so did request 5, from 100 ms.
+    // Request 4 was due at 80 ms and was held until 230 ms. Request 5 was held from 100 ms until 250 ms.
     assert_eq!((tally.hold.histogram().len(), tally.hold.totals().max), (6, 150_000_000));
     assert_eq!(server.seen()[4].texts(), server.seen()[0].texts());
 }
@@ -252,7 +253,7 @@ async fn a_failed_turn_is_forgotten_or_ends_its_session() {
         let tally = &result.recorder.sessions[0];
         assert_eq!((tally.complete, tally.failed, tally.cut_short), (0, 1, 0));
         if failed_texts > 0 {
-            // The third request contains the first turn in its history, but not the second.
+            // The history in the third request contains the first turn, but not the failed second one.
             let seen = server.seen();
             let texts = seen[2].texts();
             assert_eq!((texts.len(), &texts[0], texts[1].as_str()), (failed_texts, &seen[0].texts()[0], "said 0"));
@@ -275,7 +276,7 @@ async fn a_load_of_requests_does_not_send_those_of_a_session_that_failed() {
 
 #[tokio::test(start_paused = true)]
 async fn turns_after_a_failure_belong_to_the_part_of_their_session() {
-    // The first turn of the first session fails, in the warm-up.
+    // The first turn of the first session fails during the warm-up.
     let server = Server { fails: vec![0], ..Server::default() };
     let mut workload = talk(conversations(None, 3, millis(0)), Unit::Session, paced(10.0, 2));
     workload.stages[0].warm_up = Some(Margin::Duration(Span(millis(50))));
@@ -335,7 +336,7 @@ async fn a_stop_ends_a_session_between_its_turns() {
         (closed(2, 2), Unit::Session, 0, true),
         (closed(2, 6), Unit::Request, 0, true),
         (paced(100.0, 2), Unit::Session, 0, true),
-        // Requests 2 to 5 are due, but wait for the think time after the first turns.
+        // Requests 2 to 5 are due, but still wait for the think time after the first turns.
         (paced(100.0, 6), Unit::Request, 4, false),
     ] {
         let server = Server::default();
@@ -361,7 +362,8 @@ async fn the_grace_of_a_stage_cuts_sessions_short() {
     let server = Server::default();
     let mut stage = paced(100.0, 2);
     stage.grace = Some(Span(millis(585)));
-    // Turns at 0, 300 and 600 ms, and 10 ms later. The end is at 605 ms: one last turn is in flight, and the other turn waits.
+    // Turns are sent at 0, 300 and 600 ms, or 10 ms later. The stage ends at 605 ms: one last turn is in flight, and the other one still
+    // waits.
     let workload = talk(conversations(None, 3, millis(200)), Unit::Session, stage);
     let result = run(&workload, &server).await;
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 4), ("incomplete".to_owned(), 1)]);
@@ -379,7 +381,7 @@ async fn sessions_that_are_cut_in_their_first_turn_count() {
     let copies = RecordedSessions { duplicate_to: Some(2), ..recorded(&path, RecordedFormat::OpenTelemetry) };
     let graphs = replay(copies, 1);
     for mut workload in [of_requests, of_sessions, graphs] {
-        // Turns of 100 ms; the end is at 70 ms.
+        // A turn takes 100 ms, and the stage ends at 70 ms.
         let mut stage = paced(100.0, 2);
         stage.grace = Some(Span(millis(50)));
         workload.stages = vec![stage];
@@ -393,7 +395,7 @@ async fn sessions_that_are_cut_in_their_first_turn_count() {
 #[tokio::test(start_paused = true)]
 async fn a_cut_window_takes_the_sessions_that_end_within_it() {
     let server = Server::default();
-    // Session k has its turns at 100 k and 100 k + 150 ms, of 100 ms each; the window is from 0 to 1 s.
+    // Session k has turns at 100 k and 100 k + 150 ms, which take 100 ms each. The window is from 0 to 1 s.
     let workload =
         Workload { window: Window::Cut, ..talk(conversations(None, 2, millis(50)), Unit::Session, paced(10.0, 10)) };
     let result = run(&workload, &server).await;
@@ -410,7 +412,7 @@ async fn the_holds_of_the_warm_up_are_in_no_figure() {
     let mut stage = paced(50.0, 6);
     stage.warm_up = Some(Margin::Duration(Span(millis(140))));
     let result = run(&talk(conversations(Some(2), 2, millis(30)), Unit::Request, stage), &Server::default()).await;
-    // Due at 0, 20, 130, 150, 230 and 250 ms.
+    // The requests are due at 0, 20, 130, 150, 230 and 250 ms.
     assert_eq!(result.recorder.sessions[0].hold.histogram().len(), 3);
 }
 
@@ -424,7 +426,7 @@ async fn slots_send_nothing_after_the_duration() {
 
 #[tokio::test(start_paused = true)]
 async fn a_limit_of_requests_holds_between_sessions_and_never_within_one() {
-    // Five sessions, one request at a time: a session in its think time holds no permit.
+    // There are five sessions and one permit. A session in its think time does not hold the permit.
     let server = Server::default();
     let workload = talk(conversations(None, 2, millis(1_000)), Unit::Session, bounded(paced(1_000.0, 5), 1));
     let result = run(&workload, &server).await;
@@ -436,7 +438,8 @@ async fn a_limit_of_requests_holds_between_sessions_and_never_within_one() {
 
 #[tokio::test(start_paused = true)]
 async fn many_sessions_that_wait_need_no_slots() {
-    // inference-perf needs a worker slot for each call of a started session, and hangs without one (a known trap of its session replay).
+    // inference-perf needs a worker slot for each call of a started session, and hangs if there is none. This is a known trap of its
+    // session replay.
     let server = Server::default();
     let workload = talk(conversations(None, 20, millis(60_000)), Unit::Session, closed(500, 500));
     let result = run(&workload, &server).await;
@@ -479,7 +482,7 @@ async fn conversations_share_prefixes_and_forget_what_the_context_has_no_room_fo
     let mut source = conversations(Some(3), 4, millis(0));
     source.prefixes = Prefixes::shared(7, PrefixPlace::System);
     source.own_system = Some(LengthDistribution::fixed(3));
-    // Prefix and own text with 10 tokens, then 7 per turn: room for two turns.
+    // The prefix and the first message have 10 tokens together, and each turn adds 7. So the context has room for two turns.
     source.max_context = Some(10 + 2 * 7);
     let result = run(&talk(source, Unit::Session, closed(1, 3)), &server).await;
     let seen = server.seen();
@@ -493,7 +496,7 @@ async fn conversations_share_prefixes_and_forget_what_the_context_has_no_room_fo
 
 #[tokio::test(start_paused = true)]
 async fn users_take_turns_at_their_times_and_new_ones_follow() {
-    // Two users at 20 requests per second: each sends every 100 ms. The second initial user begins with its second turn.
+    // Two users send 20 requests per second, so each sends one every 100 ms. The second initial user begins with its second turn.
     let server = Server::default();
     let load = Load::Users { users: 2, rate: 20.0.try_into().unwrap(), turns: 2, duration: None, count: Some(6) };
     let workload = talk(conversations(None, 2, millis(0)), Unit::Request, Stage::new("users", load));
@@ -532,7 +535,7 @@ async fn users_of_shared_prefixes_say_the_same_prompt_again() {
     assert!(error.unwrap_err().to_string().contains("have no last turn; let the load start requests"));
 }
 
-/// A recorded request that begins and ends at these seconds.
+/// A recorded request with these start and end times, in seconds.
 fn span(start: f64, end: f64, messages: &str, answer: &str) -> String {
     format!(
         r#"{{"name":"chat m","start_time":"2025-01-01T00:00:{start:06.3}Z","end_time":"2025-01-01T00:00:{end:06.3}Z","attributes":{{"gen_ai.input.messages":[{messages}],"gen_ai.output.text":"{answer}","gen_ai.usage.output_tokens":2}}}}"#
@@ -543,7 +546,7 @@ fn said(role: &str, text: &str) -> String {
     format!(r#"{{"role":"{role}","content":"{text}"}}"#)
 }
 
-/// A plan, two concurrent searches, and a summary of both, as spans.
+/// Recorded spans: a plan, two concurrent searches, and a summary of both.
 fn recording() -> String {
     let plan = format!("{},{}", said("user", "ask"), said("assistant", "the plan"));
     let found = format!("{},{}", said("assistant", "found left"), said("assistant", "found right"));
@@ -595,7 +598,7 @@ async fn the_prompts_of_a_trace_of_weka_share_the_texts_of_their_blocks() {
     let sessions =
         RecordedSessions { duplicate_to: Some(3), ..recorded(&path, RecordedFormat::Weka { block_size: 64 }) };
     let result = run(&replay(sessions, 3), &server).await;
-    // An answer takes 100 ms; the waits come from the recording.
+    // An answer takes 100 ms. The waits come from the recording.
     let sent = [(0, 1, 0, 0), (0, 2, 2_100, 2_100), (0, 3, 3_200, 3_200)];
     assert_eq!(turns(&result)[..3], sent);
     assert!(records(&result).iter().all(|it| it.requested_output_tokens == Some(3)));
@@ -649,7 +652,7 @@ async fn a_stage_ends_when_no_recorded_session_is_left() {
 async fn a_recorded_session_begins_with_the_request_that_was_due_first() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.json");
-    // Two concurrent requests. The second request ends first.
+    // Two requests overlap, and the second one ends first.
     let spans = [span(0.0, 3.0, &said("user", "long"), "a"), span(1.0, 2.0, &said("user", "short"), "b")];
     std::fs::write(&path, format!("[{}]", spans.join(","))).unwrap();
     let server = Server { is_slow: Some(0), ..Server::default() };
@@ -667,14 +670,14 @@ async fn a_recorded_session_is_sent_as_the_graph_of_its_requests() {
     let workload = replay(sessions, 2);
     let server = Server::default();
     let result = run(&workload, &server).await;
-    // Answers take 100 ms. The searches wait 500 and 1,000 ms after the plan, and the summary waits 2 s after both.
+    // An answer takes 100 ms. The searches are sent 500 and 1,000 ms after the plan has ended, and the summary 2 s after both searches.
     let first = [(0, 1, 0, 0), (0, 2, 600, 600), (0, 3, 1_100, 1_100), (0, 4, 3_200, 3_200)];
     assert_eq!(turns(&result)[..4], first);
     assert_eq!((result.issued, result.recorder.sessions[0].complete), (8, 2));
     let seen = server.seen();
     assert_eq!(seen[1].texts(), ["ask", "said 0", "left"]);
     assert_eq!(seen[3].texts(), ["said 1", "said 2", "sum"]);
-    // The second session is a copy with its own text.
+    // The second session is a copy with its own marker text.
     let [marked] = seen[4].texts().try_into().unwrap();
     let (marker, text) = marked.split_once(' ').unwrap();
     assert_eq!((marker.len(), text), (16, "ask"));
@@ -686,7 +689,7 @@ async fn a_recorded_session_is_sent_as_the_graph_of_its_requests() {
         workload.sessions.after_failure = after_failure;
         let result = run(&workload, &server).await;
         let counted = outcomes(&result, 0).iter().find(|it| it.0 == "skipped").map_or(0, |it| it.1);
-        // The other search was already planned when the first search failed, and is sent.
+        // The other search may already have been planned when the first one failed. It is then sent.
         assert!((result.issued, counted) == (sent, skipped) || (result.issued, counted) == (sent + 1, skipped - 1));
     }
 }

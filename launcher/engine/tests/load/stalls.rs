@@ -1,4 +1,4 @@
-//! Servers that are too slow, stall, or read slowly: how an open loop measures this, and what a closed loop misses.
+//! Tests of servers that are too slow, stall, or read slowly: what an open loop measures, and what a closed loop misses.
 
 use std::{
     sync::{Arc, Mutex},
@@ -12,7 +12,7 @@ use workload_profiles::workload::{LengthDistribution, Probes, PromptText, Reques
 
 use super::common::*;
 
-/// A server that takes 10 ms per answer, and holds back all answers between 1 s and 3 s.
+/// A server that takes 10 ms per answer, and holds all answers back between 1 s and 3 s.
 fn stalling() -> Target {
     answering(|at| {
         let ready = at + millis(10);
@@ -27,7 +27,7 @@ fn latency(record: &RequestRecord) -> Duration {
 
 #[tokio::test(start_paused = true)]
 async fn above_its_capacity_latency_grows_by_the_same_with_each_request() {
-    // 10 requests per second to a server that processes one at a time for 180 ms: request i waits i x (180 - 100) ms.
+    // 10 requests per second, to a server that takes 180 ms for each and processes one at a time. Request i waits i x (180 - 100) ms.
     let options = simulator::SimOptions { max_num_seqs: 1, ..server(millis(100), millis(20)) };
     let result = issue(&workload(vec![paced(10.0, 50)], 5), &simulated(options)).await;
     for (record, number) in records(&result).iter().zip(0_u32..) {
@@ -38,7 +38,7 @@ async fn above_its_capacity_latency_grows_by_the_same_with_each_request() {
 
 #[tokio::test(start_paused = true)]
 async fn with_permits_the_wait_is_the_clients_and_the_latency_from_scheduled_the_same() {
-    // As before, but requests wait for a permit: from its send every request takes 180 ms.
+    // The same, but requests wait for a permit before they are sent. Each then takes 180 ms from its send time.
     let options = simulator::SimOptions { max_num_seqs: 1, ..server(millis(100), millis(20)) };
     let result = issue(&workload(vec![bounded(paced(10.0, 50), 1)], 5), &simulated(options)).await;
     for (record, number) in records(&result).iter().zip(0_u32..) {
@@ -50,7 +50,7 @@ async fn with_permits_the_wait_is_the_clients_and_the_latency_from_scheduled_the
 
 #[tokio::test(start_paused = true)]
 async fn a_stall_delays_every_request_that_was_due_in_it() {
-    // One request every 100 ms for 4 s, from 2 ms on. Answers between 1 s and 3 s wait until 3 s.
+    // One request every 100 ms for 4 s, starting at 2 ms. Answers due between 1 s and 3 s are held back until 3 s.
     let result = issue(&workload(vec![paced(10.0, 40)], 1), &stalling()).await;
     let (mut stalled, mut worst) = (0, Duration::ZERO);
     for record in &records(&result) {
@@ -65,14 +65,14 @@ async fn a_stall_delays_every_request_that_was_due_in_it() {
         worst = worst.max(expected);
     }
     assert_eq!((stalled, worst), (20, millis(1_998)));
-    // The half of the requests that was due during the stall is in the percentiles.
+    // Half of the requests were due during the stall, and the percentiles show them.
     let tally = &result.recorder.stages[0];
     assert!(tally.latency_scheduled.histogram().value_at_quantile(0.75) > 900_000_000);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_closed_loop_shows_one_slow_request_of_a_stall() {
-    // One slot: about 100 requests before the stall, 1 during it, about 100 after it. Coordinated omission.
+    // One slot sends about 100 requests before the stall, 1 during it, and about 100 after it. This is coordinated omission.
     let stage = closed_for(1, millis(4_000), millis(0));
     let result = issue(&workload(vec![stage], 1), &stalling()).await;
     let records = records(&result);
@@ -83,7 +83,7 @@ async fn a_closed_loop_shows_one_slow_request_of_a_stall() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_reads_slowly_delays_its_answers_and_no_send() {
-    // The server reads at most 16 KiB every 100 ms. A prompt of 40,000 words is longer than the buffer between client and server, 64 KiB.
+    // The server reads at most 16 KiB every 100 ms. A prompt of 40,000 words exceeds the 64 KiB buffer between client and server.
     let reads = Arc::new(Mutex::new(Vec::new()));
     let count = Arc::clone(&reads);
     let target = in_process(move |mut server| {
@@ -116,7 +116,7 @@ async fn a_server_that_reads_slowly_delays_its_answers_and_no_send() {
     assert!(took[0] > millis(500), "{took:?}");
 }
 
-/// Number of missing bytes; more than 0 while the head is incomplete.
+/// Returns how many bytes of the request are missing; more than 0 while its head is incomplete.
 fn left(request: &[u8]) -> usize {
     let text = String::from_utf8_lossy(request);
     let Some((head, body)) = text.split_once("\r\n\r\n") else { return 1 };
@@ -132,7 +132,8 @@ fn is_complete(request: &[u8]) -> bool {
 
 #[tokio::test(start_paused = true)]
 async fn probes_end_with_the_grace_of_their_stage() {
-    // The server answers no request. The load ends after 1 s and a grace period of 0.9 s. The probes end with it, one every 0.2 s from 0.
+    // The server answers no request. The load ends after 1 s and a grace period of 0.9 s. The probes, one every 0.2 s from 0 on, end with
+    // it.
     let mut stage = closed_for(2, millis(1_000), millis(0));
     stage.grace = Some(crds::units::Span(millis(900)));
     let mut workload = workload(vec![stage], 5);

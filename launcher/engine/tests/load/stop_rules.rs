@@ -1,4 +1,5 @@
-//! Stop rules. A server answers after 100 ms while less than 950 ms have passed. After that it exceeds the request timeout of 150 ms.
+//! Tests of stop rules. The server answers within 100 ms during the first 950 ms. After that, each answer exceeds the request timeout of
+//! 150 ms.
 
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use super::common::*;
 
 const START: Duration = millis(2);
 
-/// A load that ends at the third timeout.
+/// A workload that a stop rule ends at the third timeout.
 fn third_timeout_ends(scope: StopScope, stages: Vec<Stage>) -> Workload {
     let mut workload = workload(stages, 1);
     let never = StopRule { name: "never".into(), hit: Hit::Status(503), limit: HitLimit::Count(1), scope };
@@ -29,14 +30,14 @@ fn counts(pairs: &[(&str, u64)]) -> Vec<(String, u64)> {
     pairs.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
 }
 
-/// The second rule ended the load this long after its start.
+/// The expected result if the second rule ended the load this long after its start.
 fn ended_at(at: Duration) -> Option<RuleEnd> {
     Some(RuleEnd { rule: 1, at: START + at })
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_rule_ends_its_stage_and_the_next_one_counts_anew() {
-    // Requests 10, 11 and 12, due from 1,000 ms on, have timed out by 1,350 ms. Request 13 is in flight then, and may end.
+    // Requests 10, 11 and 12 are due from 1,000 ms on, and have timed out by 1,350 ms. Request 13 is in flight then, and may still end.
     let mut next = paced(10.0, 2);
     next.name = "next".into();
     let result = run(&third_timeout_ends(StopScope::Stage, vec![paced(10.0, 50), next])).await;
@@ -66,7 +67,7 @@ async fn the_grace_of_a_stage_counts_from_its_end_by_a_rule() {
 
 #[tokio::test(start_paused = true)]
 async fn what_was_due_and_waited_for_a_permit_is_incomplete() {
-    // One permit: timeouts at 1,150, 1,300 and 1,450 ms of requests 10, 11 and 12. Requests 13 and 14 were due by then.
+    // With one permit, requests 10, 11 and 12 time out at 1,150, 1,300 and 1,450 ms. By then requests 13 and 14 are due.
     let result = run(&third_timeout_ends(StopScope::Stage, vec![bounded(paced(10.0, 50), 1)])).await;
     assert_eq!(outcomes(&result, 0), counts(&[("ok", 10), ("timeout", 3), ("incomplete", 2)]));
     assert_eq!((result.stages[0].ended_by, result.unissued), (ended_at(millis(1_450)), 0));
@@ -74,7 +75,7 @@ async fn what_was_due_and_waited_for_a_permit_is_incomplete() {
 
 #[tokio::test(start_paused = true)]
 async fn the_slots_of_a_closed_loop_end_with_their_stage() {
-    // Two slots send every 100 ms until 900 ms. Then both time out at 1,150 and at 1,300 ms.
+    // Two slots send every 100 ms until 900 ms. After that, both time out at 1,150 and at 1,300 ms.
     for mut stage in [closed(2, 500), closed_for(2, millis(60_000), millis(0)), closed(2, 500)] {
         stage.grace = Some(Span(millis(500)));
         let result = run(&third_timeout_ends(StopScope::Stage, vec![stage])).await;
@@ -86,7 +87,7 @@ async fn the_slots_of_a_closed_loop_end_with_their_stage() {
 
 #[tokio::test(start_paused = true)]
 async fn slots_that_wait_to_open_do_not_hold_up_the_end_of_their_stage() {
-    // Slot 0 opens immediately, slot 1 at 30 s. Slot 0 times out at 1,150, 1,300 and 1,450 ms.
+    // Slot 0 opens immediately, and slot 1 after 30 s. Slot 0 times out at 1,150, 1,300 and 1,450 ms.
     let stage = closed_for(2, millis(90_000), millis(60_000));
     let result = run(&third_timeout_ends(StopScope::Stage, vec![stage])).await;
     assert_eq!(outcomes(&result, 0), counts(&[("ok", 10), ("timeout", 3)]));

@@ -1,4 +1,4 @@
-//! Reasons why a load ends early.
+//! Tests of everything that ends a load early.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use workload_profiles::workload::Margin;
 
 use super::common::*;
 
-/// Ends a load after this time.
+/// Calls `end` on `stop` after this time.
 fn after(length: Duration, stop: &Stop, end: fn(&Stop)) {
     let stop = stop.clone();
     tokio::spawn(async move {
@@ -27,7 +27,7 @@ async fn draining_lets_answers_end_and_counts_what_was_due_until_then() {
     assert_eq!(result.stopped, Some(StopReason::Signal));
     assert!((10..30).contains(&result.issued), "{}", result.issued);
     assert!(all(&result, RequestOutcome::Ok));
-    // All requests that were due were sent. The requests of the other half, and of the stage that was never reached, were not due.
+    // All requests that were due were sent. The second half of the first stage, and the stage that was not reached, were not due yet.
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), result.issued)]);
     assert_eq!((outcomes(&result, 1), result.unissued), (vec![], 0));
     assert!(result.recorder.stages.iter().all(|it| it.stopped_early), "the figures are of a part");
@@ -36,7 +36,7 @@ async fn draining_lets_answers_end_and_counts_what_was_due_until_then() {
 
 #[tokio::test(start_paused = true)]
 async fn what_was_due_and_waited_for_a_place_is_cancelled_by_a_stop() {
-    // Due every 100 ms, answered in 5 s, one at a time: the first is in flight, and nine wait.
+    // A request is due every 100 ms and takes 5 s, and one may be in flight. At the stop, the first one is in flight and nine wait.
     let stop = Stop::default();
     after(millis(950), &stop, |it| it.drain(StopReason::Signal));
     let target = simulated(server(millis(5_000), millis(0)));
@@ -73,7 +73,7 @@ async fn aborting_ends_what_is_in_flight() {
         assert_eq!(outcomes(&result, 0), [("cancelled".to_owned(), result.issued + result.unissued)]);
         let records = records(&result);
         assert_eq!(records.len() as u64, result.issued);
-        // The run's clock began a moment before the test's clock.
+        // The tolerance of 1 ms is needed because the run's clock started slightly before the test's clock.
         assert!(records.iter().all(|it| it.sent.is_some() && it.ended >= millis(1_000) && it.ended <= millis(1_001)));
         assert!(records.iter().any(|it| it.first_token.is_some()), "some had begun to answer");
     }
@@ -126,7 +126,7 @@ async fn a_target_that_answers_now_and_then_is_not_lost() {
 #[tokio::test(start_paused = true)]
 async fn a_target_that_begins_to_answer_is_not_lost_and_one_that_never_does_is() {
     for (fault, stopped) in [(None, None), (fault(FaultKind::Hang), Some(StopReason::TargetLost))] {
-        // An answer takes half a minute, and one request per second fails by a timeout.
+        // An answer takes half a minute, but one request per second fails by its timeout.
         let options = SimOptions { fault, ..server(millis(300), millis(300)) };
         let mut workload = workload(vec![open(1.0, 60)], 100);
         workload.timeouts.request = Some(crds::units::Span(Duration::from_secs(5)));

@@ -1,4 +1,4 @@
-//! Stages with a rate that earlier stages determine. A server answers with one token 100 ms after each request.
+//! Tests of stages whose rate earlier stages determine. The server answers each request with one token after 100 ms.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ fn fixed(rate: f64) -> RateBound {
     RateBound::Rate(rate.try_into().unwrap())
 }
 
-/// Even arrivals for two seconds at a rate between two other rates.
+/// A stage with even arrivals for two seconds. Its rate is at `position` between two bounds.
 fn measured(name: &str, from: RateBound, to: RateBound, position: f64) -> Stage {
     let rate = MeasuredRate { from, to, position, spacing: Spacing::Linear };
     let load = Load::Open {
@@ -38,7 +38,7 @@ fn rates(result: &LoadResult) -> Vec<Option<f64>> {
     result.stages.iter().map(rate).collect()
 }
 
-/// The number of requests of each stage.
+/// Returns the number of requests of each stage.
 fn requests(result: &LoadResult) -> Vec<u64> {
     result.recorder.stages.iter().map(|it| it.requests()).collect()
 }
@@ -49,7 +49,8 @@ async fn run(stages: Vec<Stage>) -> LoadResult {
 
 #[tokio::test(start_paused = true)]
 async fn a_sweep_lies_between_one_request_at_a_time_and_as_many_as_possible() {
-    // One at a time: 20 requests in 2 s, 10 per second. 40 together with 5 permits: 8 waves of 100 ms, 50 per second.
+    // The first stage sends one request at a time: 20 in 2 s, which is 10 per second. The second sends 40 together with 5 permits: 8 waves
+    // of 100 ms, which is 50 per second.
     let burst = bounded(Stage::new("throughput", Load::Burst { count: 40, max_concurrency: None }), 5);
     let (from, to) = (RateBound::Throughput(0), RateBound::Throughput(1));
     let sweep = |it: u32| measured(&format!("sweep-{it}"), from, to, f64::from(it) / 4.0);
@@ -69,8 +70,8 @@ fn not_measured(result: &LoadResult, stage: usize) -> NotMeasured {
 
 #[tokio::test(start_paused = true)]
 async fn the_drain_of_a_stage_gives_a_rate() {
-    // 100 requests within 2 s, each answered after 3.01 s. From 3 s on 25 of them end in each half second: 50 per second. The last one ends
-    // at 4.99 s, so three falls are observed.
+    // 100 requests are sent within 2 s, and each is answered after 3.01 s. From 3 s on, 25 of them end in each half second, which is 50 per
+    // second. The last one ends at 4.99 s, so three falls are observed.
     let drain = RateBound::Drain { stage: 0, percentile: 95.0 };
     let mut towards_end = measured("towards-end", fixed(1.0), drain, 0.5);
     if let Load::Open { rate: Rate::Varying(RateShape::Measured(rate)), .. } = &mut towards_end.load {
@@ -95,7 +96,7 @@ async fn a_stage_whose_rate_cannot_be_measured_is_not_run_and_the_next_one_is() 
     let result = run(stages.clone()).await;
     assert_eq!(not_measured(&result, 1), NotMeasured::TooFewFalls { stage: "c2".into(), falls: 0 });
     assert_eq!(not_measured(&result, 2), NotMeasured::NotRun { stage: "no-falls".into() });
-    // Two at a time: 20 per second.
+    // Two requests at a time yield 20 per second.
     assert_eq!((rates(&result)[3], requests(&result)), (Some(20.0), vec![4, 0, 0, 40]));
     assert!(result.stopped.is_none() && result.recorder.stages.iter().all(|it| !it.stopped_early));
 
@@ -108,7 +109,7 @@ async fn margins_count_in_the_times_that_are_drawn() {
     let mut stage = measured("sweep", RateBound::Throughput(0), RateBound::Throughput(0), 0.0);
     stage.warm_up = Some(Margin::Duration(Span(millis(500))));
     stage.cool_down = Some(Margin::Count(4));
-    // One at a time: 10 per second for 2 s. 5 requests are due before 0.5 s, and the last 4 from 1.6 s on.
+    // One request at a time yields 10 per second, here for 2 s. 5 requests are due before 0.5 s, and the last 4 from 1.6 s on.
     let result = run(vec![closed(1, 10), stage]).await;
     let tally = &result.recorder.stages[1];
     let excluded = |part| tally.excluded.get(&part).map_or(0, |it| it.values().sum::<u64>());

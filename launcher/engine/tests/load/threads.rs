@@ -1,5 +1,4 @@
-//! Several threads on real sockets and in real time. Only counts are checked, because times on a busy machine are
-//! unreliable.
+//! Tests with several threads, real sockets and real time. They check only counts, because times are unreliable on a busy machine.
 
 use std::{
     collections::BTreeMap,
@@ -51,8 +50,7 @@ fn lanes_without_a_slot_leave_the_requests_to_the_others() {
     }
 }
 
-/// Each kind of load is stopped after its first requests, an hour before its end. Some threads have no slot, user or request, or have no more
-/// of them.
+/// Each load is stopped after its first requests, an hour before its planned end. Some threads have no slot, user or request, or none left.
 #[test]
 fn a_stop_ends_the_window_whatever_the_threads_had_to_do() {
     const HOUR: Duration = Duration::from_secs(3_600);
@@ -93,7 +91,7 @@ fn a_stop_ends_the_window_whatever_the_threads_had_to_do() {
     }
 }
 
-/// A simulator on loopback while `with` runs.
+/// Runs a simulator on loopback during `with`.
 fn serve<T>(options: SimOptions, with: impl FnOnce(&str) -> T) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).unwrap();
@@ -101,7 +99,7 @@ fn serve<T>(options: SimOptions, with: impl FnOnce(&str) -> T) -> T {
     let (end, ended) = oneshot::channel::<()>();
     let server = thread::spawn(move || {
         runtime.block_on(Simulator::new(options).serve(listener, async {
-            // A dropped sender also ends it.
+            // A dropped sender also ends the server.
             let _ = ended.await;
         }));
     });
@@ -137,7 +135,7 @@ fn run_until(url: &str, workload: &Workload, threads: usize, progress: &Arc<Prog
     .unwrap()
 }
 
-/// The bodies of all requests of a load, by stage, number and turn: the parts of their ids after the id of the load.
+/// Returns the bodies of all requests of a load. The keys are their ids without the id of the load: stage, number and turn.
 fn bodies(workload: &Workload, threads: usize) -> BTreeMap<String, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).unwrap();
@@ -160,7 +158,7 @@ fn bodies(workload: &Workload, threads: usize) -> BTreeMap<String, String> {
                     Ok::<_, hyper::Error>(head.body(Full::<Bytes>::from(SAID)).unwrap())
                 }
             });
-            // The server ignores how a connection ends.
+            // How a connection ends does not matter.
             tokio::spawn(
                 async move { drop(http1::Builder::new().serve_connection(TokioIo::new(stream), service).await) },
             );
@@ -185,7 +183,7 @@ fn bodies(workload: &Workload, threads: usize) -> BTreeMap<String, String> {
     bodies
 }
 
-/// The answer in a chat.
+/// The body of an answer in a chat.
 const SAID: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"said\"},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":1}}\n\ndata: [DONE]\n\n";
 
 #[test]
@@ -278,7 +276,7 @@ fn the_number_of_requests_is_not_known_where_time_decides_it() {
     let stages = vec![paced(200.0, 4), closed_for(1, millis(20), millis(0))];
     let result = run(&workload(stages, 1), 1, &progress);
     assert_eq!(result.recorder.stages[0].outcomes[&RequestOutcome::Ok], 4);
-    // The number of requests in the first stage alone would be too small.
+    // More requests than the first stage alone has.
     assert!(progress.issued.load(Ordering::Relaxed) > 4 && progress.planned_requests().is_none());
 }
 
@@ -304,7 +302,7 @@ fn threads_share_a_load_and_lose_nothing() {
         assert_eq!((progress.planned_requests(), read(&progress.issued), read(&progress.ended)), (Some(301), 301, 301));
         assert_eq!((read(&progress.failed), read(&progress.output_events)), (0, 903));
         assert!(result.own_cpu > millis(0) && result.wall > millis(900));
-        // The vitals of each thread are known for each stage, and together the threads read every token of every answer.
+        // The vitals of each thread are known for each stage. Together, the threads have read every token of every answer.
         assert_eq!(result.workers.iter().map(|it| it.stages.len()).collect::<Vec<_>>(), vec![3; threads]);
         let stages = result.workers.iter().flat_map(|it| &it.stages);
         let reads: u64 = stages.map(|it| it.receive_delay.as_ref().unwrap().histogram().len()).sum();
@@ -325,7 +323,7 @@ fn threads_share_the_permits_of_a_bounded_load() {
     workload.probes = Some(workload_profiles::workload::Probes { rate: 50.0.try_into().unwrap(), input: 3, output: 1 });
     let result = run(&workload, 3, &Arc::default());
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 200)]);
-    // A permit is taken before a request is sent and released after it has ended: five are never in flight.
+    // A permit is held from before a request is sent until after it has ended, so at most four others are in flight.
     let records = records(&result);
     for record in &records {
         let sent = record.sent.unwrap();

@@ -1,4 +1,4 @@
-//! Timeouts of a request and of its parts, to the millisecond on a paused clock.
+//! Tests of the timeouts of a request and of its parts, to the millisecond on a paused clock.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ const ROLE: &str = "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"con
 const COMMENT: &str = ": keep-alive\n\n";
 const DONE: &str = "data: [DONE]\n\n";
 
-/// A server that sends each text this many milliseconds after the previous text, and then nothing.
+/// A server that sends each text this many milliseconds after the previous one. After the last text it sends nothing more.
 fn script(parts: &'static [(u64, &'static str)]) -> Target {
     in_process(move |server| {
         tokio::spawn(play(server, parts));
@@ -34,7 +34,7 @@ async fn play(mut server: DuplexStream, parts: &[(u64, &str)]) {
     }
     for (after, text) in parts {
         tokio::time::sleep(millis(*after)).await;
-        // A client that gave up has closed the connection.
+        // An error is ignored, because a client that gave up has closed the connection.
         let _ = server.write_all(text.as_bytes()).await;
     }
     std::future::pending().await
@@ -50,7 +50,7 @@ fn timeouts(first_token: u64, token_gap: u64, request: u64) -> Timeouts {
     }
 }
 
-/// Two requests, one after the other. Each must end with this outcome, this long after its send.
+/// Runs two requests, one after the other. Each must end with this outcome, this long after it was sent.
 async fn check(
     parts: &'static [(u64, &'static str)],
     timeouts: Timeouts,
@@ -105,14 +105,14 @@ async fn tokens_without_text_are_no_stall() {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_is_complete_is_not_given_up() {
-    // The server does not end the body: all limits pass before the client stops waiting for its end.
+    // The server does not end the body. All timeouts would pass before the client stops waiting for the end of the body.
     let parts = &[(0, HEAD), (50, TOKEN), (50, DONE)];
     check(parts, timeouts(100, 100, 300), Ok(RequestOutcome::Ok), 100).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_is_not_made_has_its_own_limit() {
-    // The server accepts the connection and then sends nothing: TLS waits for it.
+    // The server accepts the connection but sends nothing, so the TLS handshake waits.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("https://{}", listener.local_addr().unwrap());
     let target = Target::new(&url, Api::Completions, None, None, &Default::default()).unwrap();

@@ -1,4 +1,4 @@
-//! TLS on loopback: a private authority is trusted only if it is given.
+//! Tests of TLS on loopback. A private certificate authority is trusted only if it is configured.
 
 use std::{net::Ipv4Addr, sync::Arc};
 
@@ -15,23 +15,23 @@ use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
 use super::common::*;
 
-/// Made for these tests, valid for a hundred years. The key of the authority is deleted.
+/// A certificate authority made for these tests, valid for a hundred years. Its private key is deleted.
 pub const AUTHORITY: &str = include_str!("../fixtures/tls/ca.crt");
-/// Another authority, which has signed no certificate of these tests.
+/// An authority that has not signed any certificate of these tests.
 const OTHER_AUTHORITY: &str = include_str!("../fixtures/tls/other-ca.crt");
 const CERTIFICATE: &[u8] = include_bytes!("../fixtures/tls/server.crt");
 const KEY: &[u8] = include_bytes!("../fixtures/tls/server.key");
 
-/// A self-signed certificate from `openssl req -x509`. It has CA:TRUE.
+/// A self-signed certificate from `openssl req -x509`, with CA:TRUE.
 const SELF_SIGNED: [&[u8]; 2] =
     [include_bytes!("../fixtures/tls/self-signed.crt"), include_bytes!("../fixtures/tls/self-signed.key")];
 
-/// A simulator behind TLS; returns its port.
+/// Starts a simulator behind TLS, and returns its port.
 pub async fn serve() -> u16 {
     serve_with([CERTIFICATE, KEY]).await
 }
 
-/// The same with another certificate and key.
+/// The same as [`serve`], with another certificate and key.
 async fn serve_with(certificate: [&[u8]; 2]) -> u16 {
     let simulator = Simulator::new(server(millis(2), millis(1)));
     listen_with(certificate, &[], move |stream| {
@@ -41,7 +41,7 @@ async fn serve_with(certificate: [&[u8]; 2]) -> u16 {
     .await
 }
 
-/// Serves connections over TLS and offers these HTTP versions; returns the port.
+/// Serves connections over TLS, offering these HTTP versions. Returns the port.
 pub async fn listen<F: Future<Output = ()> + Send + 'static>(
     versions: &[&[u8]],
     serve: impl Fn(TlsStream<TcpStream>) -> F + Clone + Send + 'static,
@@ -72,7 +72,7 @@ async fn listen_with<F: Future<Output = ()> + Send + 'static>(
             let (stream, _) = listener.accept().await.unwrap();
             let (acceptor, serve) = (acceptor.clone(), serve.clone());
             tokio::spawn(async move {
-                // A client that does not trust the certificate ends the handshake.
+                // The handshake fails if the client does not trust the certificate.
                 if let Ok(stream) = acceptor.accept(stream).await {
                     serve(stream).await;
                 }

@@ -1,4 +1,4 @@
-//! A target that is the socket of another process on this machine.
+//! Tests of a target that is a Unix socket of another process on this machine.
 
 use std::{path::Path, sync::Arc};
 
@@ -33,7 +33,7 @@ async fn a_load_goes_through_a_socket_of_this_machine() {
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 60)]);
     assert_eq!(outcomes(&result, 1), [("ok".to_owned(), 100)]);
     assert!(records(&result).iter().all(|it| it.content_events == 4 && it.sent <= it.first_token));
-    // HTTP/2 is used on a Unix socket only if it is required, and this server does not support it.
+    // On a Unix socket, HTTP/2 is used only if it is required. This server does not support it.
     let result = issue(&workload(vec![closed(1, 1)], 4), &target.speaking(HttpVersion::Http2)).await;
     assert_eq!(result.recorder.stages[0].succeeded(), 0);
 }

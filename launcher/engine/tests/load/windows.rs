@@ -1,4 +1,4 @@
-//! The content of the figures: warm-up, cool-down, windows, and the end of a stage's grace period.
+//! Tests of what figures include: warm-up, cool-down, windows, and the end of a stage's grace period.
 
 use engine::stop::{Stop, StopReason};
 use measurement::{record::RequestOutcome, window::WindowPart};
@@ -9,7 +9,8 @@ use workload_profiles::{
 
 use super::common::*;
 
-/// One request every 100 ms for 1 s, each with 5 tokens, 20 ms apart, in 100 ms; the window is from 150 to 750 ms.
+/// A stage with one request every 100 ms for 1 s. Each request has 5 tokens, 20 ms apart, and takes 100 ms. The window is from 150 to 750
+/// ms.
 fn windowed(window: Window) -> Workload {
     let span = |length| Some(Margin::Duration(millis(length).into()));
     let stage = Stage { warm_up: span(150), cool_down: span(250), ..paced(10.0, 10) };
@@ -28,7 +29,7 @@ fn excluded(result: &measurement::load_result::LoadResult, part: WindowPart) -> 
 async fn warm_up_and_cool_down_are_sent_and_in_no_figure() {
     let result = run(&windowed(Window::All)).await;
     assert_eq!((records(&result).len(), result.issued), (10, 10));
-    // Due at 0 and 100; at 200 to 700; at 800 and 900.
+    // Two requests are due in the warm-up (0 and 100 ms), six in the window (200 to 700 ms), and two in the cool-down (800 and 900 ms).
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 6)]);
     assert_eq!((excluded(&result, WindowPart::WarmUp), excluded(&result, WindowPart::CoolDown)), (2, 2));
     let tally = &result.recorder.stages[0];
@@ -39,7 +40,7 @@ async fn warm_up_and_cool_down_are_sent_and_in_no_figure() {
 #[tokio::test(start_paused = true)]
 async fn a_trimmed_window_leaves_out_what_ends_after_it() {
     let result = run(&windowed(Window::Trimmed)).await;
-    // The request that is due at 700 ends at 800.
+    // The request due at 700 ms ends at 800 ms, after the window.
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 5)]);
     let parts = [WindowPart::WarmUp, WindowPart::Late, WindowPart::CoolDown].map(|part| excluded(&result, part));
     assert_eq!(parts, [2, 1, 2]);
@@ -50,16 +51,17 @@ async fn a_trimmed_window_leaves_out_what_ends_after_it() {
 async fn a_cut_window_counts_what_happens_within_it() {
     let result = run(&windowed(Window::Cut)).await;
     let tally = &result.recorder.stages[0];
-    // From 152 to 752 ms of the run. The request that is due at 102 ends at 202, within the window; so do the requests of 202 to 602. The
-    // request of 702 has not ended.
+    // The window is from 152 to 752 ms of the run. The request due at 102 ms ends at 202 ms, within the window. So do the requests due at
+    // 202 to 602 ms. The request due at 702 ms has not ended.
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 6), ("incomplete".to_owned(), 1)]);
     assert_eq!((excluded(&result, WindowPart::WarmUp), excluded(&result, WindowPart::CoolDown)), (1, 2));
     assert_eq!(tally.span(), Some((millis(152), millis(752))));
-    // The tokens of the first request at 162, 182 and 202; 5 tokens of each of the next five; the tokens of the last request at 722 and 742.
+    // These are the first request's tokens at 162, 182 and 202 ms, 5 tokens of each of the next five, and the last request's at 722 and 742
+    // ms.
     assert_eq!((tally.output_tokens_total, tally.output_tokens_of_ended), (3 + 25 + 2, 30));
-    // Also the gaps before these tokens, except before first tokens.
+    // The gaps before these tokens count too, but a first token has no gap before it.
     assert_eq!(tally.itl.histogram().len(), 3 + 5 * 4 + 1);
-    // Sends of 202 to 702.
+    // The requests sent at 202 to 702 ms.
     assert_eq!((tally.send_lag.histogram().len(), tally.latency_sent.histogram().len()), (6, 6));
 }
 
@@ -74,7 +76,7 @@ async fn a_stage_can_be_a_warm_up_of_its_own() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_under_way_when_the_grace_is_over_is_incomplete() {
-    // Answers take 1,000 ms. Slots send at 0 ms; the stage is over at 500 and ended at 850.
+    // An answer takes 1,000 ms. Slots send at 0 ms. The stage is over at 500 ms, and its grace period ends at 850 ms.
     let slow = || simulated(server(millis(200), millis(200)));
     let mut stage = closed_for(3, millis(500), millis(0));
     stage.grace = Some(millis(350).into());
@@ -83,7 +85,7 @@ async fn what_is_under_way_when_the_grace_is_over_is_incomplete() {
     for record in records(&result) {
         assert_eq!((record.ended, record.content_events), (millis(852), 4));
     }
-    // In an open loop with one permit the first request is aborted, and the requests behind it are never sent.
+    // In an open loop with one permit, the first request is aborted, and the requests that wait behind it are never sent.
     let mut stage = bounded(paced(10.0, 5), 1);
     stage.grace = Some(millis(300).into());
     let result = issue(&workload(vec![stage], 5), &slow()).await;
@@ -104,7 +106,7 @@ async fn a_stage_that_would_have_gone_on_is_cut_short_by_a_stop() {
         });
         let target = simulated(server(millis(20), millis(20)));
         let result = issue_until(&workload(vec![stage], 5), &target, &stop).await;
-        // Such a load has no fixed number of requests, so no request counts as cancelled before it is due.
+        // Such a load has no fixed number of requests, so no request counts as unissued.
         assert_eq!((result.recorder.stages[0].stopped_early, result.unissued), (cut, 0));
         assert!(all(&result, RequestOutcome::Ok));
     }

@@ -1,5 +1,6 @@
-//! Recorded exchanges as files. `NAME.json` has the request, status line, headers, frames and the end of the answer; `NAME.body` beside it
-//! has the bytes of the body. `NAME.http` has head and body as they were read, including chunked coding.
+//! Reads recorded exchanges from files. `NAME.json` contains the request, and the status line, headers, frames and end of the response.
+//! `NAME.body` contains the bytes of its body. Alternatively, `NAME.http` contains head and body as they were read, including chunked
+//! coding.
 
 use std::{
     collections::BTreeMap,
@@ -9,23 +10,23 @@ use std::{
 
 use serde_json::Value;
 
-/// An exchange.
+/// A recorded exchange.
 pub struct Case {
-    /// Folder and name.
+    /// Folder and file name.
     pub name: String,
-    /// The requested path; absent in a file that contains only the answer.
+    /// The requested path; `None` in a file that contains only the response.
     pub path: Option<String>,
-    /// A stream was requested.
+    /// Whether a stream was requested.
     pub streaming: bool,
     pub status: u16,
     pub headers: Vec<(String, String)>,
-    /// Without chunked coding.
+    /// The body without chunked coding.
     pub body: Vec<u8>,
-    /// The ends of the recorded pieces of the body; the last is its length.
+    /// The offsets at which the recorded pieces of the body end. The last one is the length of the body.
     pub frames: Vec<usize>,
-    /// The body ended as HTTP specifies: neither client nor server broke it off.
+    /// Whether the body ended as HTTP specifies, rather than being broken off by the client or the server.
     pub ended: bool,
-    /// The answer as read, including the head.
+    /// The response as it was read, including the head.
     pub raw: Option<Vec<u8>>,
 }
 
@@ -33,9 +34,9 @@ pub struct Case {
 #[derive(Default)]
 pub struct Folder {
     pub cases: Vec<Case>,
-    /// Folders with at least one case.
+    /// Number of folders with at least one case.
     pub folders: usize,
-    /// Files that are not a case, by reason.
+    /// Number of files that are not cases, by reason.
     pub skipped: BTreeMap<&'static str, usize>,
 }
 
@@ -44,7 +45,7 @@ impl Case {
         self.headers.iter().find(|(it, _)| it.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 
-    /// Whether it is an answer of `/v1/chat/completions` or `/v1/completions`. Without a path its form decides.
+    /// Whether it is a response of `/v1/chat/completions` or `/v1/completions`. If the path is unknown, the form of the response decides.
     pub fn is_generation(&self) -> bool {
         match self.path.as_deref().map(|it| it.split('?').next().unwrap_or(it)) {
             Some(path) => ["/v1/chat/completions", "/v1/completions"].contains(&path),
@@ -55,14 +56,14 @@ impl Case {
         }
     }
 
-    /// The pieces in which the body was recorded.
+    /// Returns the pieces in which the body was recorded.
     pub fn pieces(&self) -> Vec<&[u8]> {
         let starts = [0].into_iter().chain(self.frames.iter().copied());
         starts.zip(&self.frames).map(|(start, end)| &self.body[start..*end]).collect()
     }
 }
 
-/// Reads every case below a folder.
+/// Reads all cases in a folder and its subfolders.
 pub fn read(root: &Path) -> Folder {
     let mut all = Folder::default();
     let mut folders: Vec<PathBuf> = vec![root.to_owned()];
@@ -79,7 +80,7 @@ pub fn read(root: &Path) -> Folder {
             let case = match path.extension().and_then(|it| it.to_str()) {
                 Some("json") => of_json(&path),
                 Some("http") => of_http(&path),
-                // It belongs to the JSON file with the same name.
+                // Such a file belongs to the JSON file with the same name.
                 Some("body") => continue,
                 _ => Err("it is no exchange"),
             };
@@ -98,7 +99,7 @@ fn name(path: &Path) -> String {
     format!("{folder}/{}", path.file_name().unwrap_or_default().to_string_lossy())
 }
 
-/// The case of a JSON file.
+/// Reads the case in a JSON file.
 pub fn of_json(path: &Path) -> Result<Case, &'static str> {
     let exchange: Value = serde_json::from_slice(&fs::read(path).unwrap()).map_err(|_| "it is no JSON")?;
     let (request, response) = (&exchange["request"], &exchange["response"]);
@@ -113,7 +114,7 @@ pub fn of_json(path: &Path) -> Result<Case, &'static str> {
     let frames: Vec<&str> = texts.iter().map(|it| it["text"].as_str().unwrap_or_default()).collect();
     let joined = frames.concat().into_bytes();
     let body = fs::read(path.with_extension("body")).unwrap_or_else(|_| joined.clone());
-    // A frame that was not valid UTF-8 differs from the bytes that were read; the body does not.
+    // If a frame was not valid UTF-8, its recorded text differs from the bytes that were read, but the body is exact.
     let ends = frames.iter().scan(0, |end, it| {
         *end += it.len();
         Some(*end)
@@ -173,7 +174,7 @@ fn of_http(path: &Path) -> Result<Case, &'static str> {
     Ok(case)
 }
 
-/// Removes chunked coding; returns whether the last chunk was present.
+/// Removes the chunked coding. Returns whether the last chunk was present.
 fn dechunk(mut rest: &[u8], body: &mut Vec<u8>, frames: &mut Vec<usize>) -> bool {
     loop {
         let Some(end) = rest.windows(2).position(|it| it == b"\r\n") else { return false };

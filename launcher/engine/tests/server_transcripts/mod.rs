@@ -1,9 +1,9 @@
-//! Recorded answers of real servers: whole, cut at every byte, and over a real socket, they have the meaning that an independent reader
-//! finds.
+//! Tests with recorded responses of real servers. Each response is parsed whole, cut at every byte, and over a real socket. The result must
+//! always be what an independent reader finds.
 //!
-//! `SERVER_TRANSCRIPTS=DIR cargo test -p engine --test tests server_transcripts::` runs any folder of recordings in place of the project's
-//! own. In both cases it reports on stderr how much it compared. The meaning is checked for answers to chats and completions. Answers of
-//! other endpoints must be read alike however they are cut, and must cause no fault.
+//! `SERVER_TRANSCRIPTS=DIR cargo test -p engine --test tests server_transcripts::` reads any folder of recordings instead of the project's
+//! own. In both cases the tests report on stderr how much they compared. The result is checked for chats and completions. Responses of
+//! other endpoints must yield the same result however they are cut, and must cause no panic.
 
 #![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]
 
@@ -23,9 +23,9 @@ use cases::Case;
 use engine::client::{Failure, answer::Answer};
 use measurement::record::RequestOutcome;
 
-/// Lengths of the pieces into which a body is cut. Each length starts at every offset, so that every byte is a cut.
+/// Lengths of the pieces that a body is cut into. The first cut is made at every possible offset, so that every byte is a cut.
 const PIECES: [usize; 5] = [1, 2, 3, 7, 64];
-/// A body up to this length is also cut in two at every byte.
+/// A body up to this length, in bytes, is also cut into two pieces, at every byte.
 const MAX_IN_TWO: usize = 1_500;
 
 fn own() -> PathBuf {
@@ -36,12 +36,12 @@ fn case(name: &str) -> Case {
     cases::of_json(&own().join(name)).unwrap()
 }
 
-/// All bytes arrive at the same time.
+/// Lets all bytes arrive at the same time.
 fn constant(_: usize) -> Duration {
     Duration::from_secs(1)
 }
 
-/// Passes the pieces to an answer, each as a separate read at the time of its position.
+/// Feeds the pieces to an answer, each as a separate read. `at` returns the time of a piece by its index.
 fn feed(case: &Case, pieces: &[&[u8]], at: impl Fn(usize) -> Duration) -> (Answer, Result<RequestOutcome, Failure>) {
     feed_to(Answer::default(), case, pieces, at)
 }
@@ -60,14 +60,14 @@ fn feed_to(
     if case.ended {
         answer.end(at(end.saturating_sub(1)), end as u64);
     } else if !answer.has_failed() && !answer.is_complete() {
-        // The client's message when the connection ends within a body.
+        // The error of the client if the connection ends within a body.
         return (answer, Err(Failure::new(RequestOutcome::BrokenStream, "the connection broke in the answer: cut")));
     }
     let verdict = answer.conclude();
     (answer, verdict)
 }
 
-/// The part of the result that does not depend on how the bytes were cut.
+/// Returns the part of the result that does not depend on how the bytes were cut.
 fn meaning((answer, verdict): &(Answer, Result<RequestOutcome, Failure>)) -> impl PartialEq + std::fmt::Debug + use<> {
     let times = (answer.first_token, answer.last_token, answer.gaps.len());
     (answer.content_events, times, answer.usage, verdict.clone())
@@ -77,7 +77,7 @@ fn outcome(verdict: &Result<RequestOutcome, Failure>) -> RequestOutcome {
     verdict.as_ref().map_or_else(|failure| failure.outcome, |outcome| *outcome)
 }
 
-/// Cuts a body in many ways, and returns the number of ways.
+/// Cuts a body in many ways and compares the results. Returns the number of ways.
 fn check_cuts(case: &Case) -> usize {
     let (body, name) = (case.body.as_slice(), &case.name);
     let whole = meaning(&feed(case, &[body], constant));
@@ -103,7 +103,7 @@ fn check_cuts(case: &Case) -> usize {
     cuts
 }
 
-/// Compares the launcher's result with the independent reading.
+/// Compares the launcher's result with the result of the independent reader.
 fn check_meaning(case: &Case) {
     let expected = reading::read(case);
     let second = |place: usize| Duration::from_secs(place as u64 + 1);
@@ -113,7 +113,7 @@ fn check_meaning(case: &Case) {
     assert_eq!(answer.content_events, expected.events, "{name}");
     let tokens = |it: Option<u32>| it.map(u64::from);
     assert_eq!((tokens(answer.usage.prompt_tokens), tokens(answer.usage.completion_tokens)), expected.usage, "{name}");
-    // The time of an event is the time of the piece that completed it.
+    // An event has the time of the piece that completed it.
     let time_of =
         |place: usize| second(case.frames.iter().position(|end| *end > place).unwrap_or(case.frames.len() - 1));
     let times = expected.tokens.map(|(first, last)| (time_of(first), time_of(last)));
@@ -130,8 +130,8 @@ fn check_meaning(case: &Case) {
     }
 }
 
-/// Compares the kept output with the reading, and everything else with the result without kept output. Returns how many token ids were
-/// compared.
+/// Compares the kept output with the independent reader's, and everything else with the result without kept output. Returns how many token
+/// ids were compared.
 fn check_output(case: &Case) -> usize {
     let name = &case.name;
     let mut keeping = Answer::default();
@@ -144,13 +144,13 @@ fn check_output(case: &Case) -> usize {
     assert_eq!(output.token_ids, expected.token_ids, "{name}");
     assert_eq!(output.first, expected.first, "{name}");
     if let Some(tokens) = kept.0.usage.completion_tokens.filter(|_| !output.token_ids.is_empty()) {
-        // The tokens of other choices are also counted.
+        // `tokens` also counts the tokens of the other choices.
         assert!(output.token_ids.len() <= tokens as usize, "{name}");
     }
     output.token_ids.len()
 }
 
-/// The client's own path to the answer, over loopback.
+/// Reads the response through the whole client, over loopback.
 async fn check_socket(case: &Case) {
     let expected = feed(case, &case.pieces(), constant);
     let (answer, verdict) = socket::call(case).await;
@@ -169,7 +169,7 @@ async fn check_socket(case: &Case) {
 #[test]
 fn every_recorded_answer_means_what_it_says_however_it_arrives() {
     let given = env::var_os("SERVER_TRANSCRIPTS").map(PathBuf::from);
-    // A test runs in the folder of its package, but the caller is at the root of the project.
+    // A test runs in the folder of its package, but the caller gave a path relative to the project's root.
     let above = |it: PathBuf| if it.exists() { it } else { own().ancestors().nth(5).unwrap().join(it) };
     let root = given.clone().map_or_else(own, above);
     let mut folder = cases::read(&root);
@@ -177,7 +177,7 @@ fn every_recorded_answer_means_what_it_says_however_it_arrives() {
     let (mut cuts, mut read, mut replayed, mut ids) = (0, 0, 0, 0);
     let mut failed = Vec::new();
     for case in &folder.cases {
-        // A failing case must not hide later cases: its panic prints its findings.
+        // A failing case must not hide later cases. Its panic message shows what is wrong.
         let checked = catch_unwind(AssertUnwindSafe(|| {
             cuts += check_cuts(case);
             if !case.is_generation() {
@@ -193,7 +193,7 @@ fn every_recorded_answer_means_what_it_says_however_it_arrives() {
         failed.extend(checked.is_err().then_some(&case.name));
     }
     let (folders, cases, skipped) = (folder.folders, folder.cases.len(), &folder.skipped);
-    // Not with a print macro: its output is shown only when a test fails.
+    // Print macros are not used, because their output is shown only if a test fails.
     writeln!(
         std::io::stderr(),
         "{folders} folders, {cases} cases, {cuts} cuts; {read} read another way with {ids} token ids, {replayed} over a socket; skipped: {skipped:?}"
@@ -205,7 +205,7 @@ fn every_recorded_answer_means_what_it_says_however_it_arrives() {
     assert!(found.iter().zip(least).all(|(found, least)| *found >= least), "{found:?} in {}", root.display());
 }
 
-/// Checks an unrecorded answer in the same ways as a recorded answer.
+/// Checks a made-up response in the same ways as a recorded one.
 fn made_up(name: &str, kind: &str, body: &[u8], expected: RequestOutcome, events: u32) {
     let case = Case {
         name: name.to_owned(),
@@ -267,7 +267,7 @@ fn dialects_that_no_recording_holds_are_understood() {
 }
 
 fn check(name: &str, events: u32, usage: Option<(u32, u32)>, expected: Result<RequestOutcome, Failure>) {
-    // Read as if the server had ended the answer: the reader of the recording cut it.
+    // The response counts as ended, because it was cut by whoever recorded it.
     let case = Case { ended: true, ..case(name) };
     let (answer, verdict) = feed(&case, &case.pieces(), constant);
     assert_eq!(verdict, expected, "{name}");
@@ -295,7 +295,7 @@ fn vllm_streams_have_their_events_and_usage() {
     ok("vllm-0.16.0-default/completions-stream-continuous-usage.json", 8, Some((5, 8)));
     ok("vllm-0.32.0-full/chat-stream-continuous-only.json", 8, None);
     ok("vllm-0.32.0-full/completions-stream-stop.json", 1, Some((5, 1)));
-    // Four tokens per event.
+    // Each event contains four tokens.
     ok("vllm-0.32.0-small/chat-stream-usage.json", 3, Some((15, 8)));
 }
 
@@ -321,11 +321,11 @@ fn answers_in_one_piece_have_usage_and_no_events() {
 #[test]
 fn other_servers_are_understood() {
     ok("llama-cpp-python-0.3.36/chat-stream.json", 8, None);
-    // No [DONE].
+    // These servers send no `[DONE]`.
     ok("transformers-serve-5.19.0-plain/chat-stream.json", 3, Some((15, 8)));
     ok("transformers-serve-5.19.0-plain/completions-stream.json", 8, Some((5, 8)));
     ok("fakellm-0.3.5/chat-stream.json", 6, None);
-    // No content type, and the whole text beside the role.
+    // There is no content type, and the whole text is in the chunk with the role.
     ok("mock-llm-npm-0.1.29/chat-stream.json", 1, None);
 }
 
@@ -341,7 +341,7 @@ fn answers_that_ended_early_are_broken() {
         RequestOutcome::BrokenStream,
         "an error in the stream: InternalServerError: EngineCore encountered an issue. See stack trace (above) for the root cause.",
     );
-    // SIGTERM ended the server: reason `abort`, then usage and [DONE], as if nothing had happened.
+    // SIGTERM ended the server. It sent the finish reason `abort`, then the usage and `[DONE]` as usual.
     failed(
         "vllm-0.32.0-small/chat-stream-server-sigterm-smooth.json",
         37,

@@ -1,4 +1,4 @@
-//! The meaning of an exchange, read differently from the launcher: the whole body together, as `serde_json::Value`s.
+//! An independent reader of exchanges. Unlike the launcher, it parses the whole body at once, as `serde_json::Value`s.
 //!
 //! A request has failed in any of these cases. Its status is not 2xx. The body is JSON with an error although the status is 200. A stream
 //! contains an event with an error, ends without `[DONE]` and without finish reasons, or is cut. A finish reason is `abort` or `error`.
@@ -10,19 +10,19 @@ use serde_json::Value;
 
 use super::cases::Case;
 
-/// The expected result of the launcher.
+/// The result that the launcher is expected to find.
 #[derive(Debug)]
 pub struct Reading {
     pub outcome: RequestOutcome,
-    /// Events with visible output.
+    /// Number of events with visible output.
     pub events: u32,
-    /// The offsets in the body where the first and the last event that counts as a token were complete; none for an answer in one piece.
+    /// The body offsets at which the first and the last event that count as tokens were complete; `None` for an answer in one piece.
     pub tokens: Option<(usize, usize)>,
-    /// Prompt and output tokens according to the server.
+    /// Number of prompt and output tokens, according to the server.
     pub usage: (Option<u64>, Option<u64>),
-    /// Words that the failure message must contain: the type of the error, or the text if the error is a text.
+    /// Words that the failure message must contain: the type of the error, or its text if it has no type.
     pub error: Option<String>,
-    /// The output of the first choice; empty for an answer that has failed by its status.
+    /// The output of the first choice; empty if the request failed by its status.
     pub output: Output,
 }
 
@@ -61,7 +61,7 @@ struct Found {
     visible: Vec<usize>,
     silent: Vec<usize>,
     usage: (Option<u64>, Option<u64>),
-    /// Choices by index, and the finish reason of each.
+    /// The finish reason of each choice, by the choice's index.
     finish: BTreeMap<u64, Option<String>>,
     done: bool,
     failed: Option<RequestOutcome>,
@@ -93,7 +93,7 @@ impl Found {
         self.add_choices(choices);
     }
 
-    /// The text and the ids of the choice with index 0. Ids of a chunk that opens a chat do not belong to the output.
+    /// Adds the text and the ids of choice 0. Ids in a chunk that opens a chat are not part of the output.
     fn add_choices(&mut self, choices: &[Value]) {
         let Some(choice) = choices.iter().find(|it| it["index"].as_u64().unwrap_or(0) == 0) else { return };
         let output = &mut self.output;
@@ -125,7 +125,7 @@ impl Found {
         }
     }
 
-    /// Reads the fields that every object has; `false` for an error.
+    /// Reads the fields that every kind of object has. Returns `false` for an error.
     fn value(&mut self, value: &Value, after_output: bool) -> bool {
         if value["object"] == "error" || is_filled(&value["error"]) {
             let code = value["error"]["code"].as_u64().or_else(|| value["code"].as_u64());
@@ -156,7 +156,7 @@ impl Found {
         let has_silent = !self.silent.is_empty() && self.usage.1.is_some_and(|it| it > 0);
         let outcome = match self.failed {
             Some(failed) => failed,
-            // A stream that announced its end may be cut after it.
+            // A stream may be cut after `[DONE]`.
             None if !ended && !self.done => RequestOutcome::BrokenStream,
             None if self.finish.values().flatten().any(|it| gave_up(it)) => RequestOutcome::BrokenStream,
             None if !self.done && !finished => RequestOutcome::BrokenStream,
@@ -183,7 +183,7 @@ fn gave_up(reason: &str) -> bool {
     ["abort", "error"].contains(&reason)
 }
 
-/// Neither null nor empty.
+/// Whether a value is neither null nor empty.
 fn is_filled(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => false,
@@ -203,7 +203,7 @@ fn is_visible(choice: &Value) -> bool {
     is_filled(&choice["text"]) || keys.iter().any(|it| is_filled(&message(choice)[*it]))
 }
 
-/// An empty text outside a role chunk, or the end.
+/// Whether a choice is an empty text outside a role chunk, or has a finish reason.
 fn is_silent(choice: &Value) -> bool {
     let message = message(choice);
     let has_end = choice["finish_reason"].as_str().is_some_and(|it| !it.is_empty());
@@ -212,14 +212,14 @@ fn is_silent(choice: &Value) -> bool {
     !is_visible(choice) && !is_filled(&message["role"]) && (has_end || has_text)
 }
 
-/// The type of an error, else its text, as far as a report shows it.
+/// Returns the type of an error, or its text if there is no type, as far as a report shows it.
 fn words(value: &Value) -> Option<String> {
     let error = if value["object"] == "error" { value } else { &value["error"] };
     let text = error["type"].as_str().or_else(|| error.as_str()).or_else(|| value["detail"].as_str())?;
     Some(text.lines().next()?.chars().take(100).collect())
 }
 
-/// The data of each event, and the offset where it was complete: the end of the empty line after it, or of the body.
+/// Returns the data of each event, with the body offset at which it was complete: the end of the empty line after it, or of the body.
 fn events(body: &[u8]) -> Vec<(usize, String)> {
     let mut events = Vec::new();
     let mut data: Option<String> = None;

@@ -1,4 +1,4 @@
-//! [I/O] Recorded answers over a real socket, through the whole client.
+//! [I/O] Sends recorded responses over a real socket, through the whole client.
 
 use std::net::Ipv4Addr;
 
@@ -14,7 +14,7 @@ use tokio::{
 
 use super::cases::Case;
 
-/// The answer to a case over loopback.
+/// Returns the answer to a case, received over loopback.
 pub async fn call(case: &Case) -> (Answer, Result<RequestOutcome, Failure>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -36,12 +36,12 @@ async fn serve(mut stream: TcpStream, case: &Case) {
         assert!(stream.read_buf(&mut request).await.unwrap() > 0, "the request has a body");
     }
     let answer = case.raw.clone().unwrap_or_else(|| encoded(case));
-    // A client that has seen enough may have disconnected.
+    // An error is ignored, because a client that has seen enough may have disconnected.
     let _ = stream.write_all(&answer).await;
     let _ = stream.shutdown().await;
 }
 
-/// Head and body with the recorded length or chunks; without their end if the recording was cut off.
+/// Returns head and body with the recorded length or chunks. If the recording was cut off, their end is missing.
 fn encoded(case: &Case) -> Vec<u8> {
     let mut answer = format!("HTTP/1.1 {} recorded\r\n", case.status).into_bytes();
     let own = ["transfer-encoding", "content-length", "connection"];

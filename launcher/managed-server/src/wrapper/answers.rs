@@ -1,5 +1,5 @@
-//! [I/O] Serves the state of an engine over HTTP: `/log`, `/start`, `/traces` and `/traces/NAME`, for requests with the bearer token of the server.
-//! Read-only.
+//! [I/O] Serves the state of an engine over HTTP, read-only: `/log`, `/start`, `/traces` and `/traces/NAME`. If the
+//! server has a bearer token, a request must have it.
 
 use std::{
     convert::Infallible,
@@ -34,32 +34,32 @@ use tokio_io_timeout::TimeoutStream;
 use super::{State, traces};
 use crate::log::SoFar;
 
-/// The maximum number of concurrent requests. Each may use a thread that reads a file.
+/// Maximum number of concurrent requests. Each may use a thread that reads a file.
 const AT_A_TIME: usize = 8;
-/// Time limits for reading one request, and for the whole exchange.
+/// Time limits: for reading one request, and for the whole exchange.
 const REQUEST: Duration = Duration::from_secs(10);
 const WHOLE: Duration = Duration::from_secs(1_800);
-/// How long a client may read nothing of its response: a few such clients would block all others.
+/// Maximum time in which a client reads nothing of its response. Without this limit, a few such clients would block all others.
 const NO_PROGRESS: Duration = Duration::from_secs(10);
-/// Time to wait after a connection that could not be accepted.
+/// Delay after a connection that could not be accepted.
 const RETRY: Duration = Duration::from_secs(1);
-/// The size of one read from a file, and the number of such parts that wait for a slow client.
+/// Size in bytes of one read from a file, and number of such parts that may wait for a slow client.
 const PART: usize = 64 << 10;
 const PARTS: usize = 4;
 
-/// The path that returns how the engine was started.
+/// The path of the response about how the engine was started.
 const START: &str = "/start";
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json";
 const BYTES: &str = "application/octet-stream";
 
-/// Serves on every address until the process ends. Call it on the runtime.
+/// Serves on every address until the process ends. Must be called within the runtime.
 ///
 /// # Errors
 /// The port cannot be opened.
 pub(super) fn serve(port: u16, state: &Arc<State>) -> io::Result<()> {
-    // An IPv6 socket accepts IPv4 too. The machine may have only one of the two.
+    // An IPv6 socket also accepts IPv4. The machine may support only one of the two.
     let listener = std::net::TcpListener::bind((Ipv6Addr::UNSPECIFIED, port))
         .or_else(|_| std::net::TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)))?;
     listener.set_nonblocking(true)?;
@@ -88,7 +88,7 @@ async fn accept(listener: TcpListener, state: Arc<State>) {
                 if request.uri().path() == START {
                     state.ready.look().await;
                 }
-                // The runtime's only thread forwards signals, so it must not wait for a disk.
+                // The runtime has only one thread, which also forwards signals. So reading from disk happens on another thread.
                 let answered =
                     tokio::task::spawn_blocking(move || answer(&state, request.method(), request.uri().path()));
                 let failed = |_| text(StatusCode::INTERNAL_SERVER_ERROR, "the answer was not made; ask again\n");
@@ -103,7 +103,7 @@ async fn accept(listener: TcpListener, state: Arc<State>) {
                 .timer(TokioTimer::new())
                 .header_read_timeout(REQUEST)
                 .serve_connection(TokioIo::new(Box::pin(stream)), service);
-            // A client that leaves early has read what it wanted.
+            // It is no error if a client closes the connection early.
             let _ = clock::limit(WHOLE, served).await;
             drop(place);
         });
@@ -111,7 +111,7 @@ async fn accept(listener: TcpListener, state: Arc<State>) {
 }
 
 impl State {
-    /// Whether a request has the token of the server, if the server has one.
+    /// Whether a request may be answered: it has the token of the server, or the server has no token.
     fn admits(&self, headers: &HeaderMap) -> bool {
         let Some(token) = &self.token else { return true };
         let sent = headers.get(AUTHORIZATION).and_then(|it| it.as_bytes().strip_prefix(b"Bearer "));
@@ -119,7 +119,7 @@ impl State {
     }
 }
 
-/// Compares in constant time for texts of equal length.
+/// Compares two texts. The time does not depend on where texts of equal length differ.
 fn is_equal(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len() && one.iter().zip(other).fold(0, |found, (one, other)| found | (one ^ other)) == 0
 }
@@ -140,7 +140,7 @@ fn answer(state: &State, method: &Method, path: &str) -> Response<Parts> {
 fn log(state: &State) -> Option<Response<Parts>> {
     let SoFar { in_file, rest } = state.so_far()?;
     let file = File::open(&state.path).ok()?;
-    // On a full disk, the file is shorter than the bytes that were written to it.
+    // If the disk is full, the file is shorter than the number of bytes that were written to it.
     let in_file = in_file.min(file.metadata().ok()?.len());
     let length = in_file + rest.len() as u64;
     Some(streamed(TEXT, file.take(in_file).chain(io::Cursor::new(rest)), length))
@@ -161,7 +161,7 @@ fn json(value: &impl serde::Serialize) -> Response<Parts> {
     response(JSON, Parts::from_bytes(serde_json::to_vec(value).unwrap_or_default().into()))
 }
 
-/// Reads on a separate thread, at the pace of the client.
+/// Reads on a separate thread, at the speed of the client.
 fn streamed(kind: &'static str, mut from: impl Read + Send + 'static, length: u64) -> Response<Parts> {
     let (sender, parts) = mpsc::channel(PARTS);
     let body = move || {
@@ -169,7 +169,7 @@ fn streamed(kind: &'static str, mut from: impl Read + Send + 'static, length: u6
         while left > 0 {
             let mut part = vec![0; PART.min(usize::try_from(left).unwrap_or(PART))];
             let part = match from.read(&mut part) {
-                // A premature end becomes an error, so that the client notices the incomplete response.
+                // If the file ends too early, this is an error, so that the client notices the incomplete response.
                 Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(count) => {
                     left -= count as u64;
@@ -185,7 +185,7 @@ fn streamed(kind: &'static str, mut from: impl Read + Send + 'static, length: u6
             }
         }
     };
-    // Without a thread the response ends before its declared length.
+    // If no thread can be started, the response ends before its declared length.
     let _ = thread::Builder::new().name("answer".into()).spawn(body);
     response(kind, Parts { parts, left: length })
 }
@@ -206,7 +206,7 @@ impl Parts {
     fn from_bytes(bytes: Bytes) -> Parts {
         let left = bytes.len() as u64;
         let (sender, parts) = mpsc::channel(1);
-        // The channel has room for one part.
+        // This cannot fail, because the channel has room for one part.
         let _ = sender.try_send(Ok(bytes));
         Parts { parts, left }
     }
@@ -229,7 +229,7 @@ impl Body for Parts {
     }
 }
 
-/// Decodes `%` and two hexadecimal digits in a path into a byte; `None`: the path is invalid.
+/// Decodes `%` and two hexadecimal digits in a path into a byte. `None` if the path is invalid.
 fn decoded(path: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.bytes();

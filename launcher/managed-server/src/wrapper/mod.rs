@@ -1,5 +1,5 @@
-//! [I/O] The first process of a server's container in a cluster. It starts the engine, passes its output on unchanged, keeps a bounded copy without
-//! secrets, and serves that copy. It exits with the engine's status. No benchmark request passes through it.
+//! [I/O] The first process of a server's container in a cluster. It starts the engine, forwards its output unchanged, keeps a copy of limited size
+//! without secrets, and serves that copy. It exits with the status of the engine. No benchmark request passes through it.
 
 mod answers;
 mod readiness;
@@ -45,14 +45,15 @@ use crate::{
     order::LogEnd,
 };
 
-/// How long the output may be silent after the engine has ended: a process that the engine left may hold the pipe open.
+/// How long the output must be silent after the engine has ended. A process that the engine left behind may keep the pipe open.
 const OUTPUT_ENDS: Duration = Duration::from_secs(1);
-/// The time limit for the rest of the output: the reader of our output may be slow, and a process that the engine left may write endlessly.
+/// Time limit for forwarding the rest of the output. The reader of our output may be slow, and a process that the engine left behind may write
+/// endlessly.
 const OUTPUT_LIMIT: Duration = Duration::from_secs(10);
-/// The exit statuses of a shell for a program that does not exist, and for a program that may not be executed.
+/// The exit statuses that a shell uses for a program that does not exist, and for a program that cannot be executed.
 const NOT_FOUND: u8 = 127;
 const NOT_EXECUTABLE: u8 = 126;
-/// The offset that is added to the number of the signal that ended the engine, as shells and container runtimes do.
+/// Added to the number of the signal that ended the engine to get the exit status, as in shells and container runtimes.
 const SIGNALS: i32 = 128;
 /// The signals that this process forwards to the engine.
 const FORWARDED: [Signal; 6] = [Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT, Signal::USR1, Signal::USR2];
@@ -62,13 +63,13 @@ const FORWARDED: [Signal; 6] = [Signal::TERM, Signal::INT, Signal::HUP, Signal::
 pub struct WrapOrder {
     /// The engine: the program and its arguments.
     pub command: Vec<String>,
-    /// The file of the copy; its folder exists.
+    /// The file for the copy of the output; its folder must exist.
     pub log: PathBuf,
-    /// The folder into which the engine writes profiler traces; `None`: it has none.
+    /// The folder in which the engine writes profiler traces; `None` if there is none.
     pub traces: Option<PathBuf>,
-    /// The port on which the copy can be read.
+    /// The port on which the copy is served.
     pub port: u16,
-    /// The readiness endpoint of the engine; `None`: readiness is not probed.
+    /// The readiness endpoint of the engine; `None` if readiness is not probed.
     pub ready: Option<ReadyPath>,
 }
 
@@ -78,38 +79,38 @@ pub struct WrapOrder {
 pub struct WrappedStart {
     /// The host name, which is the pod's name in a cluster.
     pub host: String,
-    /// The process of the engine.
+    /// The process id of the engine.
     pub pid: i32,
     /// When it was started.
     pub started: Timestamp,
-    /// When the engine first reported that it is ready; absent: not yet, or not probed.
+    /// When the engine first reported that it is ready; absent if it has not yet, or if readiness is not probed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<Timestamp>,
-    /// The time from the start until then by a monotonic clock, in milliseconds.
+    /// Milliseconds from `started` to `ready`, measured with a monotonic clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_ms: Option<u64>,
-    /// The number of starts of its container, including this one. The output of the previous start is in a file beside this copy.
+    /// How often the container was started, including this start. The output of the previous start is in a file next to this copy.
     pub starts: u32,
     /// The time of this response.
     pub now: Timestamp,
     /// The UTC offset of the time zone in the engine's logs, in seconds.
     pub utc_offset_seconds: i32,
-    /// What the copy of its output lacks or hides.
+    /// The state of the file with the engine's output: what is missing in it, and what was redacted.
     pub log: LogEnd,
 }
 
-/// The data from which responses are made.
+/// What the HTTP server needs to answer requests.
 struct State {
     log: Option<Mutex<Log>>,
     path: PathBuf,
     traces: Option<PathBuf>,
-    /// The bearer token that requests need, from the variable [`LOG_TOKEN`]. The engine does not get that variable. `None`: no token is needed.
+    /// The bearer token that requests must have, from the variable [`LOG_TOKEN`], which is hidden from the engine. `None` if no token is needed.
     token: Option<String>,
-    /// Process id and start time; unset: the engine is not started yet.
+    /// The process id and start time of the engine. Unset until the engine is started.
     started: OnceLock<(i32, Timestamp)>,
     ready: Readiness,
     starts: u32,
-    /// Number of bytes of the output that were read, and that were forwarded.
+    /// Number of bytes of the output that were read, and number that were forwarded.
     read: AtomicU64,
     passed: AtomicU64,
 }
@@ -146,14 +147,14 @@ impl State {
     }
 }
 
-/// Starts the engine and waits for its end. Returns the exit status of this process: the engine's status, or 128 plus the number of the signal that
-/// ended the engine.
+/// Starts the engine and waits until it ends. Returns the exit status for this process: the status of the engine, or 128 plus the number of the
+/// signal that ended the engine.
 pub fn wrap(order: WrapOrder) -> u8 {
-    // The first process of a container gets all orphans anyway.
+    // In a container, the first process adopts all orphans. This has the same effect elsewhere, as in tests.
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     let done = tokio::runtime::Builder::new_current_thread().enable_all().build().and_then(|runtime| {
         let done = runtime.block_on(wrapped(order));
-        // Do not wait for a response that waits for a disk.
+        // Does not wait for threads that are still reading from a disk.
         runtime.shutdown_background();
         done
     });
@@ -166,20 +167,20 @@ pub fn wrap(order: WrapOrder) -> u8 {
     })
 }
 
-/// Copies this program to a path, from which another container starts it. The folder exists.
+/// Copies this program to `path`, so that another container can start it. The folder must exist.
 ///
 /// # Errors
 /// The program cannot be read, or the path cannot be written.
 pub fn install(path: &Path) -> io::Result<()> {
     let partial = path.with_extension("partial");
     fs::copy(std::env::current_exe()?, &partial)?;
-    // The other container may run as any user.
+    // The other container may run as a different user.
     fs::set_permissions(&partial, fs::Permissions::from_mode(0o755))?;
     fs::rename(&partial, path)
 }
 
-/// Keeps the output of the container's previous start, because the output of a crash is the one to read. The volume survives a restart. Returns the
-/// number of this start, from 1. Errors are ignored: the server is what matters.
+/// Keeps the output of the container's previous start, because after a crash that output shows the cause. The volume survives a restart of the
+/// container. Returns the number of this start, from 1. Errors are ignored, because the server is more important.
 fn keep_former(log: &Path) -> u32 {
     let beside = |end: &str| {
         let mut path = log.as_os_str().to_owned();
@@ -194,7 +195,7 @@ fn keep_former(log: &Path) -> u32 {
     starts
 }
 
-/// Writes a line between the engine's lines.
+/// Writes a line to the engine's output.
 fn say(message: &str) {
     let _ = writeln!(io::stderr(), "benchwright: {message}");
 }
@@ -246,14 +247,14 @@ async fn wrapped(order: WrapOrder) -> io::Result<u8> {
     let _ = state.started.set((pid, at));
     let _ = state.ready.clock.set(clock);
     let pipes = [out.try_clone()?, err.try_clone()?];
-    // The channel closes when both threads have ended.
+    // The channel closes when both output threads have ended.
     let (open, mut output) = mpsc::channel::<()>(1);
     pass_on(out, Stream::Out, &state, open.clone())?;
     pass_on(err, Stream::Err, &state, open)?;
     let watched = Arc::clone(&state);
     tokio::task::spawn(async move { watched.ready.watch().await });
     let status = loop {
-        // A SIGCHLD may have arrived before the listener existed.
+        // A SIGCHLD may have arrived before this process listened for it.
         if let Some(status) = reap(pid) {
             break status;
         }
@@ -267,20 +268,20 @@ async fn wrapped(order: WrapOrder) -> io::Result<u8> {
         }
     };
     let _ = clock::limit(OUTPUT_LIMIT, output_ends(&state, &pipes, &mut output)).await;
-    // The end of the log is in memory. The container's next start keeps the file.
+    // Writes the end of the log, which is still in memory, to the file. The container's next start keeps the file.
     if let Some(mut log) = state.log() {
         log.close();
     }
     Ok(status)
 }
 
-/// Waits until the output has ended, or until it is silent for a while and all bytes read were passed on.
+/// Waits until the output has ended, or until it is silent for a while and everything that was read has been forwarded.
 async fn output_ends(state: &State, pipes: &[io::PipeReader], output: &mut mpsc::Receiver<()>) {
     let is_read = || pipes.iter().all(|it| ioctl_fionread(it) == Ok(0));
     let mut before = state.moved();
     while clock::limit(OUTPUT_ENDS, output.recv()).await.is_err() {
         let now = state.moved();
-        // On a busy machine the thread that reads a pipe may be late: then the pipe still holds output.
+        // On a busy machine, the thread that reads a pipe may be late. The pipe then still contains output.
         if now == before && now.0 == now.1 && is_read() {
             return;
         }
@@ -288,7 +289,7 @@ async fn output_ends(state: &State, pipes: &[io::PipeReader], output: &mut mpsc:
     }
 }
 
-/// The signals that this process will receive, in order.
+/// Returns a channel with the signals that this process receives, in order.
 fn forwarded() -> io::Result<mpsc::Receiver<Signal>> {
     let (sender, receiver) = mpsc::channel(FORWARDED.len());
     for number in FORWARDED {
@@ -305,7 +306,7 @@ fn forwarded() -> io::Result<mpsc::Receiver<Signal>> {
     Ok(receiver)
 }
 
-/// Waits for every process that has ended, including orphans. Returns the engine's exit status; `None`: it still runs.
+/// Reaps all processes that have ended, including orphans. Returns the exit status of the engine; `None` if it still runs.
 fn reap(engine: i32) -> Option<u8> {
     let mut found = None;
     while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
@@ -317,7 +318,7 @@ fn reap(engine: i32) -> Option<u8> {
     found
 }
 
-/// Passes a stream of the engine on, and keeps a copy. A slow reader of our output slows the engine down, as it would without the wrapper.
+/// Forwards one output stream of the engine and keeps a copy. A slow reader of our output slows the engine down, as it would without the wrapper.
 fn pass_on(from: io::PipeReader, stream: Stream, state: &Arc<State>, open: mpsc::Sender<()>) -> io::Result<()> {
     let mut to = Some(match stream {
         Stream::Out => own(io::stdout().as_fd())?,
@@ -329,7 +330,7 @@ fn pass_on(from: io::PipeReader, stream: Stream, state: &Arc<State>, open: mpsc:
             let count = part.len() as u64;
             state.read.fetch_add(count, Ordering::Relaxed);
             if to.as_mut().is_some_and(|it| it.write_all(part).is_err()) {
-                // The engine must not wait for an output without a reader.
+                // If nobody reads our output, it is dropped, so that the engine does not block.
                 to = None;
             }
             if let Some(mut log) = state.log() {
@@ -342,7 +343,7 @@ fn pass_on(from: io::PipeReader, stream: Stream, state: &Arc<State>, open: mpsc:
     thread::Builder::new().name("output".into()).spawn(body).map(drop)
 }
 
-/// The same output without the standard library's buffer.
+/// Returns the same output as a file without the standard library's buffer.
 fn own(output: BorrowedFd<'_>) -> io::Result<File> {
     Ok(File::from(output.try_clone_to_owned()?))
 }

@@ -1,5 +1,5 @@
-//! [I/O] Measures when an engine is first ready. It probes on loopback, so that the time includes neither network latency nor the period of a
-//! Kubernetes probe.
+//! [I/O] Measures when an engine is first ready. The probes use the loopback interface, so the time includes neither network latency nor the period
+//! of a Kubernetes probe.
 
 use std::{net::Ipv4Addr, sync::OnceLock, time::Duration};
 
@@ -10,11 +10,11 @@ use tokio::{
     net::TcpStream,
 };
 
-/// The probe interval.
+/// Interval between probes.
 const EVERY: Duration = Duration::from_millis(100);
-/// The timeout of one probe.
+/// Timeout of one probe.
 const LIMIT: Duration = Duration::from_secs(5);
-/// The length of the beginning of a response that is read: `HTTP/1.1 200`.
+/// Number of bytes that are read of a response, which is the length of `HTTP/1.1 200`.
 const STATUS_BYTES: usize = 12;
 
 /// The readiness endpoint of an engine.
@@ -28,11 +28,11 @@ pub struct ReadyPath {
 
 /// Whether the engine has reported that it is ready.
 pub(super) struct Readiness {
-    /// The endpoint to probe; `None`: readiness is not probed.
+    /// The endpoint to probe; `None` if readiness is not probed.
     pub(super) path: Option<ReadyPath>,
-    /// Starts with the engine; unset: the engine is not started yet.
+    /// The clock, which starts together with the engine; unset before that.
     pub(super) clock: OnceLock<Clock>,
-    /// The time of the first 200, and the time since the start.
+    /// The time of the first response 200, and the time since the engine was started.
     pub(super) seen: OnceLock<(Timestamp, Duration)>,
 }
 
@@ -41,7 +41,7 @@ impl Readiness {
         Readiness { path, clock: OnceLock::new(), seen: OnceLock::new() }
     }
 
-    /// Probes until the response is 200, however long that takes.
+    /// Probes until a response has status 200, however long that takes.
     pub(super) async fn watch(&self) {
         while self.path.is_some() && self.seen.get().is_none() {
             self.ask().await;
@@ -49,7 +49,8 @@ impl Readiness {
         }
     }
 
-    /// Probes now if there was no 200 yet. For a client that has found the engine ready itself, the next turn of `watch` may be too late.
+    /// Probes once if there was no response 200 yet. A client that already knows that the engine is ready need not wait for the next probe of
+    /// `watch`.
     pub(super) async fn look(&self) {
         if self.seen.get().is_none() {
             self.ask().await;

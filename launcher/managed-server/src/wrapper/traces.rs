@@ -1,4 +1,4 @@
-//! [I/O] The files that a profiler of an engine left in its folder.
+//! [I/O] Lists and opens the files that a profiler of the engine wrote to its folder.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -10,11 +10,11 @@ use std::{
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-/// The maximum number of listed files: an engine writes one file per process.
+/// Maximum number of files in a list. An engine writes one file per process.
 const MAX_FILES: usize = 1_000;
-/// The maximum number of folder entries that a listing reads.
+/// Maximum number of folder entries that are read for a list.
 const MAX_ENTRIES: usize = 10_000;
-/// The maximum depth: some profilers create a folder per host, and one per process.
+/// Maximum depth of folders. Some profilers create a folder per host and a folder per process.
 const MAX_DEPTH: usize = 4;
 
 /// A file of a trace.
@@ -26,7 +26,7 @@ pub struct Trace {
     pub bytes: u64,
 }
 
-/// The regular files below a folder, by name. A folder that does not exist has none.
+/// The regular files below a folder, sorted by name. Empty if the folder does not exist.
 pub(super) fn list(folder: &Path) -> Vec<Trace> {
     let (mut found, mut left) = (Vec::new(), MAX_ENTRIES);
     add(folder, "", MAX_DEPTH, &mut left, &mut found);
@@ -34,14 +34,14 @@ pub(super) fn list(folder: &Path) -> Vec<Trace> {
     found
 }
 
-/// `left`: how many more entries may be read.
+/// `left`: number of entries that may still be read.
 fn add(folder: &Path, before: &str, depth: usize, left: &mut usize, found: &mut Vec<Trace>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if *left == 0 {
             return;
         }
         *left -= 1;
-        // The target of a link may be outside of the folder. The metadata of an entry describe the link itself.
+        // Links are skipped, because their target may be outside of the folder. The metadata of an entry describes the link itself.
         let (Ok(name), Ok(about)) = (entry.file_name().into_string(), entry.metadata()) else { continue };
         let name = format!("{before}{name}");
         if about.is_dir() && depth > 1 {
@@ -52,7 +52,7 @@ fn add(folder: &Path, before: &str, depth: usize, left: &mut usize, found: &mut 
     }
 }
 
-/// Opens a listed file and returns its current size. Any other name is not found.
+/// Opens a file of the list, and returns it with its current size. Any other name gives the error `NotFound`.
 pub(super) fn open(folder: &Path, name: &str) -> io::Result<(File, u64)> {
     let Some(trace) = list(folder).into_iter().find(|it| it.name == name) else {
         return Err(io::ErrorKind::NotFound.into());
@@ -83,7 +83,7 @@ mod tests {
             found.len()
         };
         assert_eq!((names(5), names(0)), (4, 0));
-        // The folder counts as an entry, in any order.
+        // The folder itself counts as an entry, and may be read at any position.
         assert!((2..=3).contains(&names(3)));
     }
 }

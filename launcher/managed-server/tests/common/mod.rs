@@ -1,4 +1,4 @@
-//! Waiting for other processes.
+//! Helpers that wait for other processes.
 
 use std::{thread, time::Duration};
 

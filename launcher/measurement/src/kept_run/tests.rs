@@ -1,4 +1,4 @@
-//! The reader accepts what was written, and no other bytes.
+//! Tests that the reader accepts what was written, and nothing else.
 
 use std::time::Duration;
 
@@ -67,7 +67,7 @@ fn what_is_written_is_read_again() {
         let (read, found) = KeptRun::read(&mut &bytes[..], MEMORY).unwrap().into_load();
         assert_eq!(found, findings());
         let mut expected = load(requests);
-        // Outputs are in other files, if the run stores them.
+        // Outputs are not part of a kept run. If the run stores them, they are in other files.
         expected.recorder.outputs.clear();
         assert!(read.to_bytes() == expected.to_bytes(), "{requests}");
     }

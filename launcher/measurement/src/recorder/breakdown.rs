@@ -1,31 +1,32 @@
-//! The time of a request, step by step. Pure.
+//! The duration of each step of a request. Pure.
 
 use super::wire_tally::Steps;
 use crate::{histogram::TimeHistogram, record::RequestRecord, wire::fields};
 
-/// The steps of successful requests. Queue, send, first byte, first token and tokens are consecutive. Their sum is the latency from
-/// scheduled. Build and parse are additional work of the launcher: a request is made before it is due, and bytes are interpreted while the
+/// Durations of the steps of successful requests. The steps queue, send, first byte, first token and tokens follow each other, and their
+/// sum is the latency from the scheduled time. Build and parse are additional work of the launcher: a request is built before it is due,
+/// and bytes are interpreted while the next bytes are on their way.
 /// next bytes are on their way.
 #[derive(Clone, Debug, Default)]
 pub struct Breakdown {
-    /// From scheduled to the first byte handed to the socket: the wait for a permit, the lag, and a new connection.
+    /// From the scheduled time until the first byte is handed to the socket: the wait for a permit, the send lag, and opening a connection.
     pub queue: TimeHistogram,
-    /// Making the request.
+    /// Building the request.
     pub build: TimeHistogram,
     /// From the first to the last byte of the request.
     pub send: TimeHistogram,
-    /// From the last byte of the request to the head of the answer.
+    /// From the last byte of the request to the head of the response.
     pub first_byte: TimeHistogram,
-    /// From the head of the answer to its first token; for an answer in one piece, to its end.
+    /// From the head of the response to its first token, or to its end if the answer came in one piece.
     pub first_token: TimeHistogram,
-    /// From the first token to the last one.
+    /// From the first token to the last token.
     pub tokens: TimeHistogram,
-    /// From when bytes left the socket until they were interpreted, over the whole answer.
+    /// From when bytes were read from the socket until they were interpreted, summed over the response.
     pub parse: TimeHistogram,
 }
 
 impl Breakdown {
-    /// Adds a successful request. A request with an unknown time is left out of all steps.
+    /// Adds a successful request. If any of its times is unknown, it is omitted from all steps.
     pub(super) fn record(&mut self, request: &RequestRecord, steps: &Steps) {
         let (Some(sent), Some(written), Some(head), Some(last)) =
             (request.sent, steps.written, steps.head, request.last_token)
@@ -33,7 +34,7 @@ impl Breakdown {
             return;
         };
         let first = request.first_token.unwrap_or(last).clamp(head.min(last), last);
-        // A server may begin its answer before it has read the whole request.
+        // A server may begin to respond before it has read the whole request.
         let written = written.clamp(sent, head.max(sent));
         for (times, time) in [
             (&mut self.queue, sent.saturating_sub(request.scheduled)),

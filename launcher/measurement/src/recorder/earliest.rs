@@ -1,4 +1,4 @@
-//! A value of the request that ended first. Pure.
+//! A value that belongs to the request that ended first. Pure.
 
 use std::{fmt, ops::Deref, time::Duration};
 
@@ -7,11 +7,10 @@ use crate::{
     wire::{Reader, Wire, WireError, Writer},
 };
 
-/// A value of the request that ended first. Requests that ended at the same time are ordered by stage and number, so the value does not
-/// depend on the number of recorders.
+/// A value that belongs to the request that ended first. Requests that ended at the same time are ordered by stage and number, so the
+/// result does not depend on the number of recorders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Earliest<T> {
-    /// The first field, so that requests are ordered by it.
     ended: Duration,
     stage: u32,
     number: u64,
@@ -27,12 +26,12 @@ impl<T> Earliest<T> {
         (self.ended, self.stage, self.number)
     }
 
-    /// Whether a request precedes the request of this value.
+    /// Whether `request` ended before the request of this value.
     pub(super) fn is_after(&self, request: &RequestRecord) -> bool {
         (request.ended, request.stage, request.number) < self.place()
     }
 
-    /// Keeps the value of the request that ended first.
+    /// Takes over the other value if its request ended earlier.
     pub(super) fn add(&mut self, other: &Earliest<T>)
     where
         T: Clone,

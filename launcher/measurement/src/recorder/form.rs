@@ -1,10 +1,10 @@
-//! The binary form of a recorder: see [`crate::wire`].
+//! The binary form of a recorder, see [`crate::wire`].
 
 use super::{KeptOutput, Recorder};
 use crate::wire::{Reader, Wire, WireError, Writer, fields, form};
 
 impl Recorder {
-    /// Whether there is one entry per stage, and no tape without records.
+    /// Whether there is one entry per stage in each list, and no tape without records.
     fn is_consistent(&self) -> bool {
         let stages = self.stages.len();
         [self.series.len(), self.windows.len()] == [stages; 2]

@@ -1,4 +1,4 @@
-//! Adds the results of other recorders for the same workload.
+//! Merges the results of recorders for the same workload.
 
 use super::{Recorder, Tape};
 
@@ -18,10 +18,10 @@ pub enum MergeError {
 }
 
 impl Recorder {
-    /// Adds the results of another process for the same workload, with times on the same clock.
+    /// Merges the results of another process for the same workload. Times must be on the same clock.
     ///
     /// # Errors
-    /// The other recorder belongs to another workload. Nothing is added.
+    /// The other recorder belongs to another workload. Nothing is merged.
     pub fn merge(&mut self, other: Recorder) -> Result<(), MergeError> {
         for (what, mine, theirs) in [
             ("stages", self.stages.len(), other.stages.len()),
@@ -56,7 +56,7 @@ impl Recorder {
         self.tape.as_ref().is_some_and(Tape::has_token_times)
     }
 
-    /// Adds the results of another worker of the same plan.
+    /// Merges the results of another worker for the same plan.
     pub fn add(&mut self, other: Recorder) {
         for (mine, theirs) in self.stages.iter_mut().zip(&other.stages) {
             mine.add(theirs);
@@ -76,7 +76,7 @@ impl Recorder {
         }
         self.sample.add(&other.sample);
         self.outputs.extend(other.outputs);
-        // Nearly always two sorted runs, which the sort merges.
+        // The list nearly always consists of two sorted runs, which the sort just merges.
         self.outputs.sort_by_key(|it| (it.ended, it.stage, it.number));
         if let (Some(mine), Some(theirs)) = (&mut self.records, other.records) {
             mine.append(theirs);

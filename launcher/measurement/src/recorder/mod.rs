@@ -1,8 +1,8 @@
-//! Collects the results of requests: counts, histograms and a time series per stage, a sample of the requests, and, if the run requests
+//! Collects the results of requests: counts, histograms and a time series per stage, a sample of the requests, and, if the run needs
 //! records, a compact record of each request.
 //!
-//! Each worker has its own recorder. They are merged at the end without loss. Without records, memory does not grow
-//! with the number of requests.
+//! Each worker has its own recorder. They are merged at the end without loss. Without records, memory does not grow with the number of
+//! requests.
 
 mod breakdown;
 mod earliest;
@@ -45,57 +45,57 @@ pub use tape::Tape;
 use tape::{Entry, Event};
 pub use wire_tally::{SetAside, Steps, WireTally};
 
-/// The data kept of each request in addition to counts and histograms.
+/// Which data is kept of each request, in addition to counts and histograms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Keep {
-    /// Nothing: memory does not grow with the number of requests.
+    /// None. Memory does not grow with the number of requests.
     #[default]
     Summary,
-    /// A record of each request, for figures alone: the load cannot be counted again with other windows.
+    /// A record of each request. The figures cannot be recomputed with other windows.
     RecordsAlone,
-    /// A record of each request, and what another count of the load needs in addition.
+    /// A record of each request, and the additional data to recompute the figures with other windows.
     Records,
-    /// A record of each request, and the times between its content events.
+    /// Like `Records`, and the times between the content events of each request.
     RecordsAndGaps,
 }
 
-/// The kept output of a request.
+/// The kept output of one request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeptOutput {
-    /// Index of its stage in the workload.
+    /// Index of the stage in the workload.
     pub stage: u32,
     pub number: u64,
-    /// The row of the data set that the request sent, from 0; `None` for another source.
+    /// Index of the data set row that the request sent, from 0; `None` if the requests have another source.
     pub row: Option<u64>,
-    /// When the request ended, on the clock of the run.
+    /// When the request ended, on the run's clock.
     pub ended: Duration,
     pub output: Output,
 }
 
-/// The recorder of one worker.
+/// Collects the results of one worker.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
     /// One tally per stage of the workload.
     pub stages: Vec<StageTally>,
-    /// One record per started request, in the order in which the requests ended; `None` if the run requests no records.
+    /// One record per started request, in the order in which the requests ended; `None` if the run needs no records.
     pub records: Option<Records>,
-    /// Requests of a stage that does not exist.
+    /// Number of requests whose stage does not exist.
     strays: u64,
-    /// The recorder's input beyond the records; `None` if the run requests no records.
+    /// What the recorder was given in addition to the records; `None` if the run needs no records.
     pub tape: Option<Tape>,
-    /// The kept outputs of requests that ended well, in the order in which the requests ended. The load chooses these requests, and the size
-    /// of each output is bounded.
+    /// The kept outputs of requests that ended without an error, in the order in which the requests ended. The load chooses the requests,
+    /// and each output has a maximum size.
     pub outputs: Vec<KeptOutput>,
-    /// One tally per traffic class, over all stages; empty if there are none. Requests that were never sent are not included.
+    /// One tally per traffic class, over all stages; empty if there are no classes. Requests that were never sent are not included.
     pub classes: Vec<StageTally>,
-    /// The tallies of probes, one per stage; empty if the workload has no probes.
+    /// One tally of probes per stage; empty if the workload has no probes.
     pub probes: Vec<StageTally>,
-    /// The tallies of sessions, one per stage; empty if the requests form no sessions.
+    /// One tally of sessions per stage; empty if the requests form no sessions.
     pub sessions: Vec<SessionTally>,
-    /// One series per stage. It has every request of the load, including requests that are in no figure.
+    /// One time series per stage. It includes every request of the load, even those that are excluded from the figures.
     pub series: Vec<TimeSeries>,
-    /// Some requests of the load, including requests that are in no figure.
+    /// A sample of the load's requests. It may include requests that are excluded from the figures.
     pub sample: RequestSample,
     windows: Vec<Opened>,
     goodput: Goodput,
@@ -103,7 +103,7 @@ pub struct Recorder {
 
 impl Recorder {
     pub fn new(stages: usize, goodput: Goodput, keep: Keep) -> Self {
-        // Do not clone one tally: a new histogram takes no memory before its first count.
+        // A new histogram takes no memory before its first count, but a clone would. So tallies are created and not cloned.
         let tallies = (0..stages).map(|_| StageTally::default()).collect();
         Recorder {
             stages: tallies,
@@ -125,7 +125,7 @@ impl Recorder {
         }
     }
 
-    /// Sets the windows, one per stage. Without windows every request is in the figures.
+    /// Sets the windows, one per stage. Without a window, every request is part of the figures.
     pub fn with_windows(mut self, windows: impl IntoIterator<Item = StageWindow>) -> Self {
         for (mine, window) in self.windows.iter_mut().zip(windows) {
             mine.window = window;
@@ -133,7 +133,7 @@ impl Recorder {
         self
     }
 
-    /// Sets the time from which the latencies of the time series count, one entry per stage. By default they count from scheduled.
+    /// Sets the origin from which the latencies in each stage's time series are counted. The default is the scheduled time.
     pub fn with_latency_origins(mut self, origins: impl IntoIterator<Item = LatencyOrigin>) -> Self {
         for (series, origin) in self.series.iter_mut().zip(origins) {
             series.set_latency_origin(origin);
@@ -141,7 +141,7 @@ impl Recorder {
         self
     }
 
-    /// Bounds the number of records, if any are kept.
+    /// Limits the number of records, if records are kept.
     pub fn with_record_budget(mut self, budget: RecordBudget) -> Self {
         self.tape = self.tape.map(|it| it.with_budget(budget.clone()));
         self.records = self.records.map(|_| Records::new(budget));
@@ -175,11 +175,11 @@ impl Recorder {
         self.note(|| Event::Open { stage, opened });
     }
 
-    /// Ends the window of a stage that was stopped, if the window has not ended. `later`: whether more requests would have been due.
+    /// Ends the window of a stage that was stopped, unless it has ended already. `later`: whether more requests would have been due.
     pub fn stop_early(&mut self, stage: usize, now: Duration, later: bool) {
         let Some(tally) = self.stages.get_mut(stage) else { return };
         tally.stopped_early |= later;
-        // A window that had not begun has no figures. The windows of earlier stages have ended already.
+        // A window that had not begun has no figures. The windows of earlier stages have already ended.
         for tally in std::iter::once(tally).chain(&mut self.classes) {
             tally.window_bounds =
                 tally.window_bounds.filter(|(open, _)| *open < now).map(|(open, close)| (open, close.min(now)));
@@ -187,14 +187,14 @@ impl Recorder {
         self.note(|| Event::StopEarly { stage, now, later });
     }
 
-    /// Appends an event to the tape.
+    /// Appends an event to the tape, if there is one.
     fn note(&mut self, event: impl FnOnce() -> Event) {
         if let Some(tape) = &mut self.tape {
             tape.note(&event());
         }
     }
 
-    /// Counts one request in the part of the stage to which it belongs.
+    /// Counts a request, in the part of the stage (such as warm-up or window) that it belongs to.
     pub fn record(&mut self, request: RequestRecord, wire: &WireTally) {
         if let Some(series) = self.series.get_mut(request.stage as usize) {
             series.record(&request, wire);
@@ -204,7 +204,7 @@ impl Recorder {
         self.count(request, wire, is_good);
     }
 
-    /// Counts a request in the tallies and keeps its record. `is_good`: whether it met every goodput bound.
+    /// Counts a request in the tallies, and keeps its record. `is_good`: whether it met all goodput limits.
     fn count(&mut self, request: RequestRecord, wire: &WireTally, is_good: bool) {
         let stage = request.stage as usize;
         let in_figures = match (self.stages.get_mut(stage), self.windows.get(stage)) {
@@ -234,7 +234,7 @@ impl Recorder {
         self.keep(request, in_figures, wire, is_good);
     }
 
-    /// Keeps a request that was counted, if the run requests records and there is room.
+    /// Keeps the record of a counted request, if the run needs records and there is room.
     fn keep(&mut self, request: RequestRecord, in_figures: InFigures, wire: &WireTally, is_good: bool) {
         let Some(records) = &mut self.records else { return };
         let Some(tape) = &mut self.tape else {
@@ -243,7 +243,7 @@ impl Recorder {
         };
         let mut place = records.find_place();
         if place == Place::None && tape.is_whole() {
-            // The records matter more than another count of the load.
+            // There is no room for both: records are more important than recomputing the figures, so the tape is dropped.
             tape.lose();
             place = records.find_place();
         }
@@ -256,7 +256,7 @@ impl Recorder {
         records.push(request, in_figures);
     }
 
-    /// The times between the content events of each record, in the order of the records; `None` if they were not kept.
+    /// Returns the times between content events for each record, in the order of the records; `None` if they were not kept.
     pub fn gaps(&self) -> Option<Vec<InterTokenTimes>> {
         let (tape, records) = (self.tape.as_ref()?, self.records.as_ref()?);
         if !tape.has_token_times() || !tape.is_whole() {
@@ -269,8 +269,8 @@ impl Recorder {
         Some(records.iter().zip(requests).map(|(record, entry)| entry.of(record).wire.gaps).collect())
     }
 
-    /// Counts a session that has ended or was cut short. Its part of the stage is the part of a request that was due with the session's first
-    /// turn and ended with its last. `has_all`: whether it has sent all its turns.
+    /// Counts a session that has ended or was cut short. It belongs to the same part of the stage as a request that was due with the
+    /// session's first turn and ended with its last turn. `has_all`: whether the session has sent all its turns.
     pub fn record_session(&mut self, session: &SessionEnd, has_all: bool) {
         self.note(|| Event::Session { end: session.clone(), has_all });
         let Some((began, ended)) = session.began.zip(session.ended) else { return };
@@ -286,7 +286,7 @@ impl Recorder {
         }
     }
 
-    /// Counts how long a scheduled request waited for the previous turn, if the request was due within the window.
+    /// Counts how long a scheduled request was held back for the previous turn, if the request was due within the window.
     pub fn record_hold(&mut self, stage: usize, number: u64, due: Duration, held: Duration) {
         self.note(|| Event::Hold { stage, number, due, held });
         let (Some(Opened { window, start }), Some(tally)) = (self.windows.get(stage), self.sessions.get_mut(stage))
@@ -302,15 +302,15 @@ impl Recorder {
         self.outputs.push(output);
     }
 
-    /// Counts one probe in its stage.
+    /// Counts a probe in the stage that it accompanies.
     pub fn record_probe(&mut self, request: &RequestRecord, wire: &WireTally) {
         if let Some(tally) = self.probes.get_mut(request.stage as usize) {
             tally.record(request, wire, true);
         }
     }
 
-    /// Counts requests of a stage that were never sent, each with its number and, if known, its due time from the start of the stage. They
-    /// are cancelled or incomplete, have no times and leave no record. Requests of the warm-up and the cool-down are excluded.
+    /// Counts requests of a stage that were never sent. Each has its number and, if known, its due time from the start of the stage. They
+    /// count as cancelled or incomplete, and have no times and no record. Requests of warm-up and cool-down are excluded.
     pub fn count_unissued(
         &mut self,
         stage: usize,
@@ -335,13 +335,13 @@ impl Recorder {
         }
     }
 
-    /// The records, if every request has one. Times and lengths of requests are then computed from the records instead of histograms.
+    /// Returns the records if every request has one. Times and lengths are then computed from the records instead of the histograms.
     pub fn every_record(&self) -> Option<&Records> {
         self.records.as_ref().filter(|it| it.left_out() == 0)
     }
 
-    /// Number of values that are not in the figures as measured. It is 0, except for times above an hour, lengths above 100 million tokens,
-    /// four billion equal values, or a fault of the launcher. A histogram without figures does not count.
+    /// Returns the number of values that the figures do not contain as measured. It is 0 except for times above one hour, lengths above 100
+    /// million tokens, more than four billion equal values, or a fault of the launcher. Histograms that no figure uses do not count.
     pub fn dropped(&self) -> u64 {
         let is_exact = self.every_record().is_some();
         let lost = |it: &StageTally| it.lost_gaps() + if is_exact { 0 } else { it.lost_of_requests() };

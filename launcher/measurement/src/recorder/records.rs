@@ -1,5 +1,5 @@
-//! Keeps the records in blocks, so that none is copied when they grow or when workers are merged. Their number is
-//! bounded, so that a long run does not use up the memory.
+//! Keeps the records in blocks, so that no record is copied when their number grows or when workers are merged. The total number is
+//! limited, so that a long run does not use up the memory.
 
 use std::{
     iter::Flatten,
@@ -16,53 +16,53 @@ use crate::{
     wire::{Reader, Wire, WireError, Writer},
 };
 
-/// Records per block: less than a megabyte.
+/// Number of records per block. A block takes less than a megabyte.
 const BLOCK: usize = 4_096;
-/// Memory for a request's entry on the tape, without times between tokens.
+/// Memory for a request's entry on the tape, in bytes, without times between tokens.
 const PER_ENTRY: usize = 8;
 
-/// Remaining memory for the records of all recorders of a load.
+/// The memory that remains for the records of all recorders of a load.
 #[derive(Clone, Debug, Default)]
 pub struct RecordBudget(Arc<Blocks>);
 
 #[derive(Debug, Default)]
 struct Blocks {
-    /// Bytes left; `None`: no bound.
+    /// Number of bytes left; `None`: no limit.
     left: Option<AtomicU64>,
-    /// Set when a recorder had no room for a record: from then on no recorder keeps a record.
+    /// Set when a recorder had no room for a record. From then on no recorder keeps records.
     is_spent: AtomicBool,
 }
 
 impl RecordBudget {
-    /// Memory per record: the record itself, its entry on the tape, and its part of the data that the report sorts.
+    /// Memory per record, in bytes: the record itself, its entry on the tape, and its share of the data that the report sorts.
     pub const BYTES_PER_RECORD: u64 =
         (size_of::<RequestRecord>() + size_of::<InFigures>() + PER_ENTRY + 3 * size_of::<u64>()) as u64;
-    /// Memory for the tape entries of a block of records, without times between tokens.
+    /// Memory for the tape entries of a block of records, in bytes, without times between tokens.
     pub(super) const TAPE_OF_BLOCK: u64 = (BLOCK * PER_ENTRY) as u64;
     const BYTES_PER_BLOCK: u64 = BLOCK as u64 * Self::BYTES_PER_RECORD;
 
-    /// Room for this many records, rounded down to whole blocks.
+    /// Creates a budget with room for this many records, rounded down to whole blocks.
     pub fn for_records(records: u64) -> RecordBudget {
         let left = Some(AtomicU64::new((records / BLOCK as u64).saturating_mul(Self::BYTES_PER_BLOCK)));
         RecordBudget(Arc::new(Blocks { left, is_spent: AtomicBool::new(false) }))
     }
 
-    /// The room, as a number of records, that suffices for this many records in any distribution over the recorders: the last block of each
-    /// recorder may hold a single record.
+    /// Returns the budget, as a number of records, that surely has room for `records` records, however they are distributed over the
+    /// recorders. It is larger, because the last block of each recorder may contain a single record.
     pub fn needed(records: u64, recorders: u64) -> u64 {
         let block = BLOCK as u64;
         let blocks = records.saturating_add(records.min(recorders).saturating_mul(block - 1)) / block;
         blocks.saturating_mul(block)
     }
 
-    /// Takes memory; returns `false` if less is left.
+    /// Takes memory from the budget. Returns `false` if not enough is left.
     pub(super) fn take(&self, bytes: u64) -> bool {
         let Some(left) = &self.0.left else { return true };
-        // Relaxed: no other data depends on it.
+        // Relaxed, because no other data depends on this value.
         left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |it| it.checked_sub(bytes)).is_ok()
     }
 
-    /// Returns memory that was taken.
+    /// Returns memory to the budget.
     pub(super) fn give_back(&self, bytes: u64) {
         if let Some(left) = &self.0.left {
             left.fetch_add(bytes, Ordering::Relaxed);
@@ -78,33 +78,33 @@ impl RecordBudget {
     }
 }
 
-/// The figures in which a request counts.
+/// Which figures a request is part of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InFigures {
-    /// Figures about its send.
+    /// Figures about its sending.
     pub send: bool,
-    /// Latencies and lengths.
+    /// Figures about latencies and lengths.
     pub answer: bool,
-    /// Goodput: it met every goodput bound.
+    /// Goodput: the request met all goodput limits.
     pub good: bool,
-    /// Failures.
+    /// Figures about failures.
     pub failed: bool,
 }
 
-/// The place of the next record.
+/// Where the next record is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Block,
     NewBlock,
-    /// There is no room for the record.
+    /// Nowhere, because there is no room.
     None,
 }
 
-/// Records in the order in which the requests ended, worker by worker.
+/// The records, worker by worker, each in the order in which the requests ended.
 #[derive(Clone, Debug, Default)]
 pub struct Records {
     blocks: Vec<Vec<RequestRecord>>,
-    /// One entry per record of each block.
+    /// For each block, one entry per record.
     in_figures: Vec<Vec<InFigures>>,
     budget: RecordBudget,
     left_out: u64,
@@ -115,14 +115,14 @@ impl Records {
         Records { budget, ..Records::default() }
     }
 
-    /// No records, and this many without room.
+    /// Creates an empty list. `left_out`: number of records for which there was no room.
     pub(crate) fn with_left_out(left_out: u64) -> Records {
         Records { left_out, ..Records::default() }
     }
 
     /// Makes room for the next record, if there is memory.
     pub(super) fn find_place(&mut self) -> Place {
-        // After one record was left out no worker keeps another one, so that the records belong to the requests that ended first.
+        // Once a record was dropped, no worker keeps any more records. So the kept records are those of the requests that ended first.
         match self.has_place() {
             _ if self.budget.is_spent() => Place::None,
             true => Place::Block,
@@ -131,7 +131,7 @@ impl Records {
         }
     }
 
-    /// Keeps a record; `false`: there is no room for it.
+    /// Keeps a record. Returns `false` if there is no room for it.
     pub fn push(&mut self, record: RequestRecord, in_figures: InFigures) -> bool {
         let has_place = self.find_place() != Place::None;
         if let (true, Some(block), Some(flags)) = (has_place, self.blocks.last_mut(), self.in_figures.last_mut()) {
@@ -150,7 +150,7 @@ impl Records {
 
     fn begin_block(&mut self) -> bool {
         let (mut block, mut flags) = (Vec::new(), Vec::new());
-        // If memory runs out in spite of the bound, records are lost, but the run continues.
+        // If memory runs out in spite of the budget, records are dropped but the run continues.
         let begun = self.budget.take(RecordBudget::BYTES_PER_BLOCK)
             && block.try_reserve_exact(BLOCK).is_ok()
             && flags.try_reserve_exact(BLOCK).is_ok();
@@ -169,7 +169,7 @@ impl Records {
         self.len() == 0
     }
 
-    /// Requests for which there was no room.
+    /// Returns the number of records for which there was no room.
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
@@ -178,12 +178,12 @@ impl Records {
         self.blocks.iter().flatten()
     }
 
-    /// All records, each with the figures in which it counts.
+    /// Returns all records, each with the figures that it is part of.
     pub fn with_figures(&self) -> impl Iterator<Item = (&RequestRecord, InFigures)> {
         self.iter().zip(self.in_figures.iter().flatten().copied())
     }
 
-    /// Adds the records of another worker. Blocks are moved, not copied.
+    /// Appends the records of another worker. Blocks are moved, not copied.
     pub fn append(&mut self, other: Records) {
         self.blocks.extend(other.blocks);
         self.in_figures.extend(other.in_figures);
@@ -219,7 +219,7 @@ impl FromIterator<RequestRecord> for Records {
     }
 }
 
-/// One byte, with one bit per field.
+/// Written as one byte, with one bit per field.
 impl Wire for InFigures {
     fn write(&self, to: &mut Writer) {
         let InFigures { send, answer, good, failed } = *self;
@@ -238,7 +238,7 @@ impl Wire for InFigures {
     }
 }
 
-/// Without the budget, which belongs to the recorders of one process.
+/// Written without the budget, which belongs to the recorders of one process.
 impl Wire for Records {
     fn write(&self, to: &mut Writer) {
         self.left_out.write(to);

@@ -1,7 +1,7 @@
-//! Counts a load again with other windows, from its records and its tape. Pure.
+//! Recomputes the figures of a load with other windows, from its records and its tape. Pure.
 //!
-//! Series, sample, probes and outputs do not depend on windows and are unchanged. Stages with unchanged margins are also counted again:
-//! without times between tokens no stage has ITL then, so the run's ITL never covers only some of its stages.
+//! Series, sample, probes and outputs do not depend on windows, and are kept. Stages whose margins did not change are recomputed too.
+//! Without times between tokens, no stage then has ITL, so that the run's ITL never covers only some of its stages.
 
 use workload_profiles::workload::Stage;
 
@@ -15,7 +15,7 @@ use crate::{
     wire::WireError,
 };
 
-/// Why a load cannot be counted with other windows.
+/// Why figures cannot be recomputed with other windows.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RewindowError {
     #[error("the run kept no record of its requests")]
@@ -36,11 +36,11 @@ pub enum RewindowError {
 }
 
 impl Recorder {
-    /// The same load, counted with other margins. `before`: the stages as they were run; `after`: the same stages with other margins. If the
-    /// run kept no times between tokens, ITL and the times of steps are missing in every stage.
+    /// Returns the same load, with figures recomputed for other margins. `before`: the stages as they were run. `after`: the same stages
+    /// with other margins. If the run kept no times between tokens, ITL and step durations are missing in every stage.
     ///
     /// # Errors
-    /// Data is missing on which figures depend, or a stage cannot have its margins after the run.
+    /// Data that the figures need is missing, or a stage cannot have its new margins after the run.
     pub fn with_margins(mut self, before: &[Stage], after: &[Stage]) -> Result<Recorder, RewindowError> {
         let changed = Changed { before, after };
         if !changed.any() {
@@ -72,7 +72,7 @@ impl Recorder {
         }
     }
 
-    /// Moves the records, so that no block of them is in memory twice.
+    /// Takes the records out of `self`, so that no block of them is in memory twice.
     fn count_again(&mut self, changed: &Changed<'_>) -> Result<Recorder, RewindowError> {
         let (Some(records), Some(tape)) = (self.records.take(), self.tape.take()) else {
             return Err(RewindowError::NoRecords);
@@ -92,9 +92,9 @@ impl Recorder {
         }
     }
 
-    /// A recorder without input and without the unchanged parts.
+    /// Creates an empty recorder, without the parts that do not change.
     fn blank(&self, changed: &Changed<'_>, tape: &Tape) -> Recorder {
-        // A stage that never began has counted nothing.
+        // If the window cannot be changed, the stage never began, and so it has no figures.
         let window = |(stage, it): (usize, &Opened)| Opened {
             window: changed.window(stage, it.window).unwrap_or(it.window),
             ..*it
@@ -157,7 +157,7 @@ impl Changed<'_> {
         margins(self.before) != margins(self.after)
     }
 
-    /// The new window of a stage, given its previous window.
+    /// Returns the new window of a stage, given its previous window.
     fn window(&self, stage: usize, window: StageWindow) -> Result<StageWindow, RewindowError> {
         match self.after.get(stage).filter(|_| self.is(stage)) {
             None => Ok(window),

@@ -1,5 +1,5 @@
-//! The tally of the sessions of a stage: counts and histograms by turn and by session. Its memory does not grow with the number of
-//! sessions. Pure.
+//! The tally of a stage's sessions: counts and histograms by turn and by session. Its memory does not grow with the number of sessions.
+//! Pure.
 
 use std::time::Duration;
 
@@ -9,52 +9,52 @@ use crate::{
     wire::fields,
 };
 
-/// Turns with separate figures. Later turns share their figures.
+/// Number of turns with separate figures. All later turns share one entry.
 pub const TURNS: usize = 16;
 
-/// A session that has ended, or that is in flight.
+/// The results of a session that has ended or is in flight.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionEnd {
-    /// Index of its stage in the workload.
+    /// Index of the stage in the workload.
     pub stage: usize,
-    /// The number of the session in the stage, from 0.
+    /// Number of the session in the stage, from 0.
     pub number: u64,
-    /// When its first turn was due; `None` if it has sent no turn.
+    /// When the first turn was due; `None` if no turn was sent.
     pub began: Option<Duration>,
-    /// When its last turn ended.
+    /// When the last turn ended.
     pub ended: Option<Duration>,
-    /// Turns that were sent.
+    /// Number of turns sent.
     pub turns: u32,
-    /// When a turn first ended without an answer. A turn that was stopped is not a failure.
+    /// When a turn first failed; `None` if none did. A turn that was stopped has not failed.
     pub failed: Option<Duration>,
-    /// Whether the end of the stage stopped a turn.
+    /// Whether a turn was stopped by the end of the stage.
     pub is_cut: bool,
-    /// Whether it began with a later turn than its first.
+    /// Whether the session began with a later turn than its first.
     pub is_partial: bool,
-    /// Turns with prompts that omit earlier turns, because the context was full.
+    /// Number of turns whose prompts omit earlier turns, because the context was full.
     pub shortened_turns: u32,
-    /// Turns with prompt lengths that the server reported.
+    /// Number of turns whose prompt length the server reported.
     pub with_usage: u32,
-    /// Total prompt length of these turns.
+    /// Total prompt length of these turns, in tokens.
     pub input_tokens: u64,
-    /// Total output length of its turns.
+    /// Total output length of all turns, in tokens.
     pub output_tokens: u64,
 }
 
 impl SessionEnd {
-    /// A session before its first turn.
+    /// Creates the state of a session before its first turn.
     pub fn new(stage: usize, number: u64) -> SessionEnd {
         SessionEnd { stage, number, ..SessionEnd::default() }
     }
 
-    /// Notes that a turn due at `due` is sent. Turns may be sent in a different order than they were due.
+    /// Records that a turn due at `due` is sent. Turns may be sent in another order than they were due.
     pub fn begin_turn(&mut self, due: Duration, is_shortened: bool) {
         self.began = Some(self.began.map_or(due, |it| it.min(due)));
         self.turns += 1;
         self.shortened_turns += u32::from(is_shortened);
     }
 
-    /// Notes that the turn that was sent has ended.
+    /// Records that a sent turn has ended.
     pub fn end_turn(
         &mut self,
         outcome: RequestOutcome,
@@ -80,7 +80,7 @@ impl SessionEnd {
         self.output_tokens += u64::from(output_tokens);
     }
 
-    /// Notes that the end of the stage stopped these turns at `now`.
+    /// Records that the end of the stage stopped this number of turns at `now`.
     pub fn cut_turns(&mut self, turns: u32, now: Duration) {
         for _ in 0..turns {
             self.end_turn(RequestOutcome::Incomplete, now, None, 0);
@@ -88,61 +88,62 @@ impl SessionEnd {
     }
 }
 
-/// The sessions of a stage.
+/// Counts and histograms of a stage's sessions.
 #[derive(Clone, Debug, Default)]
 pub struct SessionTally {
-    /// Sessions that sent a turn, including sessions that are in no figure.
+    /// Number of sessions that sent a turn, including those that are excluded from the figures.
     pub begun: u64,
-    /// Sessions that sent all their turns and got all answers.
+    /// Number of sessions that sent all their turns and got all answers.
     pub complete: u64,
-    /// Sessions with a turn that got no answer.
+    /// Number of sessions with a failed turn.
     pub failed: u64,
-    /// Sessions that the end of the stage, or of its window, cut short.
+    /// Number of sessions cut short by the end of the stage or of its window.
     pub cut_short: u64,
-    /// Sessions that began with a later turn than their first, sent all remaining turns and got all answers.
+    /// Number of sessions that began with a later turn than their first, sent all remaining turns, and got all answers.
     pub partial: u64,
-    /// Durations of complete sessions, from the time when the first turn was due to the end of the last turn.
+    /// Durations of complete sessions, from when the first turn was due to the end of the last turn.
     pub duration: TimeHistogram,
-    /// Turns per complete session.
+    /// Number of turns per complete session.
     pub turns: LengthHistogram,
-    /// Total prompt length per complete session, if the server reported all its prompt lengths.
+    /// Total prompt length per complete session, in tokens, if the server reported it for every turn.
     pub input_tokens: LengthHistogram,
-    /// Total output length per complete session.
+    /// Total output length per complete session, in tokens.
     pub output_tokens: LengthHistogram,
-    /// Turns with prompts that omit earlier turns, because the context was full.
+    /// Number of turns whose prompts omit earlier turns, because the context was full.
     pub shortened_turns: u64,
-    /// How long scheduled requests waited for the previous turn and for their think time; empty if the load starts sessions.
+    /// How long scheduled requests were held back for the previous turn and for think time; empty if the load starts whole sessions.
     pub hold: TimeHistogram,
-    /// By turn: the first, the second and so on; the last entry has all later turns. Turns that no session sent are omitted.
+    /// One entry per turn: the first, the second, and so on. The last entry contains all later turns. Turns that no session sent are
+    /// omitted.
     pub by_turn: Vec<TurnTally>,
 }
 
-/// The requests at one position of their sessions. Latencies cover successful requests only.
+/// The requests at one position in their sessions. Latencies are of successful requests only.
 #[derive(Clone, Debug, Default)]
 pub struct TurnTally {
-    /// Requests with any outcome.
+    /// Number of requests with any outcome.
     pub requests: u64,
     pub succeeded: u64,
-    /// Time to the first token, from scheduled.
+    /// Time to first token, from the scheduled time.
     pub ttft: TimeHistogram,
-    /// Time to the last token, from scheduled.
+    /// Time to the last token, from the scheduled time.
     pub latency: TimeHistogram,
-    /// Successful requests with a prompt length that the server reported.
+    /// Number of successful requests whose prompt length the server reported.
     pub with_usage: u64,
-    /// Total prompt length of these requests.
+    /// Total prompt length of these requests, in tokens.
     pub input_tokens: u64,
-    /// Tokens of these prompts in the server's prefix cache.
+    /// How many of these tokens were found in the server's prefix cache.
     pub cached_tokens: u64,
     pub output_tokens: u64,
 }
 
 impl SessionTally {
-    /// Sessions in the figures.
+    /// Returns the number of sessions in the figures.
     pub fn sessions(&self) -> u64 {
         self.complete + self.failed + self.cut_short + self.partial
     }
 
-    /// Counts a turn. `has_answer`: whether its latencies and lengths are in the figures.
+    /// Counts a turn. `has_answer`: whether its latencies and lengths are part of the figures.
     pub(super) fn record_turn(&mut self, request: &RequestRecord, has_answer: bool) {
         let Some(turn) = request.turn else { return };
         let place = usize::try_from(turn.number.get()).unwrap_or(usize::MAX).min(TURNS + 1) - 1;
@@ -152,8 +153,8 @@ impl SessionTally {
         self.by_turn[place].record(request, has_answer);
     }
 
-    /// Counts a session that has begun. `has_all`: whether it has sent all its turns. `close`: the end of the window; `None`: every event is
-    /// in the figures.
+    /// Counts a session that has begun. `has_all`: whether it has sent all its turns. `close`: the end of a window that counts each event
+    /// by its time; `None` for other windows.
     pub(super) fn record_session(&mut self, session: &SessionEnd, has_all: bool, close: Option<Duration>) {
         let Some((began, ended)) = session.began.zip(session.ended) else { return };
         let is_within = |at: Duration| close.is_none_or(|close| at <= close);
@@ -176,7 +177,7 @@ impl SessionTally {
         }
     }
 
-    /// Adds the tally of another worker for the same stage.
+    /// Merges the tally of another worker for the same stage.
     pub fn add(&mut self, other: &SessionTally) {
         for (mine, theirs) in [
             (&mut self.begun, other.begun),

@@ -1,4 +1,4 @@
-//! The tally of a stage: counts and histograms, request by request. Pure.
+//! The tally of a stage: counts and histograms that are updated for each request. Pure.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -17,120 +17,120 @@ use crate::{
     wire::fields,
 };
 
-/// The tally of a stage. Latencies cover successful requests only. Times from `scheduled` are free of coordinated omission; times from `sent`
-/// are the times that a client without send lag would see.
+/// The tally of a stage. Latencies are of successful requests only. Times from `scheduled` are free of coordinated omission. Times from
+/// `sent` are what a client without send lag would see.
 #[derive(Clone, Debug, Default)]
 pub struct StageTally {
-    /// Number of requests by outcome.
+    /// Number of requests per outcome.
     pub outcomes: BTreeMap<RequestOutcome, u64>,
-    /// Time to the first token, from scheduled.
+    /// Time to first token, from the scheduled time.
     pub ttft_scheduled: TimeHistogram,
-    /// Time to the first token, from sent.
+    /// Time to first token, from the send time.
     pub ttft_sent: TimeHistogram,
-    /// Time to the last token, from scheduled.
+    /// Time to the last token, from the scheduled time.
     pub latency_scheduled: TimeHistogram,
-    /// Time to the last token, from sent.
+    /// Time to the last token, from the send time.
     pub latency_sent: TimeHistogram,
-    /// Times between two tokens, pooled over requests with one token per content event, as far as the server reports it. These are the times between
-    /// the content events.
+    /// Times between two tokens, over all requests with one token per content event, as far as the server reports this. They are measured
+    /// between content events.
     pub itl: TimeHistogram,
-    /// Times between two tokens of requests with several tokens per event: each gap divided by the tokens per gap of its request.
+    /// Times between two tokens, of requests with several tokens per event: each gap is divided by its request's number of tokens per gap.
     pub itl_of_several: TimeHistogram,
-    /// The undivided gaps of these requests.
+    /// The same gaps without the division.
     pub gaps_of_several: TimeHistogram,
-    /// (last token - first token) / (OSL - 1), one per request with at least two tokens.
+    /// TPOT: (last token - first token) / (OSL - 1), one per request with at least two tokens.
     pub tpot: TimeHistogram,
-    /// Latency from sent / OSL, one per request.
+    /// NTPOT: latency from the send time / OSL, one per request.
     pub ntpot: TimeHistogram,
-    /// TTFT from sent / OSL + TPOT, one per request with at least two tokens.
+    /// NTPOT by llm-d-benchmark's formula: TTFT from the send time / OSL + TPOT, one per request with at least two tokens.
     pub ntpot_of_llmd: TimeHistogram,
-    /// Sent minus scheduled and minus the wait for a permit, for every request that was sent.
+    /// Send lag: sent - scheduled - wait for a permit, of every request that was sent.
     pub send_lag: TimeHistogram,
-    /// Waits for a permit, of requests that were sent, if the load limits its concurrency.
+    /// Waits for a permit of requests that were sent, if the load limits concurrency.
     pub permit_wait: TimeHistogram,
-    /// The time of successful requests by step.
+    /// Durations of the steps of successful requests.
     pub breakdown: Breakdown,
-    /// Prompt lengths, if the server reported them.
+    /// Prompt lengths in tokens, as far as the server reported them.
     pub input_tokens: LengthHistogram,
-    /// Output lengths, by the server's usage or else by content events.
+    /// Output lengths in tokens: from the server's usage, else the number of content events.
     pub output_tokens: LengthHistogram,
-    /// Sum of the prompt lengths of successful requests.
+    /// Total prompt length of successful requests, in tokens.
     pub input_tokens_total: u64,
-    /// Sum of the output lengths of successful requests. With window bounds: the tokens that arrived within the bounds.
+    /// Total output length of successful requests, in tokens. If there are window bounds, only the tokens that arrived within them.
     pub output_tokens_total: u64,
-    /// Sum of the output lengths of successful requests, including tokens outside the window bounds.
+    /// Total output length of successful requests, in tokens, including those outside the window bounds.
     pub output_tokens_of_ended: u64,
-    /// Successful requests with an output length from the server's count.
+    /// Number of successful requests whose output length the server reported.
     pub with_usage: u64,
-    /// Content events of the streamed requests among them.
+    /// Number of content events of those requests that were streamed.
     pub events: u64,
-    /// The tokens in these events. A token without text before the first event or after the last event is in no event.
+    /// Number of tokens in these events. A token without text before the first or after the last of them is not included.
     pub event_tokens: u64,
-    /// Successful requests with an impossible usage.
+    /// Number of successful requests with an impossible usage.
     pub set_aside: u64,
-    /// The first impossible usage.
+    /// The impossible usage of the request that ended first.
     pub set_aside_sample: Option<Earliest<SetAside>>,
-    /// Successful requests with an answer in one piece although a stream was requested.
+    /// Number of successful requests whose answer came in one piece although a stream was requested.
     pub in_one_piece: u64,
-    /// Requests with a prompt length that differs from the requested length: by more than a tenth for words, or by more than one added token for
-    /// token ids.
+    /// Number of requests whose prompt length differs from the requested length: for words by more than a tenth, for token ids by more than
+    /// one added token.
     pub input_length_misses: u64,
-    /// Requests with an output length that differs from the requested length.
+    /// Number of requests whose output length differs from the requested length.
     pub output_length_misses: u64,
-    /// Prompt lengths as counted by the server and as requested, summed over requests that have both.
+    /// Total prompt length as counted by the server and as requested, over requests that have both.
     pub input_of_requested: LengthSums,
-    /// Output lengths as counted and as requested, summed over requests that have both.
+    /// Total output length as counted and as requested, over requests that have both.
     pub output_of_requested: LengthSums,
-    /// Sum of the prompt tokens that were in the server's prefix cache.
+    /// Total number of prompt tokens found in the server's prefix cache.
     pub cached_tokens_total: u64,
-    /// Requests with prompt tokens in the cache.
+    /// Number of requests with prompt tokens in the cache.
     pub with_cached: u64,
-    /// Requests that met every goodput bound.
+    /// Number of requests that met all goodput limits.
     pub good: u64,
-    /// Reads of the socket that held content.
+    /// Number of socket reads that returned content.
     pub reads: u64,
-    /// Reads that held more than one content event: their gaps are not the server's gaps.
+    /// Number of socket reads that returned more than one content event. The gaps between those events are not the server's.
     pub coalesced_reads: u64,
-    /// Coalesced reads that the launcher may have read late, see [`WireTally::late_reads`].
+    /// Number of coalesced reads that the launcher may have made late, see [`WireTally::late_reads`].
     pub late_reads: u64,
-    /// The first scheduled time; `None` if there is none.
+    /// The earliest scheduled time; `None` if there are no requests.
     pub first_scheduled: Option<Duration>,
-    /// The last scheduled time.
+    /// The latest scheduled time; `None` if there are no requests.
     pub last_scheduled: Option<Duration>,
     /// When the first request was sent; `None` if none was.
     pub first_sent: Option<Duration>,
     /// When the last request was sent.
     pub last_sent: Option<Duration>,
-    /// When the last request ended.
+    /// When the last request ended; `None` if none did.
     pub last_end: Option<Duration>,
-    /// Requests that were sent again, because the server had closed the connection of the first attempt.
+    /// Number of requests that were sent again, because the server had closed the connection of the first attempt.
     pub retried: u64,
-    /// Requests that each had a new connection, because the server does not keep connections although it claims to.
+    /// Number of requests that each used a new connection, because the server does not keep connections although it claims to.
     pub own_connections: u64,
-    /// Number of timeouts by kind.
+    /// Number of timeouts per kind.
     pub timeouts: BTreeMap<Limit, u64>,
-    /// Requests that got no connection, or no answer on a connection, by cause.
+    /// Requests that got no connection, or no response on a connection, per cause.
     pub causes: BTreeMap<Cause, CauseTally>,
-    /// Start and end of the window, if it counts the events within it.
+    /// Start and end of the window; `None` unless the window counts each event by its time.
     pub window_bounds: Option<(Duration, Duration)>,
-    /// The stage was stopped before all its requests were due: requests that were not due are in no figure.
+    /// Whether the stage was stopped before all its requests were due. Requests that were not due yet appear in no figure.
     pub stopped_early: bool,
-    /// Requests that are in no figure, by part of the stage and by outcome.
+    /// Number of requests that are excluded from the figures, by part of the stage and by outcome.
     pub excluded: BTreeMap<WindowPart, BTreeMap<RequestOutcome, u64>>,
-    /// The first failure message of each outcome: a status and an error type, never a body.
+    /// For each outcome, the message of the failure that ended first: a status and an error type, never a body.
     pub error_samples: BTreeMap<RequestOutcome, Earliest<String>>,
 }
 
-/// How often a cause made a request fail.
+/// How often a cause made requests fail.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CauseTally {
     pub count: u64,
-    /// The first message.
+    /// The message of the failure that ended first.
     sample: Option<Earliest<String>>,
 }
 
 impl CauseTally {
-    /// The first message; empty if there is none.
+    /// Returns the message of the failure that ended first; empty if there is none.
     pub fn sample(&self) -> &str {
         self.sample.as_ref().map_or("", |it| it.as_str())
     }
@@ -148,7 +148,7 @@ impl CauseTally {
     }
 }
 
-/// Keeps the value of the request that ended first.
+/// Keeps a value if its request ended before the request of the current value.
 fn record_first<T>(sample: &mut Option<Earliest<T>>, request: &RequestRecord, value: impl FnOnce() -> T) {
     if sample.as_ref().is_none_or(|it| it.is_after(request)) {
         *sample = Some(Earliest::new(request, value()));
@@ -160,12 +160,12 @@ fn add_first<T: Clone>(mine: &mut Option<Earliest<T>>, theirs: Option<&Earliest<
     mine.get_or_insert_with(|| theirs.clone()).add(theirs);
 }
 
-/// Sums of lengths of the same requests.
+/// Total lengths, over the same requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LengthSums {
-    /// As counted.
+    /// Total length as counted.
     pub found: u64,
-    /// As requested.
+    /// Total length as requested.
     pub requested: u64,
 }
 
@@ -178,8 +178,8 @@ impl LengthSums {
 }
 
 impl StageTally {
-    /// Counts one request in a window with these bounds, or without bounds. Returns the figures in which it counts. `is_good`: whether it
-    /// meets every goodput bound, if it succeeded.
+    /// Counts a request, within the bounds of a window or, without bounds, completely. Returns the figures that the request is part of.
+    /// `is_good`: whether it meets all goodput limits, provided that it succeeded.
     pub fn record_in(
         &mut self,
         bounds: Option<(Duration, Duration)>,
@@ -202,7 +202,7 @@ impl StageTally {
         };
     }
 
-    /// Counts one request and returns the figures in which it counts. The gaps of a failed request are left out, like its other latencies.
+    /// Counts a request. Returns the figures that it is part of. The gaps of a failed request are omitted, like its other latencies.
     pub fn record(&mut self, request: &RequestRecord, wire: &WireTally, is_good: bool) -> InFigures {
         self.count(request.outcome, request, wire);
         self.record_send(request);
@@ -219,8 +219,8 @@ impl StageTally {
         used
     }
 
-    /// Counts the events of one request from `open` to `close`. Its send counts if it was due within them. Its outcome and all its latencies
-    /// count if it had ended by `close`. Tokens and gaps count if they arrived within them.
+    /// Counts the events of a request between `open` and `close`. Its sending counts if the request was due between them. Its outcome and
+    /// its latencies count if it had ended by `close`. Tokens and gaps count if they arrived between them.
     pub fn record_within(
         &mut self,
         (open, close): (Duration, Duration),
@@ -247,7 +247,7 @@ impl StageTally {
             return used;
         }
         let within = |at: Duration| at > open && at <= close;
-        // An answer in one piece arrives at its end.
+        // All content of an answer in one piece arrives at its end.
         let Some(mut at) = request.first_token.or(request.last_token) else { return used };
         let (mut events, mut inside) = (1, u64::from(within(at)));
         let several = several_tokens(request, wire);
@@ -264,7 +264,7 @@ impl StageTally {
         used
     }
 
-    /// `several`: tokens and gaps of a request with more than one token per gap.
+    /// Counts a gap. `several`: tokens and gaps of the request, if it has more than one token per gap.
     fn record_gap(&mut self, gap: Duration, several: Option<(u32, u32)>) {
         match several {
             None => self.itl.record(gap),
@@ -338,13 +338,13 @@ impl StageTally {
             self.input_tokens.record(found);
             self.input_tokens_total += u64::from(found);
             let missed = |requested: u32| match wire.has_exact_prompt {
-                // A server may add a token at the beginning of a text.
+                // A server may add one token at the beginning of a text.
                 true => !(0..=1).contains(&(i64::from(found) - i64::from(requested))),
                 false => found.abs_diff(requested) > requested / 10,
             };
             self.input_length_misses += u64::from(request.requested_input_tokens.is_some_and(missed));
             self.input_of_requested.add(found, request.requested_input_tokens);
-            // At most the whole prompt can be in the cache.
+            // The server cannot have cached more than the whole prompt.
             let cached = request.cached_tokens.unwrap_or(0).min(found);
             self.cached_tokens_total += u64::from(cached);
             self.with_cached += u64::from(cached > 0);
@@ -355,7 +355,7 @@ impl StageTally {
         self.good += u64::from(is_good);
     }
 
-    /// Adds the tally of another worker for the same stage.
+    /// Merges the tally of another worker for the same stage.
     pub fn add(&mut self, other: &StageTally) {
         for (outcome, count) in &other.outcomes {
             *self.outcomes.entry(*outcome).or_default() += count;
@@ -429,12 +429,12 @@ impl StageTally {
         }
     }
 
-    /// Gaps that its histograms could not keep exactly. Records do not contain gaps.
+    /// Returns the number of gaps that the histograms could not keep exactly. Records do not contain gaps.
     pub(super) fn lost_gaps(&self) -> u64 {
         [&self.itl, &self.itl_of_several, &self.gaps_of_several].into_iter().map(TimeHistogram::lost).sum()
     }
 
-    /// Times and lengths of requests that its histograms could not keep exactly.
+    /// Returns the number of times and lengths of requests that the histograms could not keep exactly.
     pub(super) fn lost_of_requests(&self) -> u64 {
         let times = [
             &self.ttft_scheduled,
@@ -456,7 +456,7 @@ impl StageTally {
         *self.excluded.entry(part).or_default().entry(outcome).or_default() += count;
     }
 
-    /// The time that its figures cover: the window bounds, or else the time from the first scheduled time to the last end. `None` if there
+    /// Returns the time that the figures cover: the window bounds, else from the earliest scheduled time to the last end. `None` if there
     /// was no request.
     pub fn span(&self) -> Option<(Duration, Duration)> {
         self.window_bounds.or_else(|| Some((self.first_scheduled?, self.last_end?)))
@@ -468,7 +468,7 @@ impl StageTally {
         sum
     }
 
-    /// Requests that were due.
+    /// Returns the number of requests that were due.
     pub fn requests(&self) -> u64 {
         self.outcomes.values().sum()
     }
@@ -482,18 +482,18 @@ fn earliest(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> 
     [one, other].into_iter().flatten().min()
 }
 
-/// Whether a request counts as failed. A request that was cut off counts as neither success nor failure.
+/// Whether a request counts as failed. A request that was cut off counts neither as a success nor as a failure.
 fn is_failure(request: &RequestRecord) -> bool {
     request.outcome.is_decided() && !request.outcome.is_success()
 }
 
-/// Whether a request met every bound. A missing figure does not meet its bound.
+/// Whether a request met all limits. If a figure is missing, its limit is not met.
 pub(super) fn is_good(request: &RequestRecord, wire: &WireTally, goodput: &Goodput) -> bool {
     let (tokens, gaps) = several_tokens(request, wire).unwrap_or((1, 1));
     [
         (goodput.ttft, request.ttft_scheduled()),
         (goodput.tpot, request.tpot()),
-        // Without this bound the gaps are not summed.
+        // The gaps are summed only if this limit is set.
         (goodput.itl, goodput.itl.and_then(|_| wire.gaps.mean()).map(|it| it * gaps / tokens)),
         (goodput.ntpot, request.ntpot()),
         (goodput.latency, request.latency_scheduled()),

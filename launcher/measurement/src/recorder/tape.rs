@@ -1,9 +1,9 @@
-//! The input of a recorder, entry by entry in the original order. Together with the records it suffices to count the load again with other
-//! windows. Pure.
+//! Everything that a recorder was given, entry by entry in the original order. Together with the records, it suffices to recompute the
+//! figures with other windows. Pure.
 //!
-//! The entry of a request holds the data that its record lacks, in three to seven bytes for nearly every request. The times between tokens
-//! and the times of the steps take some bytes per token. They are kept only if the run requests them. An error text is written once per
-//! recorder; later entries refer to it.
+//! A request's entry contains what its record lacks, in three to seven bytes for nearly every request. Times between tokens and step times
+//! take some bytes per token, and are stored only if the run needs them. An error text is written once per recorder, and later entries
+//! refer to it.
 
 use std::{mem, slice, time::Duration};
 
@@ -19,9 +19,9 @@ use crate::{
     wire::{Reader, Wire, WireError, Writer, fields},
 };
 
-/// The size of a chunk, in bytes. A longer entry has its own chunk.
+/// Size of a chunk, in bytes. A longer entry gets its own chunk.
 const CHUNK: usize = 32 << 10;
-/// Maximum distinct error texts per recorder. A request with a further text has none when it is counted again.
+/// Maximum number of distinct error texts per recorder. Requests with further texts lose them when figures are recomputed.
 const MAX_TEXTS: usize = 64;
 
 /// An entry that is not a request.
@@ -34,22 +34,22 @@ pub(super) enum Event {
     Unissued { stage: usize, number: u64, due: Option<Duration>, outcome: RequestOutcome },
 }
 
-/// The data that the record of a request lacks.
+/// What the record of a request lacks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Beside {
     pub(super) wire: WireTally,
-    /// It met every goodput bound.
+    /// Whether the request met all goodput limits.
     pub(super) is_good: bool,
 }
 
-/// An entry. The entry of a request belongs to the next record.
+/// An entry on the tape. A request's entry belongs to the next record.
 #[derive(Debug)]
 pub(super) enum Entry {
     Event(Event),
     Request(RequestEntry),
 }
 
-/// The entry of a request. Its number of reads is written as the difference from the content events of its record.
+/// The entry of a request. `reads` is the difference between its number of reads and the content events in its record.
 #[derive(Debug)]
 pub(super) struct RequestEntry {
     beside: Beside,
@@ -64,23 +64,23 @@ impl RequestEntry {
     }
 }
 
-/// The entries of the recorders of a load.
+/// The tapes of all recorders of a load.
 #[derive(Clone, Debug, Default)]
 pub struct Tape {
     has_token_times: bool,
-    /// The chunks, recorder by recorder. No entry spans two chunks.
+    /// The chunks of each recorder. No entry spans two chunks.
     recorders: Vec<Vec<Vec<u8>>>,
-    /// There was no room for an entry. All other entries were dropped.
+    /// Whether there was no room for an entry. All entries were then dropped.
     is_lost: bool,
     budget: RecordBudget,
-    /// Bytes of all chunks except the first one, which is never refused. `paid`: the part for which the budget has paid.
+    /// Bytes in all chunks except the first one, which always fits. `paid`: how many of these bytes the budget has paid for.
     taken: u64,
     paid: u64,
-    /// Bytes that the budget has granted for entries beyond those that records pay for.
+    /// Bytes that the budget has granted in addition to those included in the price of records.
     granted: u64,
-    /// The error texts of the recorder in the order of their entries; `None`: entries of several recorders, to which no text is added.
+    /// The error texts of the recorder, in the order of their entries. `None` on a merged tape, which accepts no further texts.
     texts: Option<Vec<String>>,
-    /// The memory of the last entry, for the next one.
+    /// The buffer of the last entry, reused for the next one.
     scratch: Vec<u8>,
 }
 
@@ -98,7 +98,7 @@ impl Tape {
         !self.is_lost
     }
 
-    /// Whether it has the times between tokens, and the times of the steps of requests.
+    /// Whether the times between tokens and the step times of requests are included.
     pub fn has_token_times(&self) -> bool {
         self.has_token_times
     }
@@ -108,14 +108,14 @@ impl Tape {
         self
     }
 
-    /// Drops all entries, because an entry is missing between them, and returns their memory.
+    /// Drops all entries, because one of them is missing, and returns their memory to the budget.
     pub(super) fn lose(&mut self) {
         self.is_lost = true;
         self.recorders = Vec::new();
         self.budget.give_back(mem::take(&mut self.granted));
     }
 
-    /// The memory of a block of records also pays for its entries.
+    /// Adds prepaid bytes: the price of a block of records includes the memory for their entries.
     pub(super) fn pay(&mut self, bytes: u64) {
         self.paid = self.paid.saturating_add(bytes);
     }
@@ -124,14 +124,14 @@ impl Tape {
         self.push(|to| event.write(to));
     }
 
-    /// Notes a request whose record was kept.
+    /// Appends the entry of a request whose record was kept.
     pub(super) fn note_request(&mut self, record: &RequestRecord, wire: &WireTally, is_good: bool) {
         let has_token_times = self.has_token_times;
         let text = wire.error.as_deref().map_or(Text::None, |it| self.text(it));
         self.push(|to| write_request(to, record, wire, text, is_good, has_token_times));
     }
 
-    /// An error text as its entry contains it.
+    /// Returns how an entry refers to an error text.
     fn text(&mut self, error: &str) -> Text {
         let Some(texts) = &mut self.texts else { return Text::None };
         match texts.iter().position(|it| it == error) {
@@ -157,7 +157,7 @@ impl Tape {
         self.scratch = bytes;
     }
 
-    /// Adds the bytes of an entry; `false`: there is no room.
+    /// Appends the bytes of an entry. Returns `false` if there is no room.
     fn add(&mut self, bytes: &[u8]) -> bool {
         if self.recorders.is_empty() {
             self.recorders.push(Vec::new());
@@ -167,7 +167,7 @@ impl Tape {
         if !chunks.last().is_some_and(has_room) {
             let size = CHUNK.max(bytes.len());
             let mut chunk = Vec::new();
-            // The first chunk exists before the first record.
+            // The first chunk is free, because it is needed before there are records that pay for entries.
             let taken = if chunks.is_empty() { 0 } else { self.taken + size as u64 };
             let has_room = taken <= self.paid || self.budget.take(size as u64);
             if !has_room || chunk.try_reserve_exact(size).is_err() {
@@ -186,7 +186,7 @@ impl Tape {
         true
     }
 
-    /// Adds the entries of another recorder.
+    /// Appends the entries of another recorder.
     pub(super) fn append(&mut self, other: Tape) {
         self.recorders.extend(other.recorders);
         self.texts = None;
@@ -196,23 +196,23 @@ impl Tape {
         }
     }
 
-    /// The entries, one recorder after the other.
+    /// Returns the entries of each recorder.
     pub(super) fn recorders(&self) -> impl Iterator<Item = impl Iterator<Item = Result<Entry, WireError>> + '_> + '_ {
         self.recorders.iter().map(|it| Entries::new(it, self.has_token_times))
     }
 
-    /// The chunks of each recorder.
+    /// Returns the chunks of each recorder.
     pub(crate) fn chunks(&self) -> &[Vec<Vec<u8>>] {
         &self.recorders
     }
 
-    /// A tape from chunks that were read.
+    /// Creates a tape from chunks that were read.
     pub(crate) fn from_chunks(has_token_times: bool, recorders: Vec<Vec<Vec<u8>>>) -> Tape {
         Tape { has_token_times, recorders, ..Tape::default() }
     }
 }
 
-/// The entries of one recorder.
+/// Iterates over the entries of one recorder.
 struct Entries<'a> {
     chunks: slice::Iter<'a, Vec<u8>>,
     reader: Reader<'a>,
@@ -232,13 +232,13 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// Ends after the first error.
+/// The iteration ends after the first error.
 impl Iterator for Entries<'_> {
     type Item = Result<Entry, WireError>;
 
     fn next(&mut self) -> Option<Result<Entry, WireError>> {
         while !self.has_failed && self.reader.is_at_end() {
-            // A decoded chunk takes a multiple of its length.
+            // No memory limit is needed here, because a decoded chunk only takes a small multiple of its length.
             self.reader = Reader::new(self.chunks.next()?, usize::MAX);
         }
         if self.has_failed {
@@ -250,7 +250,7 @@ impl Iterator for Entries<'_> {
     }
 }
 
-/// Entries of requests have the highest bit set. The other seven bits are flags.
+/// The first byte of a request's entry has this bit set. Its other seven bits are flags.
 const REQUEST: u8 = 0x80;
 
 fn write_request(
@@ -322,7 +322,7 @@ fn read_entry(from: &mut Reader<'_>, texts: &mut Vec<String>, has_token_times: b
     Ok(Entry::Request(RequestEntry { beside: Beside { wire, is_good }, reads }))
 }
 
-/// Data about tokens without text, and about the first event.
+/// Tokens without text, and the tokens of the first event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Silent {
     events: u32,
@@ -340,7 +340,7 @@ impl Silent {
     }
 }
 
-/// Data that few requests have.
+/// Properties that few requests have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Rare {
     text: Text,
@@ -356,19 +356,19 @@ impl Rare {
     }
 }
 
-/// The error text of a request.
+/// The error text in a request's entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 enum Text {
-    /// The request has no text, or the recorder had too many.
+    /// The request has no error text, or the recorder had too many different ones.
     #[default]
     None,
     New(String),
-    /// The index of a text of an earlier entry.
+    /// Index of a text in an earlier entry.
     Known(u32),
 }
 
 impl Text {
-    /// The text, after the texts of earlier entries.
+    /// Returns the text. `texts` contains the texts of earlier entries.
     fn read(self, texts: &mut Vec<String>) -> Result<Option<String>, WireError> {
         let unknown = WireError::Value { what: "error text" };
         match self {
@@ -459,7 +459,7 @@ impl Event {
     }
 }
 
-/// Without the budget, which belongs to the recorders of one process.
+/// Written without the budget, which belongs to the recorders of one process.
 impl Wire for Tape {
     fn write(&self, to: &mut Writer) {
         let Tape { has_token_times, recorders, is_lost, .. } = self;

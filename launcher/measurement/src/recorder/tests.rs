@@ -12,7 +12,7 @@ const fn millis(count: u64) -> Duration {
     Duration::from_millis(count)
 }
 
-/// Due at 100 ms, sent at 101 ms, tokens at 151, 171, 191 and 231 ms, ended at 232 ms; 4 tokens by usage.
+/// A request due at 100 ms and sent at 101 ms, with tokens at 151, 171, 191 and 231 ms, that ended at 232 ms. Its usage reports 4 tokens.
 fn request() -> RequestRecord {
     RequestRecord {
         stage: 0,
@@ -48,7 +48,7 @@ fn tally(requests: &[(RequestRecord, WireTally)], goodput: &Goodput) -> StageTal
     recorder.stages.remove(0)
 }
 
-/// The values of a histogram, in milliseconds and in order.
+/// Checks the values of a histogram, in milliseconds and ascending order.
 fn check(times: &TimeHistogram, expected: &[f64]) {
     let found: Vec<f64> = times
         .histogram()
@@ -68,7 +68,7 @@ fn the_figures_of_one_request_are_those_of_its_times() {
     check(&tally.latency_scheduled, &[131.0]);
     check(&tally.latency_sent, &[130.0]);
     check(&tally.itl, &[20.0, 20.0, 40.0]);
-    // (231 - 151) / (4 - 1), and 130 / 4.
+    // TPOT is (231 - 151) / (4 - 1), and NTPOT is 130 / 4.
     check(&tally.tpot, &[80.0 / 3.0]);
     check(&tally.ntpot, &[32.5]);
     assert_eq!((tally.input_tokens_total, tally.output_tokens_total, tally.with_usage), (105, 4, 1));
@@ -138,14 +138,14 @@ fn a_request_is_good_when_it_meets_every_bound() {
     assert!(!good(Goodput { ttft: bound(50), ..Goodput::default() }));
     assert!(good(Goodput { tpot: bound(27), ..Goodput::default() }));
     assert!(!good(Goodput { tpot: bound(26), ..Goodput::default() }));
-    // The mean gap is 80 / 3 ms.
+    // The mean gap is 80 / 3 ms, which is between 26 and 27 ms.
     assert!(good(Goodput { itl: bound(27), ..Goodput::default() }));
     assert!(!good(Goodput { itl: bound(26), ..Goodput::default() }));
     assert!(good(Goodput { ntpot: bound(33), ..Goodput::default() }));
     assert!(!good(Goodput { ntpot: bound(32), ..Goodput::default() }));
     assert!(good(Goodput { latency: bound(131), ..Goodput::default() }));
     assert!(!good(Goodput { latency: bound(130), ttft: bound(51), ..Goodput::default() }));
-    // A missing figure does not meet its bound.
+    // If a figure is missing, its limit is not met.
     let one = RequestRecord { output_tokens: Some(1), ..request() };
     let goodput = Goodput { tpot: bound(1_000), ..Goodput::default() };
     assert_eq!(tally(&[(one, wire())], &goodput).good, 0);
@@ -163,14 +163,14 @@ fn requests_that_were_never_sent_are_cancelled_and_leave_no_record() {
     assert_eq!((recorder.stages[1].first_scheduled, recorder.records.unwrap().len()), (None, 1));
 }
 
-/// The tally of one stage with a window from `open` to `close`, in milliseconds from the start of the run.
+/// Returns the tally of a stage whose window is from `open` to `close`, in milliseconds from the start of the run.
 fn cut(open: u64, close: u64, requests: &[(RequestRecord, WireTally)]) -> StageTally {
     let mut tally = StageTally { window_bounds: Some((millis(open), millis(close))), ..StageTally::default() };
     let one = |(request, wire): &(RequestRecord, WireTally)| {
         tally.record_within((millis(open), millis(close)), request, wire, true)
     };
     let used: Vec<InFigures> = requests.iter().map(one).collect();
-    // The returned figures are those that were counted.
+    // The figures that were returned for each request must be those in which it was counted.
     let counted = [&tally.send_lag, &tally.latency_sent].map(|it| it.histogram().len() as usize);
     assert_eq!([used.iter().filter(|it| it.send).count(), used.iter().filter(|it| it.answer).count()], counted);
     tally
@@ -178,22 +178,22 @@ fn cut(open: u64, close: u64, requests: &[(RequestRecord, WireTally)]) -> StageT
 
 #[test]
 fn a_cut_counts_the_tokens_and_gaps_within_it() {
-    // Tokens at 151, 171, 191 and 231 ms. The request begins before the window and ends in it.
+    // The tokens arrive at 151, 171, 191 and 231 ms. The request begins before the window and ends within it.
     let late = cut(160, 300, &[(request(), wire())]);
     assert_eq!((late.succeeded(), late.output_tokens_total, late.output_tokens_of_ended), (1, 3, 4));
     check(&late.itl, &[20.0, 20.0, 40.0]);
-    // The latencies of the request count completely; the request was sent before the window.
+    // The latencies of the request count completely. Its send lag does not count, because it was sent before the window.
     check(&late.latency_sent, &[130.0]);
     check(&late.send_lag, &[]);
     assert_eq!(late.span(), Some((millis(160), millis(300))));
-    // It begins in the window and has not ended when the window closes: two tokens, one gap, no latency.
+    // The request begins within the window and ends after it: two tokens and one gap count, but no latency.
     let early = cut(100, 180, &[(request(), wire())]);
     assert_eq!((early.succeeded(), early.outcomes[&RequestOutcome::Incomplete]), (0, 1));
     assert_eq!((early.output_tokens_total, early.output_tokens_of_ended), (2, 0));
     check(&early.itl, &[20.0]);
     check(&early.ttft_sent, &[]);
     check(&early.send_lag, &[1.0]);
-    // A request that fails within the window has no tokens. A request that fails after it is incomplete, and its tokens count.
+    // A request that fails within the window has no tokens. One that fails after the window is incomplete, and its tokens count.
     let failed = RequestRecord { outcome: RequestOutcome::BrokenStream, ..request() };
     let all = cut(100, 300, &[(failed.clone(), wire())]);
     assert_eq!((all.outcomes[&RequestOutcome::BrokenStream], all.output_tokens_total), (1, 0));
@@ -203,7 +203,7 @@ fn a_cut_counts_the_tokens_and_gaps_within_it() {
 
 #[test]
 fn tokens_are_shared_out_over_events_and_an_answer_in_one_piece_is_not() {
-    // 10 tokens in 4 events. Two of the events are within the window: 5 tokens.
+    // There are 10 tokens in 4 events. Two of the events are within the window, so 5 tokens count.
     let many = RequestRecord { output_tokens: Some(10), ..request() };
     assert_eq!(cut(100, 180, &[(many, wire())]).output_tokens_total, 5);
     let whole = RequestRecord { first_token: None, content_events: 0, ..request() };
@@ -212,7 +212,7 @@ fn tokens_are_shared_out_over_events_and_an_answer_in_one_piece_is_not() {
     assert_eq!(cut(200, 300, &[(whole, wire)]).output_tokens_total, 4);
 }
 
-/// A stream with one token every 3 ms, in events of `sizes` tokens: its mean ITL and its TPOT, in milliseconds.
+/// Returns the mean ITL and the TPOT, in milliseconds, of a stream with one token every 3 ms. Its events contain `sizes` tokens.
 fn itl_and_tpot(sizes: &[u32], told: u32, silent: (u32, u32)) -> (f64, f64) {
     let gaps: InterTokenTimes = sizes[1..].iter().map(|it| millis(3) * *it).collect();
     let last_token = Some(millis(151) + gaps.iter().sum::<Duration>());
@@ -228,15 +228,15 @@ fn itl_and_tpot(sizes: &[u32], told: u32, silent: (u32, u32)) -> (f64, f64) {
 
 #[test]
 fn the_mean_itl_of_a_stream_interval_is_its_tpot() {
-    // As vLLM sends with `--stream-interval` 4 and 20: the first token alone.
+    // As vLLM sends with `--stream-interval` 4 and 20: the first token comes alone.
     let four = [vec![1], vec![4; 15], vec![3]].concat();
     for (sizes, tokens) in [(four.as_slice(), 64), (&[1, 20, 20, 9], 50), (&[1, 20], 21)] {
-        // Without a separate end, and with an end that holds no token.
+        // The finish reason comes with the last tokens, or in a separate event without a token.
         for silent in [(0, 0), (1, 1)] {
             let (itl, tpot) = itl_and_tpot(sizes, tokens, silent);
             assert!((itl - 3.0).abs() < 1e-5 && (tpot - 3.0).abs() < 1e-5, "{sizes:?} {silent:?}: {itl} {tpot}");
         }
-        // With a stop token at the end, which the usage counts: TPOT is too short then, ITL is not.
+        // The usage counts a stop token at the end. TPOT is then too small, but ITL is not.
         let (itl, tpot) = itl_and_tpot(sizes, tokens + 1, (1, 0));
         let of_tokens = f64::from(tokens - 1) * 3.0 / f64::from(tokens);
         assert!((itl - 3.0).abs() < 1e-5 && (tpot - of_tokens).abs() < 1e-5, "{sizes:?}: {itl} {tpot}");
@@ -245,7 +245,7 @@ fn the_mean_itl_of_a_stream_interval_is_its_tpot() {
 
 #[test]
 fn itl_is_between_tokens_where_events_hold_several() {
-    // Gaps of 20, 20 and 40 ms between 4 events: 1 token and 15 more, 5 per gap.
+    // There are gaps of 20, 20 and 40 ms between 4 events. They contain 1 token and then 15 more, which is 5 per gap.
     let several = RequestRecord { output_tokens: Some(16), requested_output_tokens: Some(16), ..request() };
     let figures = tally(&[(several.clone(), wire())], &Goodput::default());
     check(&figures.itl_of_several, &[4.0, 4.0, 8.0]);
@@ -254,17 +254,17 @@ fn itl_is_between_tokens_where_events_hold_several() {
     assert_eq!((figures.event_tokens, figures.events), (16, 4));
     let cut = cut(100, 180, &[(several.clone(), wire())]);
     check(&cut.itl_of_several, &[4.0]);
-    // The server reports that the first event also holds 4 tokens: 12 more, 4 per gap.
+    // The server reports that the first event contains 4 tokens. The other 12 tokens are 4 per gap.
     let told = WireTally { first_event_tokens: Some(4), ..wire() };
     check(&tally(&[(several.clone(), told)], &Goodput::default()).itl_of_several, &[5.0, 5.0, 10.0]);
-    // All but three of the tokens arrived with the first event.
+    // All but three of the tokens are in the first event.
     let told = WireTally { first_event_tokens: Some(13), ..wire() };
     check(&tally(&[(several.clone(), told)], &Goodput::default()).itl, &[20.0, 20.0, 40.0]);
-    // The bound on ITL applies to the time between tokens: 80 / 15 ms.
+    // The limit on ITL applies to the time between tokens, 80 / 15 ms.
     let bound = |millis| Goodput { itl: Some(Span(Duration::from_micros(millis))), ..Goodput::default() };
     assert_eq!(tally(&[(several.clone(), wire())], &bound(5_334)).good, 1);
     assert_eq!(tally(&[(several, wire())], &bound(5_333)).good, 0);
-    // The end of an answer is often a token without text in its own event, and sometimes not a token.
+    // The end of an answer is often a token without text in a separate event, but sometimes there is no such token.
     for (told, silent_events, silent_length_ends, tokens) in
         [(5, 1, 0, 4), (5, 1, 1, 4), (4, 1, 1, 4), (6, 1, 0, 5), (6, 1, 1, 6), (3, 1, 0, 3), (2, 0, 0, 2)]
     {
@@ -334,7 +334,7 @@ fn where_every_request_has_a_record_only_gaps_can_be_lost() {
         recorder.record(record.clone(), wire);
         recorder.dropped()
     };
-    // The record holds its time, to the nanosecond.
+    // The record contains the time exactly, to the nanosecond.
     assert_eq!(dropped(RecordBudget::default(), &slow, &wire()), 0);
     assert_eq!(dropped(RecordBudget::for_records(0), &slow, &wire()), 1);
     assert_eq!(dropped(RecordBudget::default(), &request(), &long_gap), 1);
@@ -377,7 +377,7 @@ fn recorders_of_two_threads_add_up_to_one() {
     assert_eq!(sum.outcomes, whole.outcomes);
     assert_eq!((sum.own_connections, whole.own_connections), (2, 2));
     assert_eq!((sum.retried, &sum.timeouts), (2, &BTreeMap::from([(Limit::TokenGap, 1)])));
-    // The cause is counted only for the request that it explains.
+    // A cause counts only for requests whose outcome it explains.
     let causes: Vec<_> = sum.causes.iter().map(|(cause, it)| (*cause, it.count, it.sample())).collect();
     assert_eq!((&causes[..], &whole.causes), (&[(Cause::Refused, 1, "late")][..], &sum.causes));
     assert_eq!((sum.retried, &sum.timeouts), (whole.retried, &whole.timeouts));
@@ -414,7 +414,7 @@ fn records_are_kept_up_to_their_budget_and_counted_beyond() {
     for number in 0..4_097 {
         first.record(RequestRecord { number, ..request() }, &wire());
     }
-    // There were two blocks, and the first recorder has begun both.
+    // The budget allows two blocks, and the first recorder has begun both.
     second.record(request(), &wire());
     first.add(second);
     let records = first.records.unwrap();
@@ -429,7 +429,7 @@ fn once_a_thread_has_no_room_no_other_keeps_a_record() {
     let (mut first, mut second) = (recorder(), recorder());
     first.record(RequestRecord { number: 0, ..request() }, &wire());
     second.record(RequestRecord { number: 1, ..request() }, &wire());
-    // It ended after a request that was left out, although its worker has room in its block.
+    // This request ended after one whose record was dropped, so its record is dropped too, although its worker has room in its block.
     first.record(RequestRecord { number: 2, ..request() }, &wire());
     first.add(second);
     let records = first.records.unwrap();

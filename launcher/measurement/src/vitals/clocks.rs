@@ -1,25 +1,25 @@
-//! Steps of the clocks: the time of day was set, or the machine slept. Pure.
+//! Steps of the clocks, which occur if the wall-clock time is set, or if the machine sleeps. Pure.
 
 use std::time::Duration;
 
 use crate::wire::fields;
 
-/// Smaller differences come from the time that reading the clocks takes.
+/// Minimum size of a step. Smaller differences are caused by the time that reading the clocks takes.
 const STEP: Duration = Duration::from_millis(1);
 
 /// How the clocks moved relative to each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClockSteps {
-    /// Number of steps of the time of day.
+    /// Number of steps of the wall clock.
     pub count: u64,
-    /// The largest step of the time of day relative to the monotonic clock, forward or back.
+    /// The largest step of the wall clock relative to the monotonic clock, forward or backward.
     pub largest: Duration,
     /// How long the machine slept. The monotonic clock stops during sleep.
     pub slept: Duration,
 }
 
 impl ClockSteps {
-    /// Counts how far two clocks moved relative to the monotonic clock between two readings: the time of day, and the clock that continues
+    /// Adds how far two clocks moved relative to the monotonic clock between two readings: the wall clock, and the clock that continues
     /// during sleep.
     pub fn add(&mut self, wall: Duration, boot: Duration) {
         if wall >= STEP {

@@ -1,41 +1,42 @@
-//! Stalls: times in which the process could not run, measured by the lateness of its heartbeat. Pure.
+//! Stalls: times in which the process could not run, measured by how late its heartbeat is. Pure.
 
 use std::time::Duration;
 
 use crate::{histogram::TimeHistogram, wire::fields};
 
-/// A beat that is this late counts as a stall: longer than a thread waits on a machine with a free CPU, and about the
-/// shortest time between two tokens.
+/// A beat that is at least this late counts as a stall. The value exceeds the time that a thread waits on a machine with a free CPU, and is
+/// about the shortest time between two tokens.
 const STALL: Duration = Duration::from_millis(5);
 
-/// Maximum number of stalls with kept times. If one of the shortest stalls occurs in each 5 ms, they fill up in 80 s.
+/// Maximum number of stalls whose times are kept. Even if the shortest possible stalls follow each other every 5 ms, it is reached only
+/// after 80 s.
 const MOST_TIMES: usize = 16_384;
 
-/// When the process could not run, on the clock of the run.
+/// A time in which the process could not run, on the run's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stall {
     pub from: Duration,
     pub to: Duration,
 }
 
-/// The measurements of the heartbeat.
+/// What the heartbeat measured.
 #[derive(Clone, Debug, Default)]
 pub struct Stalls {
-    /// Lateness of each beat.
+    /// How late each beat was.
     pub lateness: TimeHistogram,
     /// Number of stalls.
     pub count: u64,
-    /// Sum of all stalls.
+    /// Total duration of all stalls.
     pub stalled: Duration,
     pub longest: Duration,
     /// When the longest stall ended, from the start of the run.
     pub longest_ended: Duration,
-    /// The first stalls, in order: all stalls, except in a run that hardly runs.
+    /// The first stalls, in order. These are all stalls, except in a run that could hardly run at all.
     pub times: Vec<Stall>,
 }
 
 impl Stalls {
-    /// Counts a beat that came at `at`, `late` too late.
+    /// Counts a beat that came at `at`, which was `late` after it was due.
     pub fn beat(&mut self, at: Duration, late: Duration) {
         self.lateness.record(late);
         if late < STALL {

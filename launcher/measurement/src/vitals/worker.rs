@@ -1,4 +1,4 @@
-//! CPU time and receive delays of one worker, by stage. Pure.
+//! CPU time and receive delays of one worker, per stage. Pure.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use crate::{
 pub struct WorkerVitals {
     /// One entry per stage.
     pub stages: Vec<StageVitals>,
-    /// The worker's timer counted whole milliseconds, because the kernel had no finer timer.
+    /// Whether the worker's timer had a resolution of whole milliseconds, because the kernel had no finer one.
     pub coarse_timer: bool,
 }
 
 impl WorkerVitals {
-    /// All stages together, without receive delays.
+    /// Returns the sum over all stages, without receive delays.
     pub fn whole(&self) -> StageVitals {
         let stages = || self.stages.iter();
         StageVitals {
@@ -28,15 +28,15 @@ impl WorkerVitals {
     }
 }
 
-/// The vitals of a worker in one stage, without the preceding pause.
+/// The vitals of a worker in one stage, not including the pause before it.
 #[derive(Clone, Debug, Default)]
 pub struct StageVitals {
-    /// User and system time.
+    /// CPU time of the worker, user and system.
     pub cpu: Duration,
-    /// How long it was ready to run and waited for a CPU; `None` if the kernel does not report it.
+    /// How long the worker was ready to run but waited for a CPU; `None` if the kernel does not report it.
     pub waited: Option<Duration>,
     pub wall: Duration,
-    /// An upper bound on how long bytes waited before they were read; `None` if nothing is known.
+    /// Upper bounds on how long bytes waited before they were read; `None` if they are unknown.
     pub receive_delay: Option<TimeHistogram>,
 }
 

@@ -1,19 +1,19 @@
-//! Header and checksum around a value with its own form.
+//! Adds header and checksum to a value that has its own form.
 
 use super::{Reader, Wire, WireError, Writer};
 
-/// The version of the format that this release writes and reads.
+/// The version of the binary format that this release writes and reads.
 pub const VERSION: u16 = 2;
 
 const MAGIC: [u8; 4] = *b"BWMS";
-/// Magic, version, kind and the length of the content.
+/// Length of magic, version, kind, and length of the content, in bytes.
 pub(super) const HEADER: usize = 4 + 2 + 1 + 8;
 pub(super) const CHECKSUM: usize = 4;
 
-/// A value with its own form.
+/// A value that is a complete form of its own.
 pub(crate) trait Form: Wire {
     const KIND: u8;
-    /// The name of the form in messages.
+    /// The name of the form in error messages.
     const NAME: &'static str;
 }
 
@@ -23,7 +23,7 @@ pub(crate) fn to_bytes<T: Form>(value: &T) -> Vec<u8> {
     seal(T::KIND, &content.into_bytes())
 }
 
-/// Adds header and checksum.
+/// Adds header and checksum to the content.
 pub(super) fn seal(kind: u8, content: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(HEADER + content.len() + CHECKSUM);
     bytes.extend(MAGIC);
@@ -45,7 +45,7 @@ pub(crate) fn from_bytes<T: Form>(bytes: &[u8], memory: usize) -> Result<T, Wire
     Ok(value)
 }
 
-/// Checks the header and the checksum.
+/// Checks header and checksum, and returns the content.
 fn content<T: Form>(bytes: &[u8]) -> Result<&[u8], WireError> {
     let mut header = bytes;
     let known = take::<4>(&mut header).ok_or(WireError::NoMeasurement)? == MAGIC;
@@ -77,7 +77,7 @@ fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
     Some(*first)
 }
 
-/// The methods of a type with its own form, with a number that no other type has.
+/// Generates the methods of a type that is a form of its own. Its kind is a number that no other type has.
 macro_rules! form {
     ($type:ty = $kind:literal, $name:literal) => {
         impl $crate::wire::Form for $type {
@@ -86,12 +86,12 @@ macro_rules! form {
         }
 
         impl $type {
-            /// The binary form of [`wire`](crate::wire).
+            /// Returns the binary form, see [`wire`](crate::wire).
             pub fn to_bytes(&self) -> Vec<u8> {
                 $crate::wire::to_bytes(self)
             }
 
-            /// Reads the binary form. `memory` is the maximum that the value may take, in bytes.
+            /// Reads the binary form. `memory`: the maximum that the value may take, in bytes.
             ///
             /// # Errors
             /// The bytes are another value, are incomplete, or have another version; or the value needs more memory.

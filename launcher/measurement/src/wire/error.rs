@@ -1,4 +1,4 @@
-//! Why bytes are not a measurement.
+//! Why bytes are not a valid measurement.
 
 use std::io;
 
@@ -20,12 +20,12 @@ pub enum WireError {
     Checksum,
     #[error("the measurement needs more than {memory} bytes of memory; raise the limit")]
     Memory { memory: usize },
-    /// A form with the right checksum that no launcher wrote.
+    /// The checksum is right, but the content is not one that a launcher writes.
     #[error("the measurement has no valid {what}; this is a bug, please report it")]
     Value { what: &'static str },
 }
 
-/// Why a stream contains no measurement.
+/// Why a stream does not contain a measurement.
 #[derive(Debug, thiserror::Error)]
 pub enum StreamError {
     #[error(transparent)]

@@ -1,11 +1,12 @@
-//! The binary form of a measurement, so that one process can send it to another and have it merged there. Pure.
+//! The binary form of a measurement, so that one process can send it to another, which merges it. Pure.
 //!
-//! A form is a header (magic, version, kind, length of the content), the content, and a CRC-32 of both. The content has the
-//! fields in their order, without names: integers as LEB128, signed integers in zigzag, lists and maps after their length,
-//! histograms as their bins with counts. Forms are for programs of the same release; a form of another version is refused. [`VERSION`]
-//! rises with every change of a field.
+//! A form consists of a header (magic, version, kind, length of the content), the content, and a CRC-32 of both. The content consists of
+//! the fields in their order, without names: integers as LEB128, signed integers in zigzag, lists and maps after their length, histograms
+//! as their bins with counts. Forms are only for programs of the same release, and a form of another version is rejected. [`VERSION`] must
+//! be raised with every change of a field.
 //!
-//! No serde library reads it: a histogram of a few bytes takes 100 KiB of memory, and only this reader can count that before it allocates.
+//! No serde library is used, because a histogram of a few bytes takes 100 KiB of memory, and only this reader can check that before it
+//! allocates.
 
 mod envelope;
 mod error;

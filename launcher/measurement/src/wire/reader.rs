@@ -1,4 +1,4 @@
-//! Reads the content of a form. It counts the memory that a value takes before it is allocated.
+//! Reads the content of a form. It checks the memory that a value takes before that memory is allocated.
 
 use super::{Wire, WireError};
 
@@ -6,7 +6,7 @@ use super::{Wire, WireError};
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
     memory: usize,
-    /// Memory that more values may take.
+    /// Number of bytes that further values may take.
     left: usize,
 }
 
@@ -15,8 +15,10 @@ impl<'a> Reader<'a> {
         Reader { bytes, memory, left: memory }
     }
 
+    /// Checks that all bytes were read.
+    ///
     /// # Errors
-    /// There are bytes left.
+    /// Some bytes are left.
     pub(super) fn finish(self) -> Result<(), WireError> {
         if self.bytes.is_empty() { Ok(()) } else { Err(WireError::Value { what: "end" }) }
     }
@@ -31,7 +33,7 @@ impl<'a> Reader<'a> {
         Ok(first)
     }
 
-    /// The only valid form of an integer: without zeros at its end.
+    /// Reads an integer. Only the shortest encoding is valid, without zeros at its end.
     pub(super) fn integer(&mut self) -> Result<u128, WireError> {
         let invalid = WireError::Value { what: "integer" };
         let mut value = 0_u128;
@@ -53,16 +55,16 @@ impl<'a> Reader<'a> {
         self.bytes.is_empty()
     }
 
-    /// The number of entries in a list. Each entry has at least one byte.
+    /// Reads the number of entries of a list. Each entry has at least one byte, so a number above the remaining bytes is invalid.
     pub(crate) fn count(&mut self) -> Result<usize, WireError> {
         let count = usize::read(self)?;
         if count > self.bytes.len() { Err(WireError::Value { what: "length" }) } else { Ok(count) }
     }
 
-    /// Notes that a value will take memory.
+    /// Subtracts the memory that a value will take.
     ///
     /// # Errors
-    /// There is not enough memory.
+    /// Not enough memory is left.
     pub(crate) fn allocate(&mut self, bytes: usize) -> Result<(), WireError> {
         self.left = self.left.checked_sub(bytes).ok_or(self.out_of_memory())?;
         Ok(())

@@ -1,4 +1,4 @@
-//! Values that are parts of a form, and not measurements on their own.
+//! Values that are parts of a form, rather than complete measurements.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -15,22 +15,24 @@ use workload_profiles::{
 
 use super::{Reader, WireError, Writer};
 
-/// A value that is a part of a form.
+/// A value that can be a part of a form.
 pub(crate) trait Wire: Sized {
-    /// Adds at least one byte.
+    /// Appends at least one byte.
     fn write(&self, to: &mut Writer);
 
+    /// Reads a value.
+    ///
     /// # Errors
     /// The bytes are not such a value, or it needs more memory than the reader allows.
     fn read(from: &mut Reader<'_>) -> Result<Self, WireError>;
 }
 
-/// The form of a struct: its fields in this order. A missing field is a compiler error.
+/// Implements the form of a struct: its fields in this order. The compiler reports missing fields.
 macro_rules! fields {
     ($type:ty { $($field:ident),+ $(,)? }) => {
         $crate::wire::fields!($type { $($field),+ } if |_| true, "value");
     };
-    // A value without the property is refused.
+    // The same, but values without the property are rejected.
     ($type:ty { $($field:ident),+ $(,)? } if $property:expr, $what:literal) => {
         impl $crate::wire::Wire for $type {
             fn write(&self, to: &mut $crate::wire::Writer) {
@@ -47,7 +49,7 @@ macro_rules! fields {
     };
 }
 
-/// The form of an enum without data: one byte.
+/// Implements the form of an enum without data: one byte.
 macro_rules! variants {
     ($type:ident { $($variant:ident = $code:literal),+ $(,)? }) => {
         impl $crate::wire::Wire for $type {
@@ -239,7 +241,7 @@ impl<T: Wire + Copy + Default, const N: usize> Wire for [T; N] {
     }
 }
 
-/// Memory of a map entry in addition to its key and its value. It is approximate, because a map has room for more entries.
+/// Memory of a map entry in addition to its key and its value, in bytes. It is approximate, because a map has spare room.
 const PER_ENTRY: usize = 32;
 
 impl<K: Wire + Ord, V: Wire> Wire for BTreeMap<K, V> {

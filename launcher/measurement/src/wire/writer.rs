@@ -6,7 +6,7 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Writes into the memory of these bytes, which it drops.
+    /// Creates an empty writer that reuses the memory of `bytes`.
     pub(crate) fn reusing(mut bytes: Vec<u8>) -> Writer {
         bytes.clear();
         Writer { bytes }
@@ -24,7 +24,7 @@ impl Writer {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// LEB128: seven bits per byte, the lowest first.
+    /// Appends an integer as LEB128: seven bits per byte, the lowest first.
     pub(super) fn integer(&mut self, mut value: u128) {
         while value >= 0x80 {
             self.byte(value as u8 | 0x80);

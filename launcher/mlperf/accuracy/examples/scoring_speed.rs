@@ -1,8 +1,8 @@
-//! Measures how long MLPerf's data set of 13,368 summaries takes to score: `make accuracy-speed`.
+//! Measures how long scoring MLPerf's data set of 13,368 summaries takes: `make accuracy-speed`.
 //!
-//! The texts are generated, with the lengths of CNN/DailyMail: 60 words expected in 4 sentences, 100 words predicted in 6. Decoding of tokens is not
-//! in the time. The argument is the number of threads, 2 without it. `PUNKT_DATA` names the folder of Punkt's tables; without them the program
-//! reports that sentences are not split.
+//! The texts are generated with the lengths of CNN/DailyMail: 60 expected words in 4 sentences, and 100 predicted words in 6 sentences. The
+//! time does not include detokenizing. The argument is the number of threads, by default 2. `PUNKT_DATA` names the folder with Punkt's
+//! tables. Without them the program reports that sentences are not split.
 
 use std::{
     env,
@@ -20,7 +20,7 @@ use accuracy::{
     scorer::{Answer, LogLine, Scorer},
 };
 
-/// The words of a vocabulary, by their endings: they are stemmed.
+/// Word endings of the generated vocabulary, which exercise the stemmer.
 const ENDINGS: [&str; 12] = ["", "s", "ed", "ing", "ation", "ness", "ly", "er", "ational", "ies", "ment", "able"];
 const STEMS: [&str; 16] = [
     "amber", "basin", "cedar", "delt", "ember", "fjord", "gravel", "harbor", "island", "junip", "kettl", "lantern",
@@ -63,7 +63,7 @@ fn tables(place: &Path) -> Option<Punkt> {
     tables.map_err(|error| eprintln!("NOT MEASURED: the splitting of sentences: {error}")).ok()
 }
 
-/// A text of made-up words that repeats for a seed.
+/// Generates a text of made-up words, which is the same for the same seed.
 fn text(seed: u64, sentences: usize, words: usize) -> String {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut draw = |below: usize| {

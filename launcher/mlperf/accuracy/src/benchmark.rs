@@ -1,59 +1,59 @@
-//! MLPerf's language model benchmarks: the checks of each benchmark, and the limits for its figures; and checks for any data set. Pure.
+//! MLPerf's language model benchmarks: how each scores answers, and the limits for its figures. Also checks for any other data set. Pure.
 //!
 //! Sources: the accuracy scripts of mlcommons/inference at commit b66003e1, and the tables of its `tools/submission` for v5.0 to v6.1.
 
-/// A benchmark, and with it the way its outputs are scored.
+/// A benchmark, which determines how outputs are scored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Benchmark {
     /// Summaries of CNN/DailyMail, 13,368 samples.
     Llama3_1_8b,
-    /// The same with 5,000 samples.
+    /// Summaries of CNN/DailyMail, 5,000 samples.
     Llama3_1_8bEdge,
-    /// OpenOrca.
+    /// Questions of OpenOrca.
     Llama2_70b,
-    /// OpenOrca, GSM8K and MBXP.
+    /// Questions of OpenOrca, GSM8K and MBXP.
     Mixtral8x7b,
-    /// Long contexts.
+    /// Questions about long contexts.
     Llama3_1_405b,
-    /// Reasoning.
+    /// Reasoning questions.
     DeepseekR1,
-    /// Reasoning, with questions repeated on purpose.
+    /// Reasoning questions, some of which are repeated on purpose.
     GptOss120b,
-    /// No benchmark: the same check for all rows of any data set.
+    /// Not an MLPerf benchmark: one check for all rows of any data set.
     Plain(Check),
 }
 
 /// How an answer is compared with the expected answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Check {
-    /// ROUGE-1, -2, -L and -Lsum of sentences.
+    /// ROUGE-1, -2, -L and -Lsum, after splitting into sentences.
     Rouge,
-    /// ROUGE-L of sentences, of llama3.1-405b.
+    /// ROUGE-L as in llama3.1-405b, after splitting into sentences.
     RougeL,
-    /// [`crate::answers::niah_em`] of sentences.
+    /// [`crate::answers::niah_em`], after splitting into sentences.
     NiahEm,
-    /// [`crate::answers::qa_em`] of sentences.
+    /// [`crate::answers::qa_em`], after splitting into sentences.
     QaEm,
-    /// The number at the end of an answer.
+    /// Compares the final number of the answer.
     Gsm8k,
-    /// A program. It is extracted, not run.
+    /// A program, which is extracted but not run.
     Mbxp,
-    /// One of four letters.
+    /// Compares the letter of a question with four choices.
     LettersToD,
-    /// One of ten letters.
+    /// Compares the letter of a question with ten choices.
     LettersToJ,
-    /// An integer from 0 to 999.
+    /// Compares an integer from 0 to 999.
     Aime,
-    /// The last box; compared as text only.
+    /// Compares the content of the last `\boxed{…}`, only as text.
     Math500,
-    /// A program. It is extracted, not run.
+    /// A program, which is extracted but not run.
     LiveCodeBench,
-    /// The whole text, without surrounding white space.
+    /// Compares the whole text, without surrounding white space.
     Exact,
 }
 
 impl Check {
-    /// Why the check cannot compute the official figure here; `None`: it can.
+    /// Returns why this program cannot compute the official figure of the check; `None` if it can.
     pub const fn open(self) -> Option<&'static str> {
         match self {
             Check::Mbxp | Check::LiveCodeBench => Some("programs that a model wrote are not run here"),
@@ -62,34 +62,34 @@ impl Check {
         }
     }
 
-    /// Whether the texts are split into sentences first.
+    /// Whether texts must first be split into sentences.
     pub const fn needs_sentences(self) -> bool {
         matches!(self, Check::Rouge | Check::RougeL | Check::NiahEm | Check::QaEm)
     }
 }
 
-/// A bound on a figure.
+/// A limit on a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit {
-    /// The key of the figure.
+    /// The name of the figure.
     pub key: &'static str,
-    /// The figure of the reference.
+    /// The value of the reference model.
     pub baseline: f64,
-    /// The factor for the baseline.
+    /// The factor by which the baseline is multiplied.
     pub factor: f64,
-    /// Whether the figure may not be above the bound; else it may not be below.
+    /// Whether the figure must not exceed the limit. If `false`, it must not be below the limit.
     pub is_upper: bool,
 }
 
 impl Limit {
-    /// The bound. A figure that equals the bound meets it.
+    /// Returns the value of the limit. A figure that equals it is accepted.
     pub fn bound(self) -> f64 {
         self.factor * self.baseline
     }
 }
 
 impl Benchmark {
-    /// The benchmarks of MLPerf.
+    /// All MLPerf benchmarks.
     pub const ALL: [Benchmark; 7] = [
         Benchmark::Llama3_1_8b,
         Benchmark::Llama3_1_8bEdge,
@@ -100,7 +100,7 @@ impl Benchmark {
         Benchmark::GptOss120b,
     ];
 
-    /// The checks for any data set, by their names.
+    /// The checks for any data set, with their names.
     pub const PLAIN: [(&str, Check); 5] = [
         ("rouge", Check::Rouge),
         ("number", Check::Gsm8k),
@@ -109,7 +109,7 @@ impl Benchmark {
         ("exactMatch", Check::Exact),
     ];
 
-    /// As MLPerf names it, without the accuracy target that some names end in.
+    /// Returns MLPerf's name, without the accuracy target that some names end in.
     pub const fn name(self) -> &'static str {
         match self {
             Benchmark::Llama3_1_8b => "llama3.1-8b",
@@ -128,7 +128,8 @@ impl Benchmark {
         }
     }
 
-    /// By its name, also as MLPerf's folders have it: `llama3_1-8b`, `llama2-70b-99.9`; or a check for any data set: `rouge`.
+    /// Finds a benchmark by its name, also as it is in MLPerf's folders: `llama3_1-8b`, `llama2-70b-99.9`. `rouge` and the like name a
+    /// check for any data set.
     pub fn from_name(name: &str) -> Option<Benchmark> {
         if let Some((_, check)) = Benchmark::PLAIN.into_iter().find(|(it, _)| *it == name) {
             return Some(Benchmark::Plain(check));
@@ -138,7 +139,7 @@ impl Benchmark {
         Benchmark::ALL.into_iter().find(|it| it.name() == name)
     }
 
-    /// The number of samples in the data set for accuracy. Limits apply to all of them. `None`: any number.
+    /// Returns the number of samples in the data set for accuracy. Limits apply only if all of them were scored. `None`: any number.
     pub const fn samples(self) -> Option<u64> {
         let samples = match self {
             Benchmark::Llama3_1_8b => 13_368,
@@ -153,7 +154,7 @@ impl Benchmark {
         Some(samples)
     }
 
-    /// Possible columns of the expected answer: the first column that exists is used.
+    /// Returns the possible columns of the expected answer. The first one that exists is used.
     pub const fn expected_columns(self) -> &'static [&'static str] {
         match self {
             Benchmark::Llama3_1_8b | Benchmark::Llama3_1_8bEdge | Benchmark::Llama2_70b => &["output"],
@@ -166,7 +167,7 @@ impl Benchmark {
         }
     }
 
-    /// Possible columns that select the check for a row; empty if all rows have the same check.
+    /// Returns the possible columns that select the check of a row; empty if all rows have the same check.
     pub const fn kind_columns(self) -> &'static [&'static str] {
         match self {
             Benchmark::Llama3_1_8b | Benchmark::Llama3_1_8bEdge | Benchmark::Llama2_70b | Benchmark::Plain(_) => &[],
@@ -176,12 +177,12 @@ impl Benchmark {
         }
     }
 
-    /// Whether a sample is the row with this label, and not the row at this position.
+    /// Whether a sample is found in the data set by its label, instead of by its position.
     pub const fn finds_rows_by_label(self) -> bool {
         matches!(self, Benchmark::Llama2_70b | Benchmark::Llama3_1_405b)
     }
 
-    /// The check of a row. `None`: the benchmark does not have this kind, which the caller reports.
+    /// Returns the check of a row; `None` if the benchmark has no such kind of row, which the caller reports.
     pub fn check(self, kind: &str) -> Option<Check> {
         match self {
             Benchmark::Llama3_1_8b | Benchmark::Llama3_1_8bEdge | Benchmark::Llama2_70b => Some(Check::Rouge),
@@ -213,22 +214,23 @@ impl Benchmark {
         }
     }
 
-    /// Whether later answers to a sample count too: its questions are repeated on purpose.
+    /// Whether repeated answers to a sample are scored too, because the benchmark repeats its questions on purpose.
     pub const fn counts_repeats(self) -> bool {
         matches!(self, Benchmark::GptOss120b)
     }
 
-    /// Whether answers to samples that the data set lacks are skipped; otherwise they are an error.
+    /// Whether answers to samples that the data set lacks are skipped. If not, they are an error.
     pub const fn skips_unknown_samples(self) -> bool {
         matches!(self, Benchmark::DeepseekR1 | Benchmark::GptOss120b)
     }
 
-    /// Whether special tokens stay in the decoded text.
+    /// Whether special tokens are kept in the decoded text.
     pub const fn keeps_special_tokens(self) -> bool {
         matches!(self, Benchmark::GptOss120b)
     }
 
-    /// The limits for its figures. `high`: 99.9 % of the reference instead of 99 %, which MLPerf has for llama2-70b only.
+    /// Returns the limits for the benchmark's figures. `high`: 99.9 % of the reference instead of 99 %, which MLPerf has only for
+    /// llama2-70b.
     pub fn limits(self, high: bool) -> Vec<Limit> {
         let accuracy = if high { 0.999 } else { 0.99 };
         let at_least = |key, baseline| Limit { key, baseline, factor: accuracy, is_upper: false };

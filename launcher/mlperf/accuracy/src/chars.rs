@@ -5,18 +5,18 @@
 
 use unicode_general_category::{GeneralCategory as Category, get_general_category as category};
 
-/// White space as in `str.isspace` and `\s` of `re`: Rust's white space and U+001C to U+001F.
+/// Whether a character is white space for `str.isspace` and `\s` of `re`: Rust's white space, and U+001C to U+001F.
 pub(crate) fn is_space(it: char) -> bool {
     matches!(it, '\t'..='\r' | '\u{1c}'..='\u{20}' | '\u{85}' | '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}'
         | '\u{2028}' | '\u{2029}' | '\u{202f}' | '\u{205f}' | '\u{3000}')
 }
 
-/// `\d` of `re`: the digits of all scripts.
+/// Whether a character matches `\d` of `re`: the digits of all scripts.
 pub(crate) fn is_digit(it: char) -> bool {
     it.is_ascii_digit() || (!it.is_ascii() && category(it) == Category::DecimalNumber)
 }
 
-/// `\w` of `re`: letters, numbers of every kind, and `_`.
+/// Whether a character matches `\w` of `re`: letters, numbers of every kind, and `_`.
 pub(crate) fn is_word(it: char) -> bool {
     if it.is_ascii() {
         return it.is_ascii_alphanumeric() || it == '_';
@@ -34,7 +34,8 @@ pub(crate) fn is_word(it: char) -> bool {
     )
 }
 
-/// The value of a digit, 0 to 9; `None`: it is not a digit. In Unicode the digits of a script are consecutive and begin with zero.
+/// Returns the value of a digit, 0 to 9; `None` if it is not a digit. In Unicode, the digits of a script are consecutive and begin with
+/// zero.
 pub(crate) fn digit(it: char) -> Option<u32> {
     if it.is_ascii() {
         return it.to_digit(10);
@@ -43,13 +44,13 @@ pub(crate) fn digit(it: char) -> Option<u32> {
     is_digit(it).then(|| (std::iter::successors(Some(u32::from(it)), before).count() as u32 - 1) % 10)
 }
 
-/// `str.strip`.
+/// Python's `str.strip`.
 pub(crate) fn strip(text: &str) -> &str {
     text.trim_matches(is_space)
 }
 
-/// Whether two letters are equal where `re.IGNORECASE` compares; `lower` is in `a` to `z`. Python has i equal to U+0130 and U+0131, s to
-/// U+017F and k to U+212A.
+/// Whether two letters are equal under `re.IGNORECASE`. `lower` is in `a` to `z`. In Python, i equals U+0130 and U+0131, s equals U+017F,
+/// and k equals U+212A.
 pub(crate) fn is_letter_ignoring_case(it: char, lower: char) -> bool {
     let folded = match it {
         '\u{130}' | '\u{131}' => 'i',
@@ -60,29 +61,29 @@ pub(crate) fn is_letter_ignoring_case(it: char, lower: char) -> bool {
     folded == lower
 }
 
-/// `[A-Za-z]` with `re.IGNORECASE`.
+/// Whether a character matches `[A-Za-z]` under `re.IGNORECASE`.
 pub(crate) fn is_latin_letter(it: char) -> bool {
     it.is_ascii_alphabetic() || matches!(it, '\u{130}' | '\u{131}' | '\u{17f}' | '\u{212a}')
 }
 
-/// `\b` of `re` before the character at `at`.
+/// Whether `\b` of `re` matches before the character at `at`.
 pub(crate) fn is_boundary(text: &[char], at: usize) -> bool {
     let word = |at: Option<usize>| at.and_then(|it| text.get(it)).is_some_and(|it| is_word(*it));
     word(at.checked_sub(1)) != word(Some(at))
 }
 
-/// Whether `word`, made of the letters `a` to `z` and signs, appears at `at`. Letters are compared like `re.IGNORECASE` does.
+/// Whether `word` appears at `at`. It consists of the letters `a` to `z` and punctuation. Letters are compared as under `re.IGNORECASE`.
 pub(crate) fn stands_at(text: &[char], at: usize, word: &str) -> bool {
     let rest = text.get(at..).unwrap_or_default();
     rest.len() >= word.len() && word.chars().zip(rest).all(|(wanted, found)| is_letter_ignoring_case(*found, wanted))
 }
 
-/// The first place from `at` on that is no white space.
+/// Returns the first position from `at` on that is not white space.
 pub(crate) fn skip_space(text: &[char], at: usize) -> usize {
     at + text.get(at..).unwrap_or_default().iter().take_while(|it| is_space(**it)).count()
 }
 
-/// Parses a text like Python's `float`; `None`: Python raises `ValueError`.
+/// Parses a text as Python's `float` does; `None` where Python raises `ValueError`.
 pub(crate) fn float(text: &str) -> Option<f64> {
     let text: Vec<char> = strip(text).chars().collect();
     let mut plain = String::with_capacity(text.len());
@@ -90,7 +91,7 @@ pub(crate) fn float(text: &str) -> Option<f64> {
         let digit_at = |at: Option<usize>| at.and_then(|it| text.get(it)).is_some_and(|it| is_digit(*it));
         match digit(*found) {
             Some(value) => plain.push(char::from_digit(value, 10)?),
-            // Python allows an underscore between two digits.
+            // Python allows a single underscore between two digits.
             None if *found == '_' && digit_at(at.checked_sub(1)) && digit_at(Some(at + 1)) => {}
             None => plain.push(*found),
         }
@@ -104,7 +105,7 @@ mod tests {
 
     #[test]
     fn digits_of_other_scripts_have_values() {
-        // Arabic, Devanagari, full width, and the five sets of mathematical digits, which are adjacent.
+        // Digits in Arabic, Devanagari, full width, and the five sets of mathematical digits, which are adjacent.
         for (it, value) in
             [('7', 7), ('\u{663}', 3), ('\u{96f}', 9), ('\u{ff10}', 0), ('\u{1d7d8}', 0), ('\u{1d7ff}', 9)]
         {
@@ -116,7 +117,7 @@ mod tests {
     #[test]
     fn words_have_letters_and_numbers_and_no_marks() {
         assert!(['a', '_', '9', '\u{e9}', '\u{bd}', '\u{2167}', '\u{660}', '\u{4e2d}'].into_iter().all(is_word));
-        // A combining accent, a circled letter, a currency sign.
+        // None of these is a word character, including a combining accent, a circled letter and a currency sign.
         assert!(!['-', ' ', '\u{301}', '\u{24b6}', '\u{20ac}'].into_iter().any(is_word));
     }
 

@@ -1,6 +1,6 @@
-//! The clean-up of spaces that transformers applies to decoded text, and the crate `tokenizers` does not. Pure.
+//! Cleans up spaces in decoded text as transformers does, because the crate `tokenizers` does not. Pure.
 
-/// The replacements, applied one after the other to the whole text. Source: `clean_up_tokenization` of transformers 4.46.2.
+/// The replacements, each applied to the whole text, in this order. Source: `clean_up_tokenization` of transformers 4.46.2.
 const REPLACEMENTS: [(&str, &str); 10] = [
     (" .", "."),
     (" ?", "?"),
@@ -14,8 +14,8 @@ const REPLACEMENTS: [(&str, &str); 10] = [
     (" 're", "'re"),
 ];
 
-/// Takes out the spaces before punctuation and English contractions. It is applied where `tokenizer_config.json` has
-/// `clean_up_tokenization_spaces: true`, as for Llama 3 and 3.1; it changes ROUGE and `gen_len`.
+/// Removes the spaces before punctuation and English contractions. Needed if `tokenizer_config.json` contains
+/// `clean_up_tokenization_spaces: true`, as for Llama 3 and 3.1. It changes ROUGE and `gen_len`.
 pub fn clean_up(text: &str) -> String {
     REPLACEMENTS.iter().fold(
         text.to_owned(),

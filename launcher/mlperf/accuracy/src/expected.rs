@@ -1,4 +1,4 @@
-//! The expected answers, from the rows of a data set. Pure: the caller reads the file in any format, and passes two values per row.
+//! Converts the rows of a data set to expected answers. Pure: the caller reads the file in any format, and passes two values per row.
 
 use std::fmt;
 
@@ -6,20 +6,20 @@ use serde_json::Value;
 
 use crate::{benchmark::Benchmark, sample::Expected};
 
-/// The highest label of a row: many times the largest data set.
+/// The highest label that a row may have. The largest data set has far fewer rows.
 const MAX_LABEL: i64 = 10_000_000;
 
-/// The columns that a check needs of a row.
+/// The columns of a row that a check needs.
 #[derive(Clone, Debug)]
 pub struct Columns<'a> {
     benchmark: Benchmark,
     expected: Vec<&'a str>,
 }
 
-/// Why a row cannot be used. The caller knows the row, and its columns.
+/// Why a row cannot be used. The caller adds which row and columns are meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RowProblem<'a> {
-    /// It has none of these columns.
+    /// The row has none of these columns.
     Lacks(Vec<&'a str>),
     /// The column of the row contains neither a text nor a number.
     NoText(&'a str),
@@ -35,22 +35,23 @@ impl fmt::Display for RowProblem<'_> {
 }
 
 impl<'a> Columns<'a> {
-    /// `column`: the column of the expected text; `None`: the first of the benchmark's usual columns that exists.
+    /// Selects the columns. `column`: the column of the expected text; `None`: the first of the benchmark's usual columns that exists.
     pub fn new(benchmark: Benchmark, column: Option<&'a str>) -> Columns<'a> {
         let expected = column.map_or_else(|| benchmark.expected_columns().to_vec(), |it| vec![it]);
         Columns { benchmark, expected }
     }
 
-    /// Possible columns of the expected text, and possible columns that select the check for a row. In each list the first column that a row
-    /// has is used.
+    /// Returns the possible columns of the expected text, and the possible columns that select the check of a row. Of each list, the first
+    /// column that a row has is used.
     pub fn names(&self) -> [&[&'a str]; 2] {
         [&self.expected, self.benchmark.kind_columns()]
     }
 
-    /// The expected answer from a row. `values`: for each list of columns, which name the row has, and the value.
+    /// Returns the expected answer of a row. `values` contains, for each list of columns, the index of the name that the row has, and the
+    /// value.
     ///
     /// # Errors
-    /// The row lacks a column, or has neither a text nor a number in it.
+    /// The row lacks a column, or the column contains neither a text nor a number.
     pub fn row(&self, values: [Option<(usize, &Value)>; 2]) -> Result<Expected, RowProblem<'a>> {
         let [names, kinds] = self.names();
         let [text, kind] = values;
@@ -67,14 +68,14 @@ impl<'a> Columns<'a> {
         let mut kind =
             content(kind).ok_or_else(|| RowProblem::NoText(kinds.get(place).copied().unwrap_or_default()))?;
         if self.benchmark == Benchmark::DeepseekR1 && place > 0 {
-            // The reference derives the name of a data set from a metric's name.
+            // The reference derives the name of a data set from the name of a metric in the same way.
             kind = kind.replace("_em", "").replace('_', "");
         }
         Ok(Expected { text, kind, ..Expected::default() })
     }
 }
 
-/// A text; a number as text; `None` for null.
+/// Returns a text, or a number as text; empty for null; `None` for any other value.
 fn content(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -85,8 +86,9 @@ fn content(value: &Value) -> Option<String> {
     }
 }
 
-/// The rows by sample. By default a sample is the position of its row. If the reference looks rows up by label, and each row has a number
-/// as its label, the sample is the label, and the first row with a label counts. A sample without a row is missing.
+/// Sorts the rows by sample. By default a sample is the position of its row. If the reference finds rows by label, and every row has a
+/// number as its label, a sample is the label. Of several rows with the same label the first one is used. A sample without a row is marked
+/// as missing.
 pub fn by_sample(benchmark: Benchmark, rows: Vec<(Option<i64>, Expected)>) -> Vec<Expected> {
     let has_labels = benchmark.finds_rows_by_label() && rows.iter().all(|it| it.0.is_some());
     if !has_labels {

@@ -1,11 +1,11 @@
-//! Means, rounding and printing like numpy 1.26 and Python, so that figures have the same digits. Pure.
+//! Means, rounding and printing as in numpy 1.26 and Python, so that figures have exactly the same digits. Pure.
 
-/// Below this length numpy adds with 8 running sums; above, it halves.
+/// Up to this length numpy adds with 8 running sums. Longer arrays are halved first.
 const BLOCK: usize = 128;
-/// The elements that a numpy 1 reduction adds per step.
+/// Number of elements that a numpy 1 reduction adds per step.
 const CHUNK: usize = 8192;
 
-/// `numpy.mean` of numpy 1; `None` without values. Source: `pairwise_sum` of numpy's `loops_utils.h.src`.
+/// `numpy.mean` of numpy 1; `None` if there are no values. Source: `pairwise_sum` of numpy's `loops_utils.h.src`.
 pub fn mean(values: &[f64]) -> Option<f64> {
     let sum = values.chunks(CHUNK).fold(0.0, |sum, it| sum + pairwise_sum(it));
     (!values.is_empty()).then(|| sum / values.len() as f64)
@@ -32,18 +32,19 @@ fn pairwise_sum(values: &[f64]) -> f64 {
     blocks.remainder().iter().fold(whole, |sum, it| sum + it)
 }
 
-/// `numpy.round(value, 4)`: times 10,000, to the nearest whole number, ties to even, divided by 10,000. It differs from Python's `round`.
+/// `numpy.round(value, 4)`: multiplies by 10,000, rounds to the nearest whole number (ties to even), and divides by 10,000. Differs from
+/// Python's `round`.
 pub fn round_4(value: f64) -> f64 {
     (value * 10_000.0).round_ties_even() / 10_000.0
 }
 
-/// `round(value, places)` of Python: the decimal nearest to the exact value, ties to even.
+/// Python's `round(value, places)`: the decimal that is nearest to the exact value; ties to even.
 pub fn round(value: f64, places: usize) -> f64 {
-    // The text of a finite number reads back; others stay as they are.
+    // The text of a finite number can be parsed. Other values are returned unchanged.
     format!("{value:.places$}").parse().unwrap_or(value)
 }
 
-/// `repr` of a Python `float`: the shortest text that reads back, with a decimal point or an exponent.
+/// `repr` of a Python `float`: the shortest text that is parsed to the same value, with a decimal point or an exponent.
 pub fn text(value: f64) -> String {
     let size = value.abs();
     if size == 0.0 || (1e-4..1e16).contains(&size) {
@@ -68,7 +69,7 @@ mod tests {
         assert_eq!(mean(&[0.1, 0.2, 0.3]), Some((0.1 + 0.2 + 0.3) / 3.0));
         let many = vec![0.1; 20_000];
         assert!((mean(&many).unwrap() - 0.1).abs() < 1e-15);
-        // Adding the values in sequence would be less exact.
+        // A plain sum of the values in order would be less exact.
         assert!((many.iter().sum::<f64>() / 20_000.0 - 0.1).abs() > 1e-15);
     }
 

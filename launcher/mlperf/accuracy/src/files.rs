@@ -1,4 +1,4 @@
-//! The files of a scored run, as texts. Pure.
+//! The contents of the files for a scored run. Pure.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -9,34 +9,34 @@ use crate::{
     scorer::Outcome,
 };
 
-/// The origin of the figures, written beside them.
+/// Describes the inputs of the figures. Written next to the figures.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Provenance {
-    /// The SHA-256 of the whole accuracy log, in hexadecimal digits.
+    /// SHA-256 of the whole accuracy log, in hexadecimal digits.
     pub log_sha256: String,
-    /// How the text of an answer became the ids of the log, as far as is known.
+    /// How the answer texts became the token ids in the log, as far as this is known.
     pub ids: String,
-    /// The SHA-256 of the tokenizer's file.
+    /// SHA-256 of the tokenizer file.
     pub tokenizer_sha256: Option<String>,
-    /// The SHA-256 of the data set's file.
+    /// SHA-256 of the data set file.
     pub data_set_sha256: Option<String>,
-    /// Whether spaces were cleaned up after decoding: [`crate::clean_up`].
+    /// Whether spaces were cleaned up after decoding, see [`crate::clean_up`].
     pub clean_up: bool,
-    /// Whether Punkt's tables were present: [`punkt::FILES`].
+    /// Whether Punkt's tables were available, see [`punkt::FILES`].
     pub punkt: bool,
-    /// Of this program.
+    /// Version of this program.
     pub version: String,
 }
 
-/// The result line as the reference prints it: a Python dictionary; for gpt-oss-120b a single figure. MLPerf's submission checker reads the
-/// figures from it.
+/// Returns the result line as the reference prints it: a Python dictionary, or a single figure for gpt-oss-120b. MLPerf's submission
+/// checker reads the figures from this line.
 pub fn result_line(outcome: &Outcome) -> String {
     let values: Vec<String> = outcome.values.iter().map(|it| format!("'{}': {}", it.key, it.text)).collect();
     let values = values.join(", ");
     if outcome.benchmark == Benchmark::GptOss120b { values } else { format!("{{{values}}}") }
 }
 
-/// `accuracy.txt`: the result line, and the hash of the whole log in lower-case hexadecimal digits.
+/// Returns the content of `accuracy.txt`: the result line, and the hash of the whole log in lower-case hexadecimal digits.
 pub fn accuracy_txt(outcome: &Outcome, log_sha256: &str) -> String {
     let line = result_line(outcome);
     match outcome.benchmark {
@@ -45,8 +45,8 @@ pub fn accuracy_txt(outcome: &Outcome, log_sha256: &str) -> String {
     }
 }
 
-/// `rouge.json`: figures, limits and verdict, and their origin. Figures use the scale 0 to 100, as the reference prints them. The root keys
-/// from the runner for Llama 3.1 8B use its scale 0 to 1.
+/// Returns the content of `rouge.json`: figures, limits, verdict and inputs. Figures are on the scale 0 to 100, as the reference prints
+/// them. The root keys, which the runner for Llama 3.1 8B defines, are on its scale 0 to 1.
 pub fn rouge_json(outcome: &Outcome, gate: &Gate, provenance: &Provenance) -> Json {
     let mut scores: Map<String, Json> = Map::new();
     let mut baseline = Map::new();
@@ -115,7 +115,7 @@ pub fn rouge_json(outcome: &Outcome, gate: &Gate, provenance: &Provenance) -> Js
             "as": "rouge_score 0.1.2, nltk 3.8.1, numpy 1.26.4, mlcommons/inference b66003e1",
         },
     });
-    // The keys of the runner for Llama 3.1 8B, on its scale of 0 to 1.
+    // These keys come from the runner for Llama 3.1 8B, and are on its scale of 0 to 1.
     for value in outcome.values.iter().filter(|it| it.key.starts_with("rouge")) {
         json[value.key] = (value.number / 100.0).into();
     }

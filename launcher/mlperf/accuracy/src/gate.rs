@@ -2,44 +2,42 @@
 
 use crate::{benchmark::Limit, scorer::Outcome};
 
-/// A figure beside its limit.
+/// A figure and its limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judged {
-    /// The limit.
     pub limit: Limit,
-    /// The figure as printed; `None`: it was not computed.
+    /// The figure as printed; `None` if it was not computed.
     pub value: Option<f64>,
-    /// Whether the limit is met; `None`: there is no figure, or the run covers only a part of the data set.
+    /// Whether the limit is met; `None` if there is no figure, or if the run covers only a part of the data set.
     pub met: Option<bool>,
 }
 
-/// The overall result of the limits.
+/// The overall result of comparing figures with limits.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// All are met.
+    /// All limits are met.
     Passed,
-    /// At least one is missed.
+    /// At least one limit is missed.
     Failed,
-    /// There is no verdict, for these reasons.
+    /// No verdict is possible, for these reasons.
     Undecided(Vec<String>),
 }
 
-/// The limits of a run, and its verdict.
+/// The judged limits of a run, and the verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gate {
-    /// The limits of the benchmark.
+    /// Every limit with its figure.
     pub limits: Vec<Judged>,
-    /// The overall result.
     pub verdict: Verdict,
 }
 
-/// The limits of a figure that a user sets: the least value.
+/// Creates a user's limit for a figure: its minimum value.
 pub fn at_least(key: &'static str, bound: f64) -> Limit {
     Limit { key, baseline: bound, factor: 1.0, is_upper: false }
 }
 
-/// Compares a run with limits. `wanted`: the number of samples for which the limits apply; `None`: any number. A run over fewer samples has
-/// no verdict. A run without one of the limited figures has no verdict either, unless another figure misses its limit. `doubts`: further
+/// Compares a run with limits. `wanted`: the number of samples that the limits apply to; `None`: any number. A run over another number of
+/// samples has no verdict. Neither has a run that lacks a limited figure, unless another figure misses its limit. `doubts`: additional
 /// reasons against a verdict.
 pub fn judge(outcome: &Outcome, limits: Vec<Limit>, wanted: Option<u64>, doubts: &[String]) -> Gate {
     let mut reasons = doubts.to_vec();
@@ -98,7 +96,7 @@ mod tests {
         assert_eq!(judge_all(outcome, &[]).verdict, expected);
     }
 
-    /// At the limits, or a thousandth below the first.
+    /// Figures exactly at their lower limits, except that the first figure is lower by `first`.
     fn at_limits(first: f64) -> Vec<(&'static str, f64)> {
         let bounds = Benchmark::Llama3_1_8bEdge.limits(false);
         let lower = bounds.iter().filter(|it| !it.is_upper);

@@ -1,12 +1,13 @@
-//! Scores the outputs of a model: MLPerf's accuracy checks for language models, and MMLU. Pure: values in, values out; the caller reads and
-//! writes files. `docs/accuracy.md` describes the figures and their validation.
+//! Scores the outputs of a model: MLPerf's accuracy checks for language models, and MMLU. Pure: the caller reads and writes files.
+//! `docs/accuracy.md` describes the figures and their validation.
 //!
-//! - [`rouge`], [`punkt`] and [`answers`] score one text; [`figures`] has means and rounding.
-//! - [`benchmark`] has each benchmark's checks and limits; [`scorer`] scores the answers of an accuracy log; [`gate`] compares with limits.
-//! - [`files`] has the file contents for a scored run.
-//! - [`mmlu`] has the prompts, the letters and the figures of MMLU.
+//! - [`rouge`], [`punkt`] and [`answers`] score one text; [`figures`] contains means and rounding.
+//! - [`benchmark`] contains the checks and limits of each benchmark; [`scorer`] scores the answers of an accuracy log; [`gate`] compares
+//!   the figures with limits.
+//! - [`files`] contains the file contents for a scored run.
+//! - [`mmlu`] contains the prompts, letters and figures of MMLU.
 //!
-//! Deliberately absent: code that a model wrote is extracted and never run, and the symbolic grading of mathematics.
+//! Deliberately absent: running code that a model wrote, which is only extracted, and symbolic grading of mathematics.
 
 pub mod answers;
 pub mod benchmark;
@@ -25,12 +26,12 @@ pub mod scorer;
 
 pub use clean_up::clean_up;
 
-/// Bytes as lower-case hexadecimal digits.
+/// Formats bytes as lower-case hexadecimal digits.
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|it| format!("{it:02x}")).collect()
 }
 
-/// As many threads as there is use for: the results of `work` for each item, in their order.
+/// Runs `work` for each item, on at most `threads` threads. Returns the results in the order of the items.
 fn in_parallel<T: Sync, R: Send>(items: &[T], threads: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let length = items.len().div_ceil(threads.max(1)).max(1);
     let mut parts = items.chunks(length);

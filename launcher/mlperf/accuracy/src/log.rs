@@ -1,19 +1,19 @@
-//! Token ids in the data of an accuracy log. Pure.
+//! Converts the data in an accuracy log to token ids. Pure.
 
-/// The type of the numbers in the `data` of a log, little-endian.
+/// The type of the numbers in the `data` of a log. All are little-endian.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Element {
-    /// 32-bit integers: the type that MLPerf's run scripts and Benchwright write.
+    /// 32-bit integers, which MLPerf's run scripts and Benchwright write.
     #[default]
     Int32,
-    /// 64 bits.
+    /// 64-bit integers.
     Int64,
-    /// 32 bits; rounded to a whole number.
+    /// 32-bit floating-point numbers. The fraction is dropped.
     Float32,
 }
 
 impl Element {
-    /// By the name of the reference's option; `float32` is `float`.
+    /// Finds a type by the name in the reference's option, where `float32` is called `float`.
     pub fn from_name(name: &str) -> Option<Element> {
         match name {
             "int32" => Some(Element::Int32),
@@ -31,33 +31,33 @@ impl Element {
     }
 }
 
-/// Why the data of an answer are no token ids.
+/// Why the data of an answer cannot be converted to token ids.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TokenError {
     /// The length is not a multiple of the element size.
     #[error("has {bytes} bytes, which is no multiple of {size}; give the type of its numbers: int32, int64 or float")]
     Length {
-        /// Of the data.
+        /// Length of the data, in bytes.
         bytes: usize,
-        /// Of a number.
+        /// Size of a number, in bytes.
         size: usize,
     },
-    /// A number that is no id.
+    /// A number cannot be a token id.
     #[error(
         "has the number {number} at position {position}, from 0, which is no token id; give the type of its numbers: int32, int64 or float"
     )]
     Number {
-        /// As read.
+        /// The number as read.
         number: f64,
-        /// From 0.
+        /// Its position, from 0.
         position: usize,
     },
 }
 
-/// The token ids of an answer; empty without data. An id above `u32::MAX`, which no vocabulary has, becomes `u32::MAX`.
+/// Returns the token ids of an answer. Empty if there is no data. A number above `u32::MAX`, which no vocabulary has, becomes `u32::MAX`.
 ///
 /// # Errors
-/// The length does not fit the type, or a number is negative or none.
+/// The length is not a multiple of the type's size, or a number is negative or NaN.
 pub fn token_ids(data: &[u8], element: Element) -> Result<Vec<u32>, TokenError> {
     let size = element.size();
     if !data.len().is_multiple_of(size) {

@@ -10,36 +10,35 @@ use crate::{
     rouge,
 };
 
-/// The expected answer to a sample.
+/// The expected answer to a sample, from the data set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expected {
-    /// The text of the reference; empty where it is missing.
+    /// The expected text; empty if it is missing.
     pub text: String,
-    /// The kind of the row, if the data set contains it.
+    /// The kind of the row; empty if the data set does not distinguish kinds.
     pub kind: String,
-    /// Whether the data set has no row with the label of this sample.
+    /// Whether the data set has no row with this sample's label.
     pub is_missing: bool,
 }
 
-/// The score of a sample: one line in the score file.
+/// The score of one answer: one line in the file of scores.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SampleScore {
-    /// Of the line of the log.
+    /// Sequence number of the log line.
     pub seq_id: u64,
-    /// Of the sample.
+    /// Index of the sample.
     pub qsl_idx: u64,
-    /// Ids of the answer, before decoding, special tokens included; absent: they are not known.
+    /// Number of token ids in the answer before decoding, including special tokens; `None` if it is unknown.
     pub tokens: Option<u64>,
-    /// The kind of the row, if the data set contains it.
+    /// The kind of the row; empty if the data set does not distinguish kinds.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub dataset: String,
-    /// Code points of the answer, its sentences joined by newlines; absent where it is not split into sentences.
+    /// Length of the answer in code points, with its sentences joined by newlines; `None` if it is not split into sentences.
     pub characters: Option<u64>,
-    /// The figures.
     #[serde(flatten)]
     pub figures: Figures,
-    /// How they were computed.
+    /// The check that computed the figures.
     #[serde(skip)]
     pub check: Option<Check>,
 }
@@ -48,7 +47,7 @@ pub struct SampleScore {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Figures {
-    /// F-measures, each in 0 to 1.
+    /// F-measures, each from 0 to 1.
     Rouge {
         /// ROUGE-1.
         rouge1: f64,
@@ -57,43 +56,42 @@ pub enum Figures {
         /// ROUGE-L.
         #[serde(rename = "rougeL")]
         rouge_l: f64,
-        /// ROUGE-Lsum; absent without Punkt's tables.
+        /// ROUGE-Lsum; `None` if Punkt's tables are missing.
         #[serde(rename = "rougeLsum", skip_serializing_if = "Option::is_none")]
         rouge_lsum: Option<f64>,
     },
-    /// The figure of llama3.1-405b.
+    /// The ROUGE-L figure of llama3.1-405b.
     RougeL {
         /// The F-measure, times 100.
         #[serde(rename = "rougeL")]
         rouge_l: f64,
     },
-    /// A share of the expected answer.
+    /// How much of the expected answer was found.
     ExactMatch {
-        /// In percent; `None`: not computed without Punkt's tables.
+        /// Percentage; `None` if it was not computed because Punkt's tables are missing.
         exact_match: Option<f64>,
     },
-    /// An answer that is right or wrong.
+    /// An answer that is correct or wrong.
     Answer {
-        /// Whether it is right.
         correct: bool,
-        /// The extracted answer; absent: the text contains none.
+        /// The extracted answer; `None` if the text contains none.
         extracted: Option<String>,
     },
-    /// A program that is not run.
+    /// A program, which is not run.
     Program {
-        /// The answer as the model wrote it; absent: the text contains none.
+        /// The extracted program; `None` if the text contains none.
         extracted: Option<String>,
     },
 }
 
-/// A text as the reference prepares it for ROUGE: without white space around it, its sentences joined by newlines. Source: `postprocess_text`
-/// of the accuracy scripts.
+/// Prepares a text for ROUGE as the reference does: removes surrounding white space, and joins its sentences with newlines. Source:
+/// `postprocess_text` of the accuracy scripts.
 pub fn joined(text: &str, punkt: &Punkt) -> String {
     punkt.sentences(strip(text)).join("\n")
 }
 
-/// The figures of an answer, and its length in code points if it was split into sentences. Without Punkt's tables, ROUGE-Lsum, the length
-/// and the exact matches of llama3.1-405b are not computed; other figures do not depend on the tables.
+/// Returns the figures of an answer, and its length in code points if it was split into sentences. Without Punkt's tables, ROUGE-Lsum, the
+/// length and the exact matches of llama3.1-405b are not computed. The other figures do not depend on the tables.
 pub fn score(
     benchmark: Benchmark,
     check: Check,
@@ -125,7 +123,7 @@ pub fn score(
     (figures, characters)
 }
 
-/// The figures of an answer that is not split into sentences; `None`: its check splits it.
+/// Returns the figures of an answer whose check does not split it into sentences; `None` for other checks.
 fn compared(benchmark: Benchmark, check: Check, text: &str, expected: &str) -> Option<Figures> {
     let is_gpt_oss = benchmark == Benchmark::GptOss120b;
     let figures = match check {

@@ -1,4 +1,4 @@
-//! Properties of every text; and no input makes the crate panic.
+//! Tests properties that hold for every text, and that no input makes the crate panic.
 
 use accuracy::{
     answers::{
@@ -12,7 +12,7 @@ use accuracy::{
 };
 use proptest::prelude::*;
 
-/// Texts with many signs that end sentences and words.
+/// Generates texts with many punctuation marks that end sentences and words.
 fn texts() -> impl Strategy<Value = String> {
     let parts = prop::sample::select(vec![
         "Dr", "p.m", "word", "Word", "A", "b", ".", ".", "?", "!", "...", ". . .", "--", " ", " ", "  ", "\n", "\"",
@@ -21,7 +21,7 @@ fn texts() -> impl Strategy<Value = String> {
     prop::collection::vec(parts, 0..40).prop_map(|it| it.concat())
 }
 
-/// Texts with the marks of answers.
+/// Generates texts with the markers of answers.
 fn answers() -> impl Strategy<Value = String> {
     let parts = prop::sample::select(vec![
         "Answer",
@@ -92,7 +92,7 @@ proptest! {
     fn every_text_has_an_answer_or_none(text in prop_oneof![answers(), any::<String>()], other in answers()) {
         for last in [LastLetter::D, LastLetter::J] {
             let letters = [deepseek_letter(&text, last), gpt_oss_letter(&text, last)];
-            // Python's upper case of U+0130 is itself.
+            // In Python, the upper case of U+0130 is U+0130 itself.
             let are_choices = letters.into_iter().flatten().all(|it| ('A'..='J').contains(&it) || it == '\u{130}');
             prop_assert!(are_choices, "{letters:?}");
         }

@@ -1,7 +1,7 @@
-//! MLPerf LoadGen's semantics: which samples are issued when and in which order, the figures from their latencies, and the content of the
-//! logs. Compatible with LoadGen 6.0.17 to the bit; official submissions need MLCommons' own build.
+//! Implements MLPerf LoadGen: which samples are issued, when, and in which order; the figures computed from their latencies; and the
+//! content of the logs. Compatible with LoadGen 6.0.17 to the bit. Official submissions need MLCommons' own build.
 //!
-//! Pure. The engine issues the [`phases`]; `analysis::loadgen` derives logs and verdicts from its records.
+//! Pure. The engine issues the [`phases`], and `analysis::loadgen` derives logs and verdicts from its records.
 
 pub mod logs;
 pub mod peak;

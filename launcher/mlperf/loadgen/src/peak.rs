@@ -1,43 +1,43 @@
-//! Peak: the search of FindPeakPerformance for the highest rate that meets the limits of the Server scenario.
+//! Peak search (FindPeakPerformance): finds the highest rate that meets the limits of the Server scenario.
 //!
-//! Each trial is a performance phase of its own. The search is a function of the previous trials, so that a run and its logs agree. Only
-//! the limits decide, not durations, counts or early stopping.
+//! Each trial is a separate performance phase. The next trial depends only on the previous trials, so a run and its logs agree. Only the
+//! limits decide whether a trial succeeds, and not durations, counts or early stopping.
 
 use workload_profiles::loadgen::Settings;
 
 use super::logs::number::fixed;
 
-/// LoadGen's message for another scenario, which then runs nothing.
+/// LoadGen's message for any other scenario, for which it runs nothing.
 pub const SERVER_ONLY: &str = "Finding peak performance is only supported in Server scenarios.";
-/// Maximum trials. With a step of 1 the rate would exceed the range of numbers; LoadGen has no bound.
+/// Maximum number of trials. LoadGen has no such limit, but with a step of 1 the rate would grow beyond the range of numbers.
 const MOST_TRIALS: usize = 2_000;
 
-/// A trial at a rate, in queries per second.
+/// One trial of the search. Rates are in queries per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Trial {
-    /// At the rate of the settings.
+    /// A trial at the rate of the settings.
     Base { rate: f64 },
-    /// At `upper`, to find a rate that is too high.
+    /// A trial at `upper`, to find a rate that is too high.
     Boundary {
         /// The highest rate that met the limits so far.
         lower: f64,
-        /// Higher by the step.
+        /// The next higher rate to try.
         upper: f64,
     },
-    /// At the middle of the bounds.
+    /// A trial halfway between the bounds.
     Middle {
         /// The highest rate that met the limits so far.
         lower: f64,
-        /// The lowest that did not.
+        /// The lowest rate that did not meet the limits.
         upper: f64,
     },
 }
 
-/// A trial that was made.
+/// A completed trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tried {
     pub trial: Trial,
-    /// `perf_constraints_met` of its judgement, and no sample failed.
+    /// Whether the verdict has `perf_constraints_met` and no sample failed.
     pub met: bool,
 }
 
@@ -45,9 +45,9 @@ pub struct Tried {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Next {
     Run(Trial),
-    /// The search has ended. The trial with this index, from 0, had the highest rate that met the limits.
+    /// The search has ended. The trial with this index, from 0, has the highest rate that meets the limits.
     Found(usize),
-    /// The search has ended: the rate of the settings is too high.
+    /// The search has ended, because the rate of the settings is already too high.
     BaseFails,
 }
 
@@ -60,7 +60,7 @@ impl Trial {
         }
     }
 
-    /// The text that LoadGen logs before the trial.
+    /// Returns the text that LoadGen logs before the trial.
     pub fn text(self) -> String {
         let bounds = |lower, upper| format!("[{}, {})", fixed(lower, 6), fixed(upper, 6));
         let rate = fixed(self.rate(), 6);
@@ -75,7 +75,7 @@ impl Trial {
     }
 }
 
-/// The next step after these trials.
+/// Returns the next step after these trials.
 pub fn next(settings: &Settings, tried: &[Tried]) -> Next {
     let Some(last) = tried.last() else {
         return Next::Run(Trial::Base { rate: settings.server_target_qps });
@@ -95,25 +95,25 @@ pub fn next(settings: &Settings, tried: &[Tried]) -> Next {
     let too_high = tried.iter().filter(|it| !it.met).map(|it| it.trial.rate());
     let upper = too_high.fold(f64::INFINITY, f64::min);
     let middle = Trial::Middle { lower, upper };
-    // Adjacent doubles have no middle, whatever the requested precision is.
+    // Between adjacent doubles there is no other value, whatever precision is requested.
     let between = lower < middle.rate() && middle.rate() < upper;
-    // LoadGen keeps the decimals in eight bits.
+    // LoadGen stores the number of decimals in eight bits.
     let scale = 10_f64.powi(i32::from(settings.server_find_peak_qps_decimals_of_precision as u8));
     let apart = (lower * scale).floor() + 1.0 < (upper * scale).floor();
     if apart && between { Next::Run(middle) } else { found }
 }
 
-/// The logged text after the last boundary trial, which found a rate that is too high.
+/// Returns the text that is logged after the last boundary trial, which found a rate that is too high.
 pub fn boundaries_text(lower: f64, upper: f64) -> String {
     format!("FindPeakPerformance: Found boundaries: [{}, {})", fixed(lower, 6), fixed(upper, 6))
 }
 
-/// The logged text at the end.
+/// Returns the text that is logged at the end of the search.
 pub fn found_text(rate: f64) -> String {
     format!("FindPeakPerformance: Found peak performance field: {}", fixed(rate, 6))
 }
 
-/// The logged text if the rate in the settings is too high; an error.
+/// Returns the error that is logged if the rate of the settings is too high.
 pub fn base_fails_text(advice: &str) -> String {
     format!("FindPeakPerformance: Initial lower bound does not satisfy performance constraints, msg: {advice}")
 }
@@ -124,7 +124,7 @@ mod tests {
 
     use super::*;
 
-    /// All trials against a server that meets the limits up to a rate.
+    /// Returns all trials, and how the search ended, for a server that meets the limits up to the rate `peak`.
     fn search(settings: &Settings, peak: f64) -> (Vec<Tried>, Next) {
         let mut tried = Vec::new();
         loop {

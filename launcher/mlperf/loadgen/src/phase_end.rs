@@ -1,7 +1,7 @@
-//! When a phase stops issuing queries, and the log texts for its end. Pure.
+//! Decides when a phase stops issuing queries, and provides the log texts for its end. Pure.
 //!
 //! The rules are evaluated after each issued query, in LoadGen's order. A query that is due is issued before the rules are evaluated, so
-//! that every phase has at least one.
+//! every phase has at least one query.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use workload_profiles::loadgen::{Effective, Scenario};
 use super::logs::messages::Event;
 use measurement::phase::{PhaseEnd, StopReason};
 
-/// The log message for the end of a phase; `None` if LoadGen logs none.
+/// Returns the log message for the end of a phase; `None` if LoadGen logs none.
 pub fn event(end: PhaseEnd, scenario: Scenario) -> Option<Event> {
     let thread = 0;
     Some(match end {
@@ -26,7 +26,7 @@ pub fn event(end: PhaseEnd, scenario: Scenario) -> Option<Event> {
     })
 }
 
-/// Why the run stopped a phase; `None`: it did not. LoadGen has neither such an end nor a text for it.
+/// Returns why the run stopped a phase early; `None` if it did not. LoadGen has no such end, and no text for it.
 pub fn stopped_early(end: PhaseEnd) -> Option<&'static str> {
     match end {
         PhaseEnd::Stopped(StopReason::Signal) => Some("it was stopped on request"),
@@ -49,7 +49,7 @@ pub struct PhaseEndRules {
 }
 
 impl PhaseEndRules {
-    /// The rules of a performance phase. An accuracy phase has no rules; it issues all its queries.
+    /// Creates the rules of a performance phase. An accuracy phase has no rules, and issues all its queries.
     pub fn new(scenario: Scenario, effective: &Effective) -> PhaseEndRules {
         let limit = |value: u64| (value != 0).then_some(value);
         PhaseEndRules {
@@ -62,8 +62,8 @@ impl PhaseEndRules {
         }
     }
 
-    /// Whether the phase ends with the last issued query. `issued`: the number of this query. `elapsed`: the time since the start of the phase.
-    /// `outstanding` returns the number of incomplete queries.
+    /// Returns how the phase ends if it ends with the query just issued. `issued` is the number of queries issued so far, `elapsed` the
+    /// time since the start of the phase. `outstanding` returns the number of incomplete queries.
     pub fn after(&self, issued: u64, elapsed: Duration, outstanding: impl FnOnce() -> u64) -> Option<PhaseEnd> {
         if self.scenario == Scenario::Server {
             let too_many = self.max_async_queries.and_then(|most| Some(outstanding()).filter(|it| *it > most));
@@ -79,11 +79,11 @@ impl PhaseEndRules {
         self.max_duration.is_some_and(|most| elapsed > most).then_some(PhaseEnd::MaxDuration { elapsed })
     }
 
-    /// How the phase ends if all generated queries are issued and no rule ended it.
+    /// Returns how the phase ends if all generated queries are issued and no rule has ended it.
     pub fn at_the_end(&self) -> PhaseEnd {
         match self.scenario {
             Scenario::SingleStream | Scenario::MultiStream => PhaseEnd::RanOut,
-            // The last query of a schedule is due when the phase has lasted long enough, and an Offline phase has only one.
+            // The last query of a schedule is due when the phase has lasted long enough. An Offline phase has only one query.
             Scenario::Server | Scenario::Offline => PhaseEnd::Natural,
         }
     }
@@ -102,7 +102,7 @@ mod tests {
         PhaseEndRules::new(scenario, &Effective::new(&settings, &qsl))
     }
 
-    /// The end of a phase after this number of queries, milliseconds and outstanding queries.
+    /// Returns the end of a phase after this number of issued queries, milliseconds and outstanding queries.
     fn check(rules: &PhaseEndRules, issued: u64, millis: u64, outstanding: u64) -> Option<PhaseEnd> {
         rules.after(issued, Duration::from_millis(millis), || outstanding)
     }

@@ -1,4 +1,4 @@
-//! Counters of a running phase, for the forecast of its verdict.
+//! Counters of a running phase, from which its verdict is predicted.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
@@ -13,7 +13,7 @@ use crate::{
 };
 use measurement::record::RequestRecord;
 
-/// The counters are not read atomically: they may differ by one sample.
+/// The counters are not read at the same instant, so they may be inconsistent by one sample.
 #[derive(Debug, Default)]
 pub(super) struct PhaseProgress {
     completed: AtomicU64,
@@ -24,7 +24,7 @@ pub(super) struct PhaseProgress {
     elapsed_nanos: AtomicU64,
 }
 
-/// Limits of single samples in the Server scenario.
+/// The limits for single samples in the Server scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SampleLimits {
     latency_ns: u64,
@@ -33,7 +33,7 @@ pub(super) struct SampleLimits {
 }
 
 impl SampleLimits {
-    /// `None` for other scenarios.
+    /// Returns `None` for other scenarios.
     pub(super) fn from_settings(settings: &Settings) -> Option<SampleLimits> {
         (settings.scenario == Scenario::Server).then_some(SampleLimits {
             latency_ns: settings.server_target_latency_ns,
@@ -44,7 +44,7 @@ impl SampleLimits {
 }
 
 impl PhaseProgress {
-    /// Counts a sample that has ended. `began` is the start of its phase.
+    /// Counts a sample that has ended. `began`: when its phase began.
     pub(super) fn ended(&self, record: &RequestRecord, began: Duration, limits: Option<SampleLimits>) {
         let elapsed = u64::try_from(record.ended.saturating_sub(began).as_nanos()).unwrap_or(u64::MAX);
         self.elapsed_nanos.fetch_max(elapsed, Relaxed);
@@ -64,7 +64,7 @@ impl PhaseProgress {
         over(&self.over_tpot, sample.first_token_ns.map(|_| sample.per_token_ns()), limits.tpot_ns);
     }
 
-    /// The progress in these queries. A phase of one query is counted in samples.
+    /// Returns the progress of the phase with these queries. A phase that consists of one query is counted in samples.
     pub(super) fn so_far(&self, queries: &PhaseQueries) -> SoFar {
         let read = |it: &AtomicU64| it.load(Relaxed);
         let (planned, each) = (queries.len() as u64, queries.samples_per_query as u64);

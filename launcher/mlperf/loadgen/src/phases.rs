@@ -1,4 +1,4 @@
-//! The phases of LoadGen tests, as the engine issues them. Pure.
+//! The phases of LoadGen tests, in the form in which the engine issues them. Pure.
 
 use std::{iter, sync::Arc, time::Duration};
 
@@ -20,25 +20,25 @@ use measurement::{
     schedule::Schedule,
 };
 
-/// A phase before it is issued, and its progress while it is issued. Request i of its stage is sample i of the phase.
+/// A phase to be issued, and its progress. Request i of its stage is sample i of the phase.
 #[derive(Debug)]
 pub struct PlannedPhase {
-    /// The queries that it issues.
+    /// The queries to issue.
     pub queries: PhaseQueries,
     scenario: Scenario,
-    /// Limits of single samples in a performance phase.
+    /// The limits for single samples; `None` unless it is a Server performance phase.
     limits: Option<SampleLimits>,
     /// The rules that end a performance phase; `None` for an accuracy phase, which issues all its queries.
     rules: Option<PhaseEndRules>,
     progress: PhaseProgress,
-    /// Number of samples in the whole library.
+    /// Total number of samples in the library.
     row_count: u64,
     max_concurrency: Option<u32>,
     batch_size: Option<u32>,
 }
 
 impl PlannedPhase {
-    /// The completions so far, for the forecast of the verdict.
+    /// Returns what has completed so far, from which the verdict is predicted.
     pub fn so_far(&self) -> SoFar {
         self.progress.so_far(&self.queries)
     }
@@ -104,21 +104,21 @@ impl Phase for PlannedPhase {
     }
 }
 
-/// The position of a request's sample in its phase. Every request number is below the number of samples.
+/// Converts a request number to the position of its sample in the phase. It always fits, because there are fewer requests than samples.
 fn place(request: u64) -> usize {
     usize::try_from(request).unwrap_or(usize::MAX)
 }
 
-/// The phases of a workload, one entry per stage; `None` for a stage without a LoadGen phase.
+/// The phases of a workload, with one entry per stage; `None` for a stage that is not a LoadGen phase.
 pub type PlannedPhases = Vec<Option<Arc<PlannedPhase>>>;
 
 /// Generates the queries of every phase of a workload. Each load needs its own phases, because they count completions.
 ///
 /// # Errors
-/// The settings of a test give no query, or too many.
+/// The settings of a test yield no query, or too many.
 pub fn planned_phases(workload: &Workload) -> Result<PlannedPhases, QueryError> {
     let Some(loadgen) = &workload.loadgen else { return Ok(vec![None; workload.stages.len()]) };
-    // The numbers and draws of a test continue from phase to phase.
+    // Sequence numbers and random draws continue from phase to phase of a test.
     let generator = |it: &LoadGenTest| {
         let mut generator = QueryGenerator::new(&it.settings, &loadgen.qsl)?;
         it.trials_before.iter().try_for_each(|rate| generator.trial(*rate).map(drop))?;
@@ -149,7 +149,7 @@ pub fn planned_phases(workload: &Workload) -> Result<PlannedPhases, QueryError> 
     planned.collect()
 }
 
-/// The same phases for the engine.
+/// Converts the phases to the type that the engine uses.
 pub fn to_issue(phases: &[Option<Arc<PlannedPhase>>]) -> Vec<Option<Arc<dyn Phase>>> {
     phases.iter().map(|it| it.clone().map(|it| it as Arc<dyn Phase>)).collect()
 }

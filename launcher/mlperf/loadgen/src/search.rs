@@ -1,52 +1,54 @@
-//! Search: the highest rate of the Server scenario that meets its limits, without a good initial value. Short trials bracket the rate by
-//! doubling or halving, and bisect the bracket at its geometric mean. A trial of full length confirms the rate; each failed confirmation
-//! lowers it by one step. Pure: the next step is a function of the previous trials.
+//! Rate search: finds the highest rate of the Server scenario that meets the limits, without needing a good initial value. Short trials
+//! bracket the rate by doubling or halving, and then bisect the bracket at its geometric mean. A trial of full length confirms the rate.
+//! Each failed confirmation lowers it by one step. Pure: the next step is a function of the previous trials.
 //!
+//! LoadGen's own search, in [`peak`](super::peak), needs a rate that is known to be good, and runs every trial at full length.
 //! LoadGen's own search needs a rate that is known to be good, and runs every trial at full length. It is in [`peak`](super::peak).
 
 use workload_profiles::loadgen::Settings;
 
-/// The default first rate, in queries per second.
+/// The first rate by default, in queries per second.
 const START: f64 = 1.0;
-/// The lowest and the highest rate to try. With [`SHORT`], a search that ends at the lowest rate takes about half an hour.
+/// The lowest and the highest rate to try, in queries per second. With [`SHORT`], a search that ends at the lowest rate takes about half an
+/// hour.
 const RANGE: (f64, f64) = (1.0 / 64.0, 1_048_576.0);
-/// The bracket is narrow enough when the ratio of its ends is at most this.
+/// The bracket is narrow enough if the ratio of its ends is at most this.
 const NARROW: f64 = 1.05;
-/// The factor for a rate that was not confirmed.
+/// The factor by which a rate that was not confirmed is reduced.
 const STEP_DOWN: f64 = 0.95;
 /// Maximum number of confirmation trials.
 const CONFIRMATIONS: usize = 3;
-/// The duration of the shortest trial in milliseconds, and its minimum of queries. At low rates, where these queries take longer than
-/// [`SLOW_SECONDS`], it has fewer queries.
+/// Minimum duration of a short trial, in milliseconds, and minimum number of queries. At low rates the number is reduced, so that the trial
+/// takes about [`SLOW_SECONDS`].
 const SHORT: (u64, u64) = (15_000, 100);
-/// How long a short trial is to last at a low rate.
+/// Duration of a short trial at a low rate, in seconds.
 const SLOW_SECONDS: f64 = 120.0;
-/// Minimum number of queries of a short trial at any rate.
+/// Minimum number of queries of a short trial, even at the lowest rate.
 const FEWEST_QUERIES: u64 = 10;
 
 /// A trial at a rate, in queries per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trial {
-    /// The rate.
+    /// The rate, in queries per second.
     pub rate: f64,
-    /// Whether it has the full length of the test.
+    /// Whether the trial has the full length of the test.
     pub full: bool,
 }
 
-/// The next step.
+/// The next step of the search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Next {
-    /// A trial.
+    /// Run a trial.
     Run(Trial),
-    /// End: the last trial confirmed its rate.
+    /// The search has ended: the last trial confirmed this rate.
     Confirmed(f64),
-    /// End: no rate that was tried at full length met the limits.
+    /// The search has ended: no trial of full length met the limits.
     NotConfirmed,
-    /// End: even the lowest rate does not meet the limits.
+    /// The search has ended: even the lowest rate does not meet the limits.
     TooSlow,
 }
 
-/// The next step after these trials, each with whether it met the limits. `start`: a guess for the first rate.
+/// Returns the next step after these trials. Each trial comes with whether it met the limits. `start`: a guess for the first rate.
 pub fn next(start: Option<f64>, tried: &[(Trial, bool)]) -> Next {
     let full = || tried.iter().filter(|(trial, _)| trial.full);
     if let Some((last, met)) = full().next_back() {
@@ -69,14 +71,14 @@ pub fn next(start: Option<f64>, tried: &[(Trial, bool)]) -> Next {
     }
 }
 
-/// The settings of a trial. A short trial is too short for a verdict; only its limits are checked.
+/// Returns the settings of a trial. A short trial is too short for a verdict, so only its limits are checked.
 pub fn settings(of_test: &Settings, trial: Trial) -> Settings {
     let mut settings = Settings { server_target_qps: trial.rate, ..of_test.clone() };
     if !trial.full {
         settings.min_duration_ms = SHORT.0.min(of_test.min_duration_ms);
         let in_time = (trial.rate * SLOW_SECONDS).ceil() as u64;
         settings.min_query_count = in_time.clamp(FEWEST_QUERIES, SHORT.1).min(of_test.min_query_count);
-        // Whole passes would make the trial too long.
+        // Whole passes over the samples would make the trial too long.
         settings.sample_concatenate_permutation = false;
         settings.performance_issue_unique = false;
         settings.accuracy_log_sampling_target = 0;
@@ -91,8 +93,8 @@ mod tests {
 
     use super::*;
 
-    /// The search for a server that meets its limits up to `short` queries per second in short trials, and up to `full` in long trials. Returns
-    /// the trials, and how the search ended.
+    /// Runs the search for a server that meets its limits up to `short` queries per second in short trials, and up to `full` in long
+    /// trials. Returns the trials, and how the search ended.
     fn search(start: Option<f64>, short: f64, full: f64) -> (Vec<(Trial, bool)>, Next) {
         let mut tried = Vec::new();
         loop {

@@ -1,4 +1,4 @@
-//! The answers of `/v1/completions`, in the form of vLLM's API. Pure.
+//! Builds the responses of `/v1/completions`, in the format of vLLM's API. Pure.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -8,10 +8,10 @@ use super::{
     request::Request,
 };
 
-/// The end of a stream.
+/// The last event of a stream.
 pub(crate) const DONE: &[u8] = b"data: [DONE]\n\n";
 
-/// Builds the answer to one request from the pieces of its choices.
+/// Builds the response to one request from the pieces of its choices.
 #[derive(Debug)]
 pub(crate) struct Answer {
     id: String,
@@ -31,7 +31,7 @@ struct Choice {
 }
 
 impl Answer {
-    /// Before the first piece. `created`: seconds since 1970.
+    /// Creates a response without any piece. `created`: seconds since 1970.
     pub(crate) fn new(request: &Request, id: String, created: i64) -> Answer {
         let choices = vec![Choice::default(); request.prompts.len()];
         Answer { id, created, model: request.model.clone(), token_ids: request.token_ids, choices }
@@ -42,14 +42,14 @@ impl Answer {
         self.choices.iter().all(|it| it.finish.is_some())
     }
 
-    /// Records a piece, and returns its chunk of a stream.
+    /// Records a piece, and returns it as a chunk of the stream.
     pub(crate) fn chunk(&mut self, index: usize, piece: &Piece) -> Bytes {
         self.count(index, piece);
         let choice = self.choice(index, &piece.text, &piece.ids, piece.finish);
         event(&self.object(json!([choice])))
     }
 
-    /// Records a piece of an answer that is not streamed.
+    /// Records a piece of a response that is not streamed.
     pub(crate) fn keep(&mut self, index: usize, piece: Piece) {
         self.count(index, &piece);
         let choice = &mut self.choices[index];
@@ -64,14 +64,14 @@ impl Answer {
         choice.finish = piece.finish.or(choice.finish);
     }
 
-    /// The chunk of a stream that has the usage.
+    /// Returns the chunk with the usage, for a stream.
     pub(crate) fn usage_chunk(&self) -> Bytes {
         let mut object = self.object(json!([]));
         object["usage"] = self.usage();
         event(&object)
     }
 
-    /// The complete answer.
+    /// Returns the complete response.
     pub(crate) fn whole(&self) -> Bytes {
         let choices =
             self.choices.iter().enumerate().map(|(index, it)| self.choice(index, &it.text, &it.ids, it.finish));
@@ -100,12 +100,12 @@ impl Answer {
     }
 }
 
-/// The event of an error within a stream.
+/// Returns an event that reports an error within a stream.
 pub(crate) fn error_event(why: &str) -> Bytes {
     event(&error(why, 500))
 }
 
-/// The body of an error.
+/// Returns the body of an error response.
 pub(crate) fn error(why: &str, code: u16) -> Value {
     let kind = if code < 500 { "BadRequestError" } else { "InternalServerError" };
     json!({"error": {"message": why, "type": kind, "param": null, "code": code}})

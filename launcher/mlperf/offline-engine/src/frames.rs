@@ -1,12 +1,12 @@
-//! The frames between the endpoint and the runner, `launcher/mlperf/bridge/benchwright_engine.py`. Pure.
-//! All numbers are little-endian.
+//! The frames exchanged between the endpoint and the runner, `launcher/mlperf/bridge/benchwright_engine.py`. Pure. All numbers are
+//! little-endian.
 
 use ::frames::{Frame, TooLong};
 use serde::Deserialize;
 
-/// The version of the frames. The runner sends its own first.
+/// The version of the protocol. The runner sends its version first.
 pub(crate) const VERSION: u16 = 1;
-/// The longest frame that is read, in bytes: an answer of two million tokens with its text.
+/// Maximum size of a frame, in bytes: an answer of two million tokens with its text.
 const MAX_FRAME: usize = 64 << 20;
 
 const START: u8 = 1;
@@ -25,7 +25,7 @@ pub(crate) enum Finish {
 }
 
 impl Finish {
-    /// As OpenAI's API names it.
+    /// Returns the name that OpenAI's API uses.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Finish::Stop | Finish::Other => "stop",
@@ -35,24 +35,24 @@ impl Finish {
     }
 }
 
-/// What the runner reports about its engine.
+/// Facts about the engine, reported by the runner.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Facts {
-    /// Name and version.
+    /// Name and version of the engine.
     pub(crate) engine: String,
-    /// Maximum tokens of prompt and answer together.
+    /// Maximum total of prompt and output tokens.
     pub(crate) max_model_len: Option<u64>,
 }
 
-/// The engine's output for a request in one step.
+/// The output that the engine produced for one request in one step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
-    /// When the step ended, by the clock of `clock::monotonic`, in nanoseconds.
+    /// When the step ended, in nanoseconds on the clock of `clock::monotonic`.
     pub(crate) ended_ns: u64,
-    /// Why this is the last piece; `None`: the answer continues.
+    /// Why the answer ended with this piece; `None` if it continues.
     pub(crate) finish: Option<Finish>,
-    /// Length of the prompt.
+    /// Length of the prompt, in tokens.
     pub(crate) prompt_tokens: u32,
     pub(crate) ids: Vec<u32>,
     pub(crate) text: String,
@@ -88,7 +88,7 @@ pub(crate) enum FrameError {
     Unknown { kind: u8, length: usize },
 }
 
-/// Reads messages from bytes.
+/// Decodes messages from bytes.
 #[derive(Debug)]
 pub(crate) struct Decoder(::frames::Decoder);
 
@@ -99,12 +99,12 @@ impl Default for Decoder {
 }
 
 impl Decoder {
-    /// Adds bytes that arrived.
+    /// Adds bytes that have arrived.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.0.push(bytes);
     }
 
-    /// The next message. `None`: its frame is not complete yet.
+    /// Returns the next message; `None` if its frame is not complete yet.
     ///
     /// # Errors
     /// The frame cannot be read. Later frames cannot be read either.
@@ -116,7 +116,7 @@ impl Decoder {
     }
 }
 
-/// The content of a frame from a place on.
+/// The rest of a frame's content that has not been read.
 struct Cursor<'a>(&'a [u8]);
 
 impl<'a> Cursor<'a> {
@@ -166,8 +166,8 @@ fn read(kind: u8, mut content: Cursor<'_>) -> Option<Message> {
     }
 }
 
-/// The frame that starts a request. `fields`: a JSON object of sampling parameters, with the key `prompt` where the prompt is a text; `ids`
-/// are then empty.
+/// Returns the frame that starts a request. `fields` is a JSON object of sampling parameters. If the prompt is a text, it is in `fields`
+/// under the key `prompt`, and `ids` is empty.
 pub(crate) fn start(id: u64, streams: bool, fields: &str, ids: &[u32]) -> Vec<u8> {
     frame(START, |content| {
         content.extend(id.to_le_bytes());
@@ -178,12 +178,12 @@ pub(crate) fn start(id: u64, streams: bool, fields: &str, ids: &[u32]) -> Vec<u8
     })
 }
 
-/// The frame that aborts a request after its client has disconnected.
+/// Returns the frame that aborts a request whose client has disconnected.
 pub(crate) fn abort(id: u64) -> Vec<u8> {
     frame(ABORT, |content| content.extend(id.to_le_bytes()))
 }
 
-// A body of a request is bounded far below 4 GiB.
+// The length always fits, because request bodies are limited to far less than 4 GiB.
 fn frame(kind: u8, content: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut bytes = Vec::new();
     ::frames::write(&mut bytes, kind, content);
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(all(&[0, 0, 0, 0], 9), unknown(0, 0));
         assert_eq!(all(&frame(9, |_| {}), 9), unknown(9, 0));
         assert_eq!(all(&frame(FAILED, |it| it.push(1)), 9), unknown(FAILED, 1));
-        // More ids than there are bytes.
+        // A frame that claims more ids than it has bytes for.
         let mut short = piece(1, 0, &[1], "");
         short[26] = 200;
         assert!(matches!(all(&short, 99), Err(FrameError::Unknown { kind: PIECE, .. })), "{short:?}");

@@ -1,8 +1,8 @@
-//! [I/O] vLLM's LLM class behind a completions endpoint: the engine without vLLM's API server.
+//! [I/O] A completions endpoint in front of vLLM's LLM class: the engine without vLLM's API server.
 //!
 //! A Python process loads the model once. The endpoint passes requests to it through a pipe, in `frames`. The endpoint is written in Rust,
-//! so the cost of HTTP is small and known, and the launcher, its records and its report do not change. `request` reads a body, `answer`
-//! writes the same JSON as vLLM's API, `runner` owns the process.
+//! so the cost of HTTP is small and known, and the launcher, its records and its report need no change. `request` parses a body, `answer`
+//! writes the same JSON as vLLM's API, and `runner` owns the process.
 
 mod answer;
 mod frames;
@@ -28,23 +28,23 @@ use tracing::{debug, info, warn};
 use answer::{Answer, DONE};
 use runner::{Event, Requests, Runner, Running};
 
-/// Maximum size of a body: an Offline test in one request.
+/// Maximum size of a request body, in bytes. It allows a whole Offline test in one request.
 const MAX_BODY: usize = 256 << 20;
-/// How long to wait after a connection that could not be accepted.
+/// How long to wait after a connection could not be accepted.
 const RETRY: Duration = Duration::from_millis(100);
 
 /// The settings of an endpoint.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Python, with vLLM among its packages.
+    /// The Python executable. vLLM must be installed for it.
     pub python: OsString,
     /// The arguments of `vllm serve`, except address and port.
     pub arguments: Vec<OsString>,
-    /// The name of the served model.
+    /// The name under which the model is served.
     pub model: String,
 }
 
-/// Why an endpoint has ended.
+/// Why an endpoint ended.
 #[derive(Debug, thiserror::Error)]
 pub enum OfflineEngineError {
     /// Python cannot be started.
@@ -55,7 +55,7 @@ pub enum OfflineEngineError {
         /// The cause.
         cause: io::Error,
     },
-    /// The runner has ended.
+    /// The runner process ended.
     #[error("the engine's process ended {how}; the lines before this one have its reason")]
     Ended {
         /// Exit code or signal.
@@ -67,7 +67,7 @@ pub enum OfflineEngineError {
         /// The cause.
         cause: io::Error,
     },
-    /// The runner uses another protocol version.
+    /// The runner uses another protocol version than the endpoint.
     #[error("the runner speaks version {0} of the frames, and the endpoint version {VERSION}", VERSION = frames::VERSION)]
     Version(u16),
     /// The runner sent an invalid frame.
@@ -91,7 +91,7 @@ struct Endpoint {
     started: i64,
 }
 
-/// Starts the engine and serves it until `shutdown` is there. `/health` answers 503 until the model is loaded.
+/// Starts the engine and serves it until `shutdown` completes. `/health` returns status 503 until the model is loaded.
 ///
 /// # Errors
 /// The engine cannot be started, or has exited.
@@ -119,19 +119,19 @@ pub async fn serve(
     ended.map_or(Ok(()), Err)
 }
 
-/// Serves connections for ever.
+/// Accepts and serves connections. Never returns.
 async fn accept(listener: &TcpListener, endpoint: &Arc<Endpoint>) {
     loop {
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(error) => {
-                // Mostly too many open files; it passes when connections end.
+                // The usual cause is too many open files, which is resolved when connections end.
                 warn!(%error, "a connection cannot be accepted; raise the limit of open files (ulimit -n)");
                 let _ = clock::limit(RETRY, std::future::pending::<()>()).await;
                 continue;
             }
         };
-        // Each token is sent immediately. This only fails if the client has disconnected.
+        // Makes the socket send each token immediately. An error is ignored: it only occurs if the client has disconnected.
         let _ = stream.set_nodelay(true);
         let endpoint = Arc::clone(endpoint);
         tokio::spawn(async move {
@@ -190,7 +190,7 @@ impl Endpoint {
         let id = format!("cmpl-{}", running.id());
         let mut answer = Answer::new(&request, id, clock::now().as_second());
         if request.streams {
-            // If the engine refuses a request, the answer is an error instead of a stream.
+            // If the engine rejects a request, the response is an error instead of a stream.
             return match running.next().await {
                 Some(Event::Failed { why, refused }) => failed(&why, refused),
                 first => streamed(Streaming { answer, running, first, usage: request.usage, left: Left::Pieces }),
@@ -211,11 +211,11 @@ impl Endpoint {
     }
 }
 
-/// A stream, and the data that it still has to send.
+/// A stream, and what it still has to send.
 struct Streaming {
     answer: Answer,
     running: Running,
-    /// The event that was waited for before the stream began.
+    /// The event that arrived before the stream began.
     first: Option<Event>,
     usage: bool,
     left: Left,

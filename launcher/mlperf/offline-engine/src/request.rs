@@ -1,24 +1,24 @@
-//! A body of `/v1/completions` as requests of the engine. Pure.
+//! Converts a body of `/v1/completions` to requests for the engine. Pure.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// The content of a request body.
+/// The parsed content of a request body.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Request {
     pub(crate) prompts: Vec<Prompt>,
     pub(crate) streams: bool,
-    /// Whether a stream ends with a chunk of usage.
+    /// Whether a stream ends with a chunk that contains the usage.
     pub(crate) usage: bool,
-    /// Whether the answer has token ids.
+    /// Whether the response contains token ids.
     pub(crate) token_ids: bool,
-    /// The model's name, which the answer repeats.
+    /// The name of the model, which the response repeats.
     pub(crate) model: String,
-    /// The sampling parameters, as vLLM's SamplingParams names them.
+    /// The sampling parameters, with the names of vLLM's SamplingParams.
     fields: Map<String, Value>,
 }
 
-/// A prompt. An answer has a choice for each.
+/// A prompt. The response has one choice for each prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Prompt {
     Text(String),
@@ -26,7 +26,7 @@ pub(crate) enum Prompt {
 }
 
 impl Request {
-    /// The sampling parameters of a prompt as JSON, with the prompt where it is a text.
+    /// Returns the sampling parameters of a prompt as JSON. If the prompt is a text, it is included.
     pub(crate) fn fields(&self, prompt: &Prompt) -> String {
         let Prompt::Text(text) = prompt else { return Value::from(self.fields.clone()).to_string() };
         let mut fields = self.fields.clone();
@@ -65,7 +65,7 @@ enum Prompts {
     Texts(Vec<String>),
 }
 
-/// API fields that the LLM class does not support, each with the launcher's error text.
+/// API fields that the LLM class does not support, each with the error text.
 const REFUSED: [(&str, &str); 5] = [
     ("echo", "answers have no prompts"),
     ("logprobs", "answers have no log probabilities"),
@@ -74,7 +74,7 @@ const REFUSED: [(&str, &str); 5] = [
     ("n", "each prompt has one answer"),
 ];
 
-/// Reads a body.
+/// Parses a request body.
 ///
 /// # Errors
 /// The body is not a JSON object with a prompt, or requests an unsupported feature.

@@ -1,4 +1,4 @@
-//! [I/O] The runner process: its pipes, and which request waits for which answer.
+//! [I/O] The runner process: its pipes, and the mapping of its answers to the waiting requests.
 
 use std::{
     collections::HashMap,
@@ -24,32 +24,32 @@ use super::{
     request::Request,
 };
 
-/// The program that Python runs.
+/// The Python program of the runner.
 const PROGRAM: &str = include_str!("../../bridge/benchwright_engine.py");
 const READ_BYTES: usize = 256 << 10;
-/// How long the runner may take to end once its pipe is closed.
+/// Maximum time for the runner to exit after its pipe is closed.
 const END: Duration = Duration::from_secs(10);
 
-/// An event in one choice of an answer.
+/// An event of one request.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// The index of the choice, and the engine's output.
+    /// The index of the choice, and the output for it.
     Piece(usize, Piece),
-    /// The engine refused the request, or has exited. No further events follow.
+    /// The engine rejected the request, or has exited. No further events follow.
     Failed { why: String, refused: bool },
 }
 
-/// The requests of an engine. Clones share one runner.
+/// Sends requests to an engine. Clones share one runner.
 #[derive(Clone, Debug)]
 pub(crate) struct Requests(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    /// Frames for the runner.
+    /// Frames to be written to the runner.
     outgoing: mpsc::UnboundedSender<Vec<u8>>,
     waiting: Mutex<Waiting>,
     next: AtomicU64,
-    /// The runner's report after loading the model.
+    /// The facts that the runner reported after loading the model; `None` before that.
     ready: watch::Sender<Option<Facts>>,
     delay: Mutex<Delay>,
 }
@@ -57,11 +57,11 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Waiting {
     by_id: HashMap<u64, (usize, mpsc::UnboundedSender<Event>)>,
-    /// Why there is no engine any more.
+    /// Why the engine has exited; `None` while it runs.
     ended: Option<String>,
 }
 
-/// How long pieces took from the end of the engine's step until this process had read them.
+/// Times from when the engine's step ended to when this process has read the output.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Delay {
     pub(crate) pieces: u64,
@@ -78,13 +78,13 @@ impl Delay {
         self.longest_ns = self.longest_ns.max(took);
     }
 
-    /// Mean and longest, in microseconds.
+    /// Returns the mean and the longest time, in microseconds.
     pub(crate) fn micros(&self) -> (f64, f64) {
         (self.total_ns as f64 / self.pieces.max(1) as f64 / 1e3, self.longest_ns as f64 / 1e3)
     }
 }
 
-/// The events of one request. Dropping it aborts the engine's work on the request.
+/// The events of a request in progress. Dropping it aborts the request in the engine.
 #[derive(Debug)]
 pub(crate) struct Running {
     requests: Requests,
@@ -93,12 +93,12 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// The number of the request.
+    /// Returns the id of the request.
     pub(crate) fn id(&self) -> u64 {
         self.ids.first().copied().unwrap_or_default()
     }
 
-    /// The next event; `None` after the last one.
+    /// Waits for the next event; `None` after the last one.
     pub(crate) async fn next(&mut self) -> Option<Event> {
         self.events.recv().await
     }
@@ -109,7 +109,7 @@ impl Drop for Running {
         let mut waiting = self.requests.0.waiting();
         for id in &self.ids {
             if waiting.by_id.remove(id).is_some() {
-                // If the engine has exited, there is nothing to abort.
+                // Sending fails only if the engine has exited, and then there is nothing to abort.
                 let _ = self.requests.0.outgoing.send(frames::abort(*id));
             }
         }
@@ -123,7 +123,7 @@ impl Shared {
 }
 
 impl Requests {
-    /// The facts about the engine, once it is ready.
+    /// Returns the facts about the engine; `None` until it is ready.
     pub(crate) fn facts(&self) -> Option<Facts> {
         self.0.ready.borrow().clone()
     }
@@ -132,7 +132,7 @@ impl Requests {
         *self.0.delay.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands all prompts of a request to the engine.
+    /// Passes all prompts of a request to the engine.
     pub(crate) fn start(&self, request: &Request) -> Running {
         let (sender, events) = mpsc::unbounded_channel();
         let first = self.0.next.fetch_add(request.prompts.len() as u64, Ordering::Relaxed);
@@ -148,7 +148,7 @@ impl Requests {
                 super::request::Prompt::Ids(ids) => ids.as_slice(),
                 super::request::Prompt::Text(_) => &[],
             };
-            // If the runner has exited, all waiting requests are answered with that error.
+            // Sending fails only if the runner has exited. All waiting requests then get that error.
             let _ = self.0.outgoing.send(frames::start(*id, request.streams, &request.fields(prompt), token_ids));
         }
         drop(waiting);
@@ -169,7 +169,7 @@ impl Requests {
         Ok(())
     }
 
-    /// Passes an event on to who waits for it, if anybody still does.
+    /// Passes an event to the request that waits for it, if it still does.
     fn tell(&self, id: u64, is_last: bool, event: impl FnOnce(usize) -> Event) {
         let mut waiting = self.0.waiting();
         if let Some((index, sender)) = waiting.by_id.get(&id) {
@@ -180,7 +180,7 @@ impl Requests {
         }
     }
 
-    /// Answers all waiting and all future requests with an error.
+    /// Fails all waiting and all future requests.
     fn end(&self, why: &str) {
         let mut waiting = self.0.waiting();
         waiting.ended = Some(why.to_owned());
@@ -190,7 +190,7 @@ impl Requests {
     }
 }
 
-/// A runner that was started.
+/// A running runner process.
 pub(crate) struct Runner {
     pub(crate) requests: Requests,
     child: Child,
@@ -198,10 +198,10 @@ pub(crate) struct Runner {
 }
 
 impl Runner {
-    /// Starts Python with the arguments of `vllm serve`. Needs a runtime.
+    /// Starts Python with the arguments of `vllm serve`. Must be called within a Tokio runtime.
     ///
     /// # Errors
-    /// The program does not exist.
+    /// The program cannot be started.
     pub(crate) fn start(python: &OsString, arguments: &[OsString]) -> Result<Runner, OfflineEngineError> {
         let no_start = |cause| OfflineEngineError::Start { program: python.clone(), cause };
         let mut child = Command::new(python)
@@ -227,10 +227,10 @@ impl Runner {
         Ok(Runner { requests, child, stdout })
     }
 
-    /// Forwards the runner's output until it exits. Then all requests fail.
+    /// Forwards the runner's output until it exits. After that, all requests fail.
     ///
     /// # Errors
-    /// The runner exited, or sent an invalid message.
+    /// Returns how the runner exited, or which invalid message it sent.
     pub(crate) async fn serve(&mut self) -> OfflineEngineError {
         let error = match self.read().await {
             Ok(()) => match self.child.wait().await {
@@ -258,10 +258,10 @@ impl Runner {
         }
     }
 
-    /// Asks the runner to exit, and kills it if it does not.
+    /// Tells the runner to exit, and kills it if it does not.
     pub(crate) async fn stop(mut self) {
         self.requests.end("the endpoint is being stopped");
-        // An empty frame closes the pipe: the runner ends with it.
+        // An empty frame closes the pipe, and the runner then exits.
         let _ = self.requests.0.outgoing.send(Vec::new());
         if clock::limit(END, self.child.wait()).await.is_err() {
             tracing::warn!("the runner did not end within {} s, and is killed", END.as_secs());
@@ -270,7 +270,7 @@ impl Runner {
     }
 }
 
-/// Writes frames until the sender closes, or until an empty frame.
+/// Writes frames until the sender is closed, or until an empty frame.
 async fn write(mut stdin: ChildStdin, mut frames: mpsc::UnboundedReceiver<Vec<u8>>) {
     while let Some(frame) = frames.recv().await.filter(|it| !it.is_empty()) {
         if let Err(error) = stdin.write_all(&frame).await {
@@ -280,7 +280,7 @@ async fn write(mut stdin: ChildStdin, mut frames: mpsc::UnboundedReceiver<Vec<u8
     }
 }
 
-/// How a process ended.
+/// Describes how a process ended.
 fn described(status: ExitStatus) -> String {
     use std::os::unix::process::ExitStatusExt as _;
     match (status.code(), status.signal()) {

@@ -1,4 +1,4 @@
-//! The endpoint with a real Python process and a fake vLLM (`tests/fake`), which has vLLM's call signatures.
+//! Tests the endpoint with a real Python process and a fake vLLM (`tests/fake`), which has the call signatures of vLLM.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -22,7 +22,7 @@ struct Serving {
     folder: tempfile::TempDir,
 }
 
-/// A program that runs Python with the fake, and keeps its stderr.
+/// Creates a program that runs Python with the fake vLLM, and stores its stderr.
 fn python(folder: &Path, environment: &str) -> PathBuf {
     let fake = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake");
     let (path, log) = (folder.join("python"), folder.join("log"));
@@ -48,13 +48,13 @@ impl Serving {
         let shutdown = async {
             let _ = shutdown.await;
         };
-        // Another test may already have set it.
+        // Fails if another test has already set it.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let ended = tokio::spawn(offline_engine::serve(options, listener, shutdown));
         Serving { url, client: Client::builder().no_proxy().build().unwrap(), end: Some(end), ended, folder }
     }
 
-    /// The same, once the model is loaded.
+    /// Starts an endpoint, and waits until its model is loaded.
     async fn ready(environment: &str) -> Serving {
         let serving = Serving::start(environment).await;
         for _ in 0..1_000 {
@@ -97,7 +97,7 @@ impl Serving {
     }
 }
 
-/// The objects of a stream, without its last line.
+/// Returns the objects of a stream, without its last event.
 fn events(text: &str) -> Vec<Value> {
     let mut lines: Vec<&str> = text.split("\n\n").filter_map(|it| it.strip_prefix("data: ")).collect();
     assert_eq!(lines.pop(), Some("[DONE]"), "{text}");
@@ -116,7 +116,7 @@ async fn a_stream_has_a_chunk_for_each_step_of_the_engine() {
     assert_eq!(ids, [&json!([3]), &json!([4]), &json!([5])]);
     assert_eq!(events[2]["choices"][0]["finish_reason"], "length");
     assert_eq!(events[3]["usage"], json!({"prompt_tokens": 3, "completion_tokens": 3, "total_tokens": 6}));
-    // The output, and the sampling defaults from the model's own configuration.
+    // The log contains the output, and the sampling defaults from the model's own configuration.
     let log = serving.log();
     assert!(log.contains("fake: loading m [('enforce_eager', True), ('max_model_len', 100)]"), "{log}");
     assert!(log.contains(" 0.5 DELTA"), "{log}");
@@ -159,7 +159,7 @@ async fn what_the_engine_refuses_is_an_error_of_its_request() {
     assert!(status == StatusCode::NOT_FOUND && text.contains("`other` does not exist"), "{text}");
     let (status, text) = serving.get("/v1/chat/completions").await;
     assert!(status == StatusCode::NOT_FOUND && text.contains("set the api of the profile to completions"), "{text}");
-    // The engine still works.
+    // The engine still works after the error.
     assert_eq!(serving.post(&json!({"prompt": [1], "max_tokens": 1})).await.0, StatusCode::OK);
     serving.end().await.unwrap();
 }

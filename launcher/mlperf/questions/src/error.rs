@@ -1,4 +1,4 @@
-//! Why questions cannot be asked.
+//! Why questions cannot be sent.
 
 use std::{io, path::PathBuf};
 
@@ -6,56 +6,56 @@ use data_sets::DataSetError;
 use prompts::tokenizer_file::TokenizerFileError;
 use workload_profiles::workload::Questions;
 
-/// Maximum names that a message lists.
+/// Maximum number of names in a message.
 const MAX_LISTED: usize = 60;
 
-/// Why questions cannot be asked. The message contains the cause, which is therefore no `source`.
+/// Why questions cannot be sent. The message contains the cause, so the error has no `source`.
 #[derive(Debug, thiserror::Error)]
 pub enum QuestionsError {
     /// A file or a folder cannot be read.
     #[error("cannot read the questions of {path}: {cause}; `hf download cais/mmlu --repo-type dataset` gets MMLU, and a relative path counts from the folder of the file that names it", path = path.display())]
     Read { path: PathBuf, cause: io::Error },
-    /// A file does not have the form of its format, or a row is no question.
+    /// A file is not valid in its format, or a row is not a question.
     #[error("the questions of {path}, {at}: {what}", path = path.display())]
     Wrong {
         path: PathBuf,
-        /// A row or a line.
+        /// The row or the line.
         at: String,
-        /// The problem and the remedy.
+        /// The problem and how to solve it.
         what: String,
     },
-    /// A file, or all files of a split, have no question.
+    /// A file, or a whole split, contains no question.
     #[error("{path} has no question; give a file with questions, or the folder of MMLU", path = path.display())]
     Empty { path: PathBuf },
-    /// A folder has no file of a split.
+    /// A folder contains no file of a split.
     #[error("the folder {path} has no questions of the split {split}: none of {wanted} is there, only {found}; {remedy}", path = path.display())]
     NoSplit {
         path: PathBuf,
         split: &'static str,
-        /// The wanted files.
+        /// The file names that were searched for.
         wanted: String,
-        /// The content of the folder.
+        /// The names in the folder.
         found: String,
         remedy: &'static str,
     },
-    /// Examples are required, but the data is a single file.
+    /// The prompts need examples, but the data is a single file, which has none.
     #[error("shots is {shots}, and {path} is one file without examples; name a file or a folder with them in examples, or set shots to 0", path = path.display())]
     NoExamples { path: PathBuf, shots: u32 },
-    /// Subjects have too few examples.
+    /// Some subjects have too few examples.
     #[error("shots is {shots}, and the examples of {path} are fewer for {subjects}; lower shots, or name other examples", path = path.display())]
     TooFewExamples {
         path: PathBuf,
         shots: u32,
-        /// The subjects, each with its number of examples.
+        /// These subjects, each with its number of examples.
         subjects: String,
     },
-    /// The profile names subjects that the data lack.
+    /// The profile names subjects that the data does not contain.
     #[error("subjects has {unknown}, of which {path} has no question; it has {known}", path = path.display())]
     UnknownSubjects { path: PathBuf, unknown: String, known: String },
-    /// A file is binary and cannot be read, or one of its rows is not a question.
+    /// A binary file cannot be read, or one of its rows is not a question.
     #[error(transparent)]
     DataSet(#[from] DataSetError),
-    /// The tokenizer that counts the lengths of prompts cannot be used.
+    /// The tokenizer that measures prompts cannot be used.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerFileError),
     /// There are too many questions.
@@ -64,7 +64,7 @@ pub enum QuestionsError {
 }
 
 impl QuestionsError {
-    /// The error without text from the file. `None`: the message contains none.
+    /// Returns the message without text from the file. `None` if the message contains no such text.
     pub fn without_words(&self) -> Option<String> {
         match self {
             QuestionsError::Wrong { path, at, what: _ } => {
@@ -89,7 +89,7 @@ impl QuestionsError {
     }
 }
 
-/// Names with commas between them, and how many more there are.
+/// Joins names with commas, and adds how many more there are.
 pub(super) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.into_iter().collect();
     let more = names.len().saturating_sub(MAX_LISTED);

@@ -1,8 +1,8 @@
-//! [I/O] Finds the files of a split in a folder, in each layout in which MMLU is distributed:
+//! [I/O] Finds the files of a split in a folder, in any layout in which MMLU is distributed:
 //!
 //! - Hugging Face: `all/test-00000-of-00001.parquet`, or one folder per subject, `anatomy/test-00000-of-00001.parquet`;
-//! - the authors' archive: `test/anatomy_test.csv`, also in its folder `data`;
-//! - files of any format that are named as the split: `test.jsonl`.
+//! - the authors' archive: `test/anatomy_test.csv`, also within the folder `data`;
+//! - files of any format that are named like the split: `test.jsonl`.
 
 use std::{
     fs,
@@ -13,29 +13,29 @@ use workload_profiles::workload::Split;
 
 use super::error::{QuestionsError, listed};
 
-/// The ends of names of files with questions.
+/// File name extensions of files with questions.
 const EXTENSIONS: [&str; 5] = ["parquet", "jsonl", "ndjson", "json", "csv"];
-/// Folders that do not name a subject.
+/// Folder names that are not names of subjects.
 const NOT_SUBJECTS: [&str; 7] = ["all", "data", "test", "val", "validation", "dev", "auxiliary_train"];
-/// Maximum number of entries of a folder that are read.
+/// Maximum number of entries read from a folder.
 const MAX_ENTRIES: usize = 100_000;
 
 /// A file of a split.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) path: PathBuf,
-    /// The subject in the name of the file or its folder.
+    /// The subject according to the name of the file or of its folder.
     pub(super) subject: Option<String>,
 }
 
 impl Found {
-    /// A file that the user names.
+    /// Represents a file that the user names.
     pub(super) fn file(path: &Path) -> Found {
         Found { path: path.to_owned(), subject: None }
     }
 }
 
-/// The files of a split, by name.
+/// Returns the files of a split, sorted by name.
 pub(super) fn find(folder: &Path, split: Split, remedy: &'static str) -> Result<Vec<Found>, QuestionsError> {
     for base in [folder.join("all"), folder.to_owned(), folder.join("data")] {
         for name in split.file_names() {
@@ -64,7 +64,7 @@ pub(super) fn find(folder: &Path, split: Split, remedy: &'static str) -> Result<
     })
 }
 
-/// Files of a split by its name: `test.jsonl`, `test-00000-of-00002.parquet`.
+/// Returns the files that are named like a split: `test.jsonl`, `test-00000-of-00002.parquet`.
 fn named(folder: &Path, name: &str) -> Result<Vec<PathBuf>, QuestionsError> {
     let is_named = |path: &PathBuf| {
         let stem = path.file_stem().and_then(|it| it.to_str()).unwrap_or_default();
@@ -74,20 +74,20 @@ fn named(folder: &Path, name: &str) -> Result<Vec<PathBuf>, QuestionsError> {
     Ok(entries(folder)?.into_iter().filter(is_named).collect())
 }
 
-/// `test/anatomy_test.csv`.
+/// Returns files in the layout of the authors: `test/anatomy_test.csv`.
 fn of_authors(base: &Path, name: &str) -> Result<Vec<Found>, QuestionsError> {
     let end = format!("_{name}");
     let files = entries(&base.join(name))?.into_iter();
     let file = |path: PathBuf| {
         let stem = path.file_stem()?.to_str()?;
-        // The files of auxiliary_train are named by their source.
+        // The files of auxiliary_train are named by their source, not by a subject.
         let subject = stem.strip_suffix(&end).unwrap_or(stem).to_owned();
         (path.extension()?.to_str()? == "csv" && path.is_file()).then_some(Found { path, subject: Some(subject) })
     };
     Ok(files.filter_map(file).collect())
 }
 
-/// A folder a subject.
+/// Returns files in the layout with one folder per subject.
 fn of_subjects(folder: &Path, split: Split) -> Result<Vec<Found>, QuestionsError> {
     let mut all = Vec::new();
     for subject in entries(folder)? {
@@ -101,14 +101,14 @@ fn of_subjects(folder: &Path, split: Split) -> Result<Vec<Found>, QuestionsError
             }
         }
     }
-    // Hugging Face has the questions for training in a folder of their own.
+    // Hugging Face keeps the training questions in a separate folder.
     if all.is_empty() && split == Split::AuxiliaryTrain {
         all.extend(named(&folder.join("auxiliary_train"), "train")?.into_iter().map(|it| Found::file(&it)));
     }
     Ok(all)
 }
 
-/// The entries of a folder, by name; empty if it is not a folder.
+/// Returns the entries of a folder, sorted by name. Empty if it is not a folder.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, QuestionsError> {
     if !folder.is_dir() {
         return Ok(Vec::new());

@@ -1,7 +1,7 @@
-//! [I/O] Reads multiple-choice questions in the formats in which MMLU is distributed, and selects the questions to send.
+//! [I/O] Reads multiple-choice questions in the formats in which MMLU is distributed, and selects those to send.
 //!
-//! `folder` finds the files of a split, `rows` reads a file, `set` holds the questions and writes their prompts. A message names the file
-//! and the row.
+//! `folder` finds the files of a split, `rows` reads a file, and `set` holds the questions and writes their prompts. Error messages name
+//! the file and the row.
 
 mod error;
 mod folder;
@@ -26,18 +26,18 @@ use prompts::{token_count::TokenCount, tokenizer_file};
 use rows::{MAX_BYTES, Row};
 pub use set::{Asked, QuestionSet, format};
 
-/// Questions, and their source files.
+/// The selected questions, and their source files.
 #[derive(Debug, Default)]
 pub struct ReadQuestions {
-    /// `None`: the requests have another source.
+    /// The questions; `None` if the requests have another source.
     pub set: Option<QuestionSet>,
-    /// Each file, with its digest.
+    /// The digest of each file.
     pub files: Vec<FileDigest>,
-    /// Subjects that no table of domains contains, and examples that are left out.
+    /// Notices about subjects that no table of domains contains, and about omitted examples.
     pub notices: Vec<Notice>,
 }
 
-/// Reads the questions of a workload; none if its requests have another source.
+/// Reads the questions of a workload. Returns none if its requests have another source.
 ///
 /// # Errors
 /// A file cannot be read or contains no valid questions, or the selected questions or the required examples are missing.
@@ -76,7 +76,7 @@ pub fn read(workload: &Workload) -> Result<ReadQuestions, QuestionsError> {
     Ok(ReadQuestions { set: Some(set), files, notices })
 }
 
-/// The rows of a file, or of a split of a folder, in the order of the files.
+/// Returns the rows of a file, or of a split in a folder, in the order of the files.
 fn rows_of(
     path: &Path,
     split: Split,
@@ -98,8 +98,8 @@ fn rows_of(
     Ok(all)
 }
 
-/// The selected questions: the profile's subjects, and each subject's share of the limit. In the order of the data, each with its position
-/// there.
+/// Returns the selected questions: those of the profile's subjects, up to each subject's share of the limit. They are in the order of the
+/// data, each with its position in the data.
 fn chosen(all: Vec<Row>, questions: &Questions) -> Result<Vec<(u64, Row)>, QuestionsError> {
     let mut counts: Vec<(String, usize)> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
@@ -131,7 +131,7 @@ fn chosen(all: Vec<Row>, questions: &Questions) -> Result<Vec<(u64, Row)>, Quest
     Ok((0_u64..).zip(all).filter(|(_, row)| takes(row)).collect())
 }
 
-/// The examples of each selected subject.
+/// Returns the examples of each selected subject.
 fn examples(
     questions: &Questions,
     shots: u32,
@@ -163,7 +163,7 @@ fn examples(
     Err(QuestionsError::TooFewExamples { path: path.to_owned(), shots, subjects })
 }
 
-/// Names the subjects that have no domain.
+/// Returns a notice that names the subjects without a domain.
 fn outside_of_table(set: &QuestionSet, domains: Domains) -> Option<Notice> {
     let categories = categories(domains);
     let outside: Vec<&str> = set.subjects().filter(|it| domain(it, categories).is_none()).collect();
@@ -173,7 +173,7 @@ fn outside_of_table(set: &QuestionSet, domains: Domains) -> Option<Notice> {
     })
 }
 
-/// The table of domains as the crate `accuracy` names it.
+/// Converts to the type of the crate `accuracy`.
 pub fn categories(domains: Domains) -> Categories {
     match domains {
         Domains::Original => Categories::Original,

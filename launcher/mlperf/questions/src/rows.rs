@@ -13,12 +13,12 @@ use workload_profiles::workload::Questions;
 use super::QuestionsError;
 use data_sets::columns::read_columns;
 
-/// Maximum bytes of all files in a split: three times MMLU's largest split.
+/// Maximum total size of all files in a split, in bytes: three times MMLU's largest split.
 pub(super) const MAX_BYTES: u64 = 512 << 20;
-/// First bytes of files that are not text: Parquet, gzip, zstd, bzip2, xz, zip, a pickle. A data set may have these formats too.
+/// First bytes of binary formats: Parquet, gzip, zstd, bzip2, xz, zip, pickle. A data set may have these formats too.
 const MARKS: [&[u8]; 7] = [b"PAR1", b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zX", b"PK\x03\x04", b"\x80"];
 const LONGEST_MARK: u64 = 4;
-/// The columns to read from such a file, each with its possible names.
+/// The columns read from binary files, each with its possible names.
 const COLUMNS: [[&str; 2]; 9] = [
     [QUESTION, "Question"],
     [SUBJECT, "Subject"],
@@ -30,18 +30,18 @@ const COLUMNS: [[&str; 2]; 9] = [
     ["D", "d"],
     [WRAPPER, WRAPPER],
 ];
-/// The mark of UTF-8 that some programs write first.
+/// The UTF-8 byte order mark, which some programs write at the start of a text.
 const MARK: &[u8] = b"\xef\xbb\xbf";
-/// The column that holds all others in some Parquet files of Hugging Face.
+/// The column that contains all other columns in some Parquet files of Hugging Face.
 const WRAPPER: &str = "train";
-/// Columns by name, in lower case.
+/// Column names, in lower case.
 const QUESTION: &str = "question";
 const SUBJECT: &str = "subject";
 const CHOICES: &str = "choices";
 const ANSWER: &str = "answer";
-/// The subject of a question without one, such as questions for training.
+/// The subject of questions that name none, such as those for training.
 const NO_SUBJECT: &str = "auxiliary_train";
-/// Maximum characters of a value in a message.
+/// Maximum length of a value in a message, in characters.
 const MAX_SHOWN: usize = 40;
 
 /// A question with its subject.
@@ -51,7 +51,7 @@ pub(super) struct Row {
     pub(super) question: Question,
 }
 
-/// Appends the questions of a file of at most `most` bytes. `subject`: the subject of questions that do not name one.
+/// Appends the questions of a file of at most `most` bytes to `all`. `subject`: the subject of questions that do not name one.
 pub(super) fn read(
     path: &Path,
     subject: Option<&str>,
@@ -61,7 +61,7 @@ pub(super) fn read(
     let read_error = |cause| QuestionsError::Read { path: path.to_owned(), cause };
     let mut start = Vec::new();
     let file = user_file::open(path).map_err(read_error)?;
-    // A pipe can be read only once, and Parquet is not read from its start to its end.
+    // Only regular files can be binary: a pipe can be read only once, but Parquet is not read from start to end.
     if file.metadata().is_ok_and(|it| it.is_file()) {
         (&file).take(LONGEST_MARK).read_to_end(&mut start).map_err(read_error)?;
     }
@@ -97,7 +97,7 @@ pub(super) fn read(
     Ok(FileDigest::from_bytes(path, &bytes))
 }
 
-/// Reads the rows of a file. Messages contain its path.
+/// Reads the rows of a text file. Its error messages contain the path.
 struct Reader<'a> {
     path: &'a Path,
     subject: Option<&'a str>,
@@ -108,7 +108,7 @@ impl Reader<'_> {
         QuestionsError::Wrong { path: self.path.to_owned(), at, what }
     }
 
-    /// An array of objects.
+    /// Reads a JSON array of objects.
     fn json(&self, text: &str, all: &mut Vec<Row>) -> Result<(), QuestionsError> {
         let rows: Vec<Value> = serde_json::from_str(text).map_err(|error| {
             let at = format!("line {} column {}", error.line(), error.column());
@@ -117,7 +117,7 @@ impl Reader<'_> {
         rows.into_iter().try_for_each(|row| self.take(row, all))
     }
 
-    /// An object on each line.
+    /// Reads one JSON object per line.
     fn json_lines(&self, text: &str, all: &mut Vec<Row>) -> Result<(), QuestionsError> {
         for (line, number) in text.lines().zip(1_u64..).filter(|(it, _)| !it.trim().is_empty()) {
             let row = serde_json::from_str(line).map_err(|_| {
@@ -128,7 +128,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Comma-separated values: with a header line, or in the authors' form without one: question, four choices, letter.
+    /// Reads CSV, either with a header line, or in the authors' format without one: question, four choices, letter.
     fn csv(&self, text: &str, all: &mut Vec<Row>) -> Result<(), QuestionsError> {
         let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
         let mut names: Option<Vec<String>> = None;
@@ -183,7 +183,7 @@ impl Reader<'_> {
     }
 }
 
-/// A row as a question; `Err`: what is wrong with it, and the remedy.
+/// Converts a row to a question. The error describes what is wrong, and how to solve it.
 fn question(row: Value, subject: Option<&str>) -> Result<Row, String> {
     let Value::Object(mut row) = row else { return Err("is no object; write one for each question".to_owned()) };
     if let Some(Value::Object(inner)) = row.get_mut(WRAPPER) {
@@ -211,7 +211,7 @@ fn question(row: Value, subject: Option<&str>) -> Result<Row, String> {
     Ok(Row { subject: subject.to_owned(), question: Question { text, choices, answer } })
 }
 
-/// The four choices: a list, the same as JSON in a text, or columns named by their letters.
+/// Returns the four choices: from a list, from a list that is JSON in a text, or from columns named by their letters.
 fn choices(fields: &mut Map<String, Value>) -> Result<[String; 4], String> {
     let wanted = "write four texts";
     let list = match fields.remove(CHOICES) {
@@ -234,7 +234,7 @@ fn choices(fields: &mut Map<String, Value>) -> Result<[String; 4], String> {
     })
 }
 
-/// A choice. In some files, choices that are numbers are not texts.
+/// Converts a choice to text. In some files, choices that are numbers are not stored as text.
 fn text_of(value: Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text),
@@ -243,7 +243,7 @@ fn text_of(value: Value) -> Option<String> {
     }
 }
 
-/// The index of the right choice: a number, a number as text, or a letter.
+/// Returns the index of the correct choice, which may be a number, a number as text, or a letter.
 fn answer_index(answer: &Value) -> Option<usize> {
     let whole = |it: f64| LETTERS.iter().enumerate().map(|(at, _)| at).find(|at| *at as f64 == it);
     match answer {
@@ -257,7 +257,7 @@ fn answer_index(answer: &Value) -> Option<usize> {
     }
 }
 
-/// A value in a message, cut after some characters.
+/// Returns a value for a message, cut to the maximum length.
 fn shown(value: &Value) -> String {
     let text = value.to_string();
     match text.char_indices().nth(MAX_SHOWN) {

@@ -8,7 +8,7 @@ use workload_profiles::workload::{QuestionFormat, Questions};
 use super::rows::Row;
 use prompts::{source::PromptSource, token_count::TokenCount};
 
-/// The selected questions, in order: question i is request i of a stage.
+/// The selected questions, in order. Question i is request i of a stage.
 #[derive(Debug, Default)]
 pub struct QuestionSet {
     subjects: Vec<Subject>,
@@ -28,19 +28,19 @@ struct Subject {
 struct Stored {
     index: u64,
     subject: usize,
-    /// How many of the subject's examples are shown.
+    /// Number of the subject's examples in the prompt.
     shots: usize,
     question: Question,
 }
 
-/// A selected question.
+/// A selected question, without its text.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
-    /// The position of the question in the data, from 0.
+    /// Position of the question in the data, from 0.
     pub index: u64,
-    /// The subject as in the data.
+    /// The subject as named in the data.
     pub subject: &'a str,
-    /// The letter of the right choice.
+    /// The letter of the correct choice.
     pub gold: char,
 }
 
@@ -69,8 +69,8 @@ impl QuestionSet {
         }
     }
 
-    /// Removes examples, the last ones first, from prompts with more than this number of tokens. Tokens are counted text by text, which tends
-    /// to overestimate. Returns the number of questions with fewer examples.
+    /// Removes examples, the last ones first, from prompts with more than `most` tokens. The tokens of each text are counted separately,
+    /// which tends to overestimate the total. Returns the number of questions whose prompts lost examples.
     pub(super) fn fit(&mut self, most: u32, tokens: &TokenCount) -> u64 {
         let of_example = |it: &Question| u64::from(tokens.count(&mmlu::example(self.format, it)));
         let lengths: Vec<Vec<u64>> =
@@ -90,7 +90,7 @@ impl QuestionSet {
         cut
     }
 
-    /// Number of questions.
+    /// Returns the number of questions.
     pub fn len(&self) -> u64 {
         self.asked.len() as u64
     }
@@ -100,12 +100,12 @@ impl QuestionSet {
         self.asked.is_empty()
     }
 
-    /// The names of the subjects, in the order of their first question.
+    /// Returns the names of the subjects, in the order of their first question.
     pub fn subjects(&self) -> impl Iterator<Item = &str> {
         self.subjects.iter().map(|it| it.name.as_str())
     }
 
-    /// All questions, in the order in which they are sent.
+    /// Returns all questions, in the order in which they are sent.
     pub fn asked(&self) -> impl Iterator<Item = Asked<'_>> {
         self.asked.iter().map(|it| Asked {
             index: it.index,
@@ -114,14 +114,14 @@ impl QuestionSet {
         })
     }
 
-    /// The prompt of question i.
+    /// Returns the prompt of question `number`.
     pub fn prompt(&self, number: u64) -> String {
         let mut prompt = String::new();
         self.write(number, &mut prompt);
         prompt
     }
 
-    /// Appends the prompt of a question with the first `shots` of its examples.
+    /// Appends the prompt of a question, with the first `shots` examples of its subject.
     fn write_with(&self, place: usize, shots: usize, prompt: &mut String) {
         let asked = &self.asked[place];
         let subject = &self.subjects[asked.subject];
@@ -149,7 +149,7 @@ impl PromptSource for QuestionSet {
     }
 }
 
-/// The format as the crate `accuracy` names it.
+/// Converts to the type of the crate `accuracy`.
 pub fn format(format: QuestionFormat) -> mmlu::Format {
     match format {
         QuestionFormat::Original => mmlu::Format::Original,

@@ -1,7 +1,7 @@
-//! MMLU in five formats, read as selected questions.
+//! Reads MMLU in five formats, and compares the selected questions.
 //!
-//! `DATASET_FIXTURES=DIR cargo test -p questions --test dataset_fixtures` compares with any folder of that layout in place of the project's own;
-//! either way it says on stderr how many questions it compared.
+//! `DATASET_FIXTURES=DIR cargo test -p questions --test dataset_fixtures` compares with any folder of the same layout instead of the
+//! project's own. In both cases it reports on stderr how many questions it compared.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -17,18 +17,18 @@ use questions::QuestionSet;
 use serde_json::{Value, json};
 use workload_profiles::Workload;
 
-/// Where the files lie.
+/// Returns the folder that contains the fixtures.
 fn fixtures() -> PathBuf {
     let package = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     match env::var_os("DATASET_FIXTURES").map(PathBuf::from) {
         None => package.join("../../data-sets/tests/fixtures/dataset-fixtures"),
-        // A test runs in the folder of its package, and who calls it is at the root of the project.
+        // A test runs in the folder of its package, but the caller gave a path relative to the project's root.
         Some(given) if given.exists() => given,
         Some(given) => package.join("../../..").join(given),
     }
 }
 
-/// Bypasses the test harness, which hides the output of passing tests.
+/// Writes directly to stderr, because the test harness hides the output of passing tests.
 fn say(text: &str) {
     writeln!(io::stderr().lock(), "{text}").unwrap();
 }
@@ -43,7 +43,7 @@ fn read(data: &Path, split: &str, shots: u32) -> Result<QuestionSet, String> {
     questions::read(&workload).map(|it| it.set.unwrap()).map_err(|it| it.to_string())
 }
 
-/// The rows of a file with the expected values, each with its subject.
+/// Returns the expected questions in a file, each with its subject.
 fn expected(name: &str) -> Vec<(String, Question)> {
     let text = fs::read_to_string(fixtures().join("mmlu").join(name)).unwrap();
     let rows: Vec<Value> = serde_json::from_str(&text).unwrap();
@@ -57,7 +57,7 @@ fn expected(name: &str) -> Vec<(String, Question)> {
     rows.iter().map(row).collect()
 }
 
-/// Checks that the questions in a format equal the expected ones of its subjects, with these examples.
+/// Checks that the questions read from `data` equal the expected ones, and that they have the expected examples.
 fn assert_same(data: &Path, split: &str, shots: u32, expected: &[(String, Question)]) {
     let set = read(data, split, shots).unwrap();
     let dev: BTreeMap<String, Vec<Question>> =
@@ -68,7 +68,7 @@ fn assert_same(data: &Path, split: &str, shots: u32, expected: &[(String, Questi
     let subjects: Vec<&str> = set.subjects().collect();
     let mut wanted: Vec<&(String, Question)> =
         expected.iter().filter(|(subject, _)| subjects.contains(&subject.as_str())).collect();
-    // The archive of the authors has its subjects in the order of their names.
+    // In the authors' archive, the subjects are sorted by name.
     wanted.sort_by_key(|(subject, _)| subjects.iter().position(|it| it == subject));
     assert_eq!(set.len(), wanted.len() as u64, "{}", data.display());
     for (place, (asked, (subject, question))) in set.asked().zip(wanted).enumerate() {

@@ -1,5 +1,5 @@
-//! Reads mlperf_log_detail.txt, of any LoadGen: line by line, with bounds. Of a repeated key the first value counts, as
-//! in MLPerf's checker.
+//! Parses mlperf_log_detail.txt of any LoadGen, line by line and with limits. If a key is repeated, the first value counts, as in MLPerf's
+//! checker.
 
 use std::{
     collections::HashMap,
@@ -9,11 +9,11 @@ use std::{
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The longest line, in bytes. The longest that LoadGen writes lists the samples of a set, half a million characters.
+/// Maximum length of a line, in bytes. The longest line that LoadGen writes lists the samples of a set, with half a million characters.
 const MAX_LINE: u64 = 4 << 20;
 /// Maximum number of different keys. LoadGen has about 150.
 const MAX_KEYS: usize = 2_000;
-/// Maximum length of keys and texts, in bytes; no rule reads longer ones.
+/// Maximum length of a key, in bytes. No rule needs longer keys. [`MAX_TEXT`] is the same for values.
 const MAX_KEY: usize = 256;
 const MAX_TEXT: usize = 16 << 10;
 const MARKER: &str = ":::MLLOG";
@@ -22,19 +22,19 @@ const MARKER: &str = ":::MLLOG";
 #[derive(Clone, Debug, Default)]
 pub(super) struct DetailLog {
     values: HashMap<String, Value>,
-    /// The first line has no marker.
+    /// Whether the first line lacks the marker.
     pub(super) unmarked: bool,
     /// The first line that is not valid JSON, and its error.
     pub(super) bad_line: Option<(u64, String)>,
-    /// Lines that are errors.
+    /// Number of lines that are marked as errors.
     pub(super) errors: u64,
-    /// The first of them.
+    /// The first of these lines: its number and its text.
     pub(super) first_error: Option<(u64, String)>,
-    /// An audit.config was applied.
+    /// Whether an audit.config was applied.
     pub(super) audited: bool,
 }
 
-/// Why a log cannot be read at all.
+/// Why a log cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LogError {
     #[error("what cannot be read ({0})")]
@@ -104,7 +104,7 @@ impl DetailLog {
         if self.values.len() == MAX_KEYS {
             return Err(LogError::TooManyKeys);
         }
-        // No rule reads a list, or a long text.
+        // Lists and long texts are dropped, because no rule needs them.
         let value = match entry.value {
             Value::Array(_) | Value::Object(_) => Value::Null,
             Value::String(text) if text.len() > MAX_TEXT => Value::Null,
@@ -130,7 +130,7 @@ impl DetailLog {
         self.values.get(key)?.as_u64()
     }
 
-    /// A number, which may be infinite.
+    /// Returns a number, which may be infinite; `None` if the key is missing or has another value.
     pub(super) fn number(&self, key: &str) -> Option<f64> {
         match self.values.get(key)? {
             Value::String(text) if NO_JSON.contains(&text.as_str()) => text.parse().ok(),
@@ -138,7 +138,7 @@ impl DetailLog {
         }
     }
 
-    /// The value of a key, for people.
+    /// Returns the value of a key as text for people.
     pub(super) fn shown(&self, key: &str) -> String {
         self.values.get(key).map_or_else(|| "nothing".into(), shown)
     }
@@ -153,7 +153,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// Values that Python accepts and JSON does not.
+/// Values that Python's JSON reader accepts, but that are not JSON.
 const NO_JSON: [&str; 3] = ["Infinity", "-Infinity", "NaN"];
 
 fn entry(json: &str) -> serde_json::Result<Entry> {

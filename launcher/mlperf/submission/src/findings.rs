@@ -6,27 +6,27 @@ use serde::Serialize;
 
 use super::rules::{Rule, Source};
 
-/// Maximum number of findings that are kept; further findings would not help the reader.
+/// Maximum number of findings to keep. More would not help the reader.
 const MAX_FINDINGS: usize = 1_000;
-/// Maximum length of a finding's text, in characters: all keys of a system description take 850.
+/// Maximum length of a finding's text, in characters. A list of all keys of a system description takes 850.
 const MAX_TEXT: usize = 1_000;
 
-/// A rule that is not met.
+/// A violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// The rule that is broken.
+    /// The violated rule.
     pub rule: Rule,
-    /// The file or folder, from the root of the tree.
+    /// The file or folder, relative to the root of the tree.
     pub file: String,
-    /// The key in the file; empty: the finding is about the whole file.
+    /// The key in the file; empty if the finding concerns the whole file.
     pub key: String,
     /// What was found.
     pub found: String,
     /// What is required.
     pub wanted: String,
-    /// What to do.
+    /// How to correct it.
     pub remedy: &'static str,
-    /// MLPerf's own checker takes no notice.
+    /// Whether MLPerf's own checker overlooks it.
     pub overlooked: bool,
 }
 
@@ -39,11 +39,11 @@ impl Display for Finding {
     }
 }
 
-/// Findings, collected file by file.
+/// Collects findings.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     all: Vec<Finding>,
-    /// Number of all findings, including findings that were not kept.
+    /// Number of all findings, including those that were not kept.
     pub(super) count: usize,
 }
 
@@ -59,7 +59,7 @@ impl Findings {
         }
     }
 
-    /// Findings about `file`.
+    /// Returns a collector for findings about `file`.
     pub(super) fn about<'a>(&'a mut self, file: &'a str) -> About<'a> {
         About { findings: self, file }
     }
@@ -69,7 +69,7 @@ impl Findings {
     }
 }
 
-/// Findings about a file.
+/// Collects findings about one file.
 #[derive(Debug)]
 pub(super) struct About<'a> {
     findings: &'a mut Findings,
@@ -77,7 +77,7 @@ pub(super) struct About<'a> {
 }
 
 impl About<'_> {
-    /// Notes the rule where it is not met.
+    /// Adds a finding unless the rule is met.
     pub(super) fn want(&mut self, met: bool, rule: Rule, key: &str, found: impl Display, wanted: impl Display) {
         if !met {
             self.findings.add(rule, self.file, key, found, wanted);
@@ -88,37 +88,37 @@ impl About<'_> {
 /// The measured result of a benchmark in a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// closed, open or network, submitter and system.
+    /// Division (closed, open or network), submitter and system.
     pub system: String,
-    /// The folder of the benchmark.
+    /// Folder name of the benchmark.
     pub benchmark: String,
-    /// The folder of the scenario.
+    /// Folder name of the scenario.
     pub scenario: String,
-    /// The reported metric; absent: none was found.
+    /// The metric; `None` if none was found.
     pub value: Option<f64>,
-    /// The unit of the value.
+    /// The unit of the metric.
     pub unit: &'static str,
-    /// How many findings there are about it.
+    /// Number of findings about this result.
     pub findings: usize,
 }
 
 /// The result of a check.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
-    /// The checked round.
+    /// The round by whose rules the tree was checked.
     pub round: &'static str,
-    /// A line for each benchmark and scenario.
+    /// One row per benchmark and scenario.
     pub rows: Vec<Row>,
-    /// Rules that are not met, the first 1,000.
+    /// The first 1,000 findings.
     pub findings: Vec<Finding>,
-    /// How many there are.
+    /// Number of all findings.
     pub count: usize,
-    /// Further notes, which are not errors.
+    /// Notes that are not errors.
     pub notes: Vec<String>,
 }
 
 impl Report {
-    /// No rule is broken.
+    /// Whether no rule is violated.
     pub fn clean(&self) -> bool {
         self.count == 0
     }

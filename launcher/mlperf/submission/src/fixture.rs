@@ -1,4 +1,4 @@
-//! Finished runs for tests, small and made up, and the options that build a tree without findings from them.
+//! Small, made-up finished runs for tests, and the options that build a tree without findings from them.
 
 use std::{
     fs,
@@ -23,10 +23,10 @@ use loadgen::logs::{
     test06::ElementType,
 };
 
-/// A test with logs to write.
+/// A test whose logs can be written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
-    /// LoadGen's name.
+    /// LoadGen's name of the benchmark.
     pub(super) benchmark: &'static str,
     pub(super) scenario: &'static str,
     /// LoadGen's mode, or TEST06.
@@ -34,7 +34,7 @@ pub(super) struct Run {
     pub(super) round: Round,
 }
 
-/// The scores that pass, by folder of the benchmark.
+/// Scores that meet the limits of the benchmarks.
 const SCORES: &str =
     "{'rouge1': '38.7792', 'rouge2': '15.9075', 'rougeL': '24.4957', 'rougeLsum': '35.793', 'gen_len': 8167644}";
 const EDGE_SCORES: &str =
@@ -53,7 +53,7 @@ impl Run {
         }
     }
 
-    /// All keys of its detail log, with their values as the log has them.
+    /// Returns all keys of the detail log, with their values as they appear in the log.
     pub(super) fn entries(&self) -> Vec<(String, String)> {
         let text = |it: &str| format!("\"{it}\"");
         let samples = self.samples();
@@ -125,7 +125,7 @@ impl Run {
         all
     }
 
-    /// Writes the folder of the run, as the launcher does.
+    /// Writes a run folder as the launcher does.
     pub(super) fn write(&self, root: &Path) -> PathBuf {
         let run = root.join(format!("{}-{}-{}", self.benchmark, self.scenario, self.mode));
         fs::create_dir_all(&run).unwrap();
@@ -161,12 +161,12 @@ impl Run {
         run
     }
 
-    /// The detail log of the run.
+    /// Returns the detail log.
     pub(super) fn log(&self) -> String {
         self.entries().iter().map(|(key, value)| line(key, value, false)).collect()
     }
 
-    /// Writes the logs alone.
+    /// Writes only the logs.
     pub(super) fn write_logs(&self, folder: &Path) {
         fs::create_dir_all(folder).unwrap();
         fs::write(folder.join("mlperf_log_detail.txt"), self.log()).unwrap();
@@ -192,7 +192,7 @@ impl Run {
     }
 }
 
-/// A line of a detail log.
+/// Returns a line of a detail log.
 pub(super) fn line(key: &str, value: &str, error: bool) -> String {
     format!(
         ":::MLLOG {{\"key\": \"{key}\", \"value\": {value}, \"time_ms\": 1.000000, \"namespace\": \"mlperf::logging\", \
@@ -201,7 +201,7 @@ pub(super) fn line(key: &str, value: &str, error: bool) -> String {
     )
 }
 
-/// A folder with runs, and the options that build a tree of them.
+/// A folder with runs, and the options that build a tree from them.
 #[derive(Debug)]
 pub(super) struct Fixture {
     pub(super) folder: TempDir,
@@ -209,7 +209,7 @@ pub(super) struct Fixture {
 }
 
 impl Fixture {
-    /// Runs of two benchmarks in all their scenarios.
+    /// Creates runs of two benchmarks, in all their scenarios.
     pub(super) fn new(division: Division, round: Round) -> Fixture {
         let mut runs = Vec::new();
         for (benchmark, scenario) in
@@ -272,7 +272,7 @@ impl Fixture {
     }
 }
 
-/// A description without a fault.
+/// Returns a system description without faults.
 fn system(division: Division) -> serde_json::Value {
     let mut system = json!({
         "division": division.name(), "submitter": "Us", "status": "available", "system_name": "eight H100",

@@ -1,18 +1,18 @@
-//! Layout: where files lie in a tree, by round. Pure.
+//! Layout: where the files of a submission tree are, depending on the round. Pure.
 
 use workload_profiles::loadgen::{Round, Scenario};
 
-/// Marks a tree that was written though something is missing.
+/// Marks a tree that was written although something is missing.
 pub(super) const INCOMPLETE: &str = "INCOMPLETE.md";
 
-/// A division of the submissions.
+/// A division of MLPerf submissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Division {
-    /// The same model and data as the reference: results can be compared.
+    /// Uses the same model and data as the reference, so that results are comparable.
     Closed,
-    /// Anything that is described.
+    /// Allows anything that is described.
     Open,
-    /// As closed, with the load coming over a network.
+    /// Like closed, but the load comes over a network.
     Network,
 }
 
@@ -27,13 +27,13 @@ impl Division {
         }
     }
 
-    /// Whether results have to keep the bounds of the benchmark.
+    /// Whether results must meet the limits of the benchmark.
     pub(super) fn bounded(self) -> bool {
         self != Division::Open
     }
 }
 
-/// A folder of a scenario. Interactive is the Server scenario with other limits.
+/// The folder of a scenario. Interactive is the Server scenario with other limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum ScenarioFolder {
     Offline,
@@ -63,7 +63,7 @@ impl ScenarioFolder {
         ScenarioFolder::ALL.into_iter().find(|it| it.name() == name)
     }
 
-    /// Where logs of a scenario go; `interactive` tells which limits a Server test had.
+    /// Returns the folder for logs of a scenario. `interactive`: whether a Server test had the limits of Interactive.
     pub(super) fn from_log(scenario: &str, interactive: bool) -> Option<ScenarioFolder> {
         let scenario_folder = ScenarioFolder::from_name(scenario)?;
         Some(if scenario_folder == ScenarioFolder::Server && interactive {
@@ -73,12 +73,12 @@ impl ScenarioFolder {
         })
     }
 
-    /// The scenario from which an edge system may infer its result.
+    /// Returns the scenario from whose result an edge system may infer the result of this one.
     pub(super) fn inferred_from(self) -> Option<ScenarioFolder> {
         (self == ScenarioFolder::Offline).then_some(ScenarioFolder::SingleStream)
     }
 
-    /// What the logs in it say.
+    /// Returns the scenario that the logs in the folder name.
     pub(super) fn scenario(self) -> Scenario {
         match self {
             ScenarioFolder::Offline => Scenario::Offline,
@@ -89,10 +89,10 @@ impl ScenarioFolder {
     }
 }
 
-/// The paths of a round.
+/// Builds the paths in a tree of one round.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
-    /// From v6.0 on all that belongs to a scenario lies in one folder.
+    /// Whether all files of a scenario are in one folder, as from v6.0 on.
     together: bool,
 }
 
@@ -105,28 +105,28 @@ impl Layout {
         if self.together { "src" } else { "code" }
     }
 
-    /// The logs; `case` is system, benchmark and scenario, with slashes between them.
+    /// Returns the folder of the logs. `case` consists of system, benchmark and scenario, separated by slashes.
     pub(super) fn results(self, submitter: &str, case: &str) -> String {
         format!("{submitter}/results/{case}")
     }
 
-    /// Facts about the weights, README.md and user.conf.
+    /// Returns the folder of README.md, user.conf and the facts about the weights.
     pub(super) fn measurements(self, submitter: &str, case: &str) -> String {
         let folder = if self.together { "results" } else { "measurements" };
         format!("{submitter}/{folder}/{case}")
     }
 
-    /// The name of the facts about the weights. Older rounds take any `<system>*.json`.
+    /// Returns the name of the file with the facts about the weights. Older rounds accept any `<system>*.json`.
     pub(super) fn facts(self, system: &str) -> String {
         if self.together { "measurements.json".into() } else { format!("{system}.json") }
     }
 
-    /// Whether all files of a scenario lie in one folder, as from v6.0 on.
+    /// Whether all files of a scenario are in one folder, as from v6.0 on.
     pub(super) fn together(self) -> bool {
         self.together
     }
 
-    /// The compliance tests.
+    /// Returns the folder of the compliance tests.
     pub(super) fn compliance(self, submitter: &str, case: &str) -> String {
         let folder = if self.together { "results" } else { "compliance" };
         format!("{submitter}/{folder}/{case}")

@@ -1,64 +1,64 @@
-//! Limits: the requirements of a round for each benchmark. Pure; one table.
+//! Limits: what a round requires of each benchmark. Pure; one table.
 //!
-//! The accuracy floors belong to the round v6.1; the rounds before it use the same. In v5.0, Interactive is no scenario: llama2-70b-interactive is
-//! a benchmark of its own, and every benchmark needs both Server and Offline.
+//! The accuracy limits are those of v6.1, and earlier rounds use the same. In v5.0, Interactive is not a scenario: llama2-70b-interactive
+//! is a separate benchmark, and every benchmark needs both Server and Offline.
 
 use workload_profiles::loadgen::Round;
 
 use super::layout::ScenarioFolder;
 
-/// A benchmark of a round.
+/// A benchmark of one or more rounds.
 #[derive(Debug, PartialEq)]
 pub(super) struct Benchmark {
-    /// The name of its folder.
+    /// Folder name.
     pub(super) folder: &'static str,
-    /// Other names that the checker understands.
+    /// Other folder names that the checker accepts.
     pub(super) other: &'static [&'static str],
-    /// LoadGen's name; Interactive's name ends in `-interactive`.
+    /// LoadGen's name, without the suffix `-interactive` for tests of Interactive.
     pub(super) loadgen: &'static str,
-    /// The rounds with this benchmark.
+    /// The rounds that have this benchmark.
     rounds: &'static [Round],
-    /// The text that `system_type` has to contain.
+    /// A text that `system_type` must contain.
     pub(super) category: &'static str,
     pub(super) required: &'static [ScenarioFolder],
-    /// At least one of these is required in v6.1.
+    /// Scenarios of which v6.1 requires at least one.
     pub(super) one_of: &'static [ScenarioFolder],
-    /// Samples of a performance run, and the minimum of an Offline query.
+    /// Number of samples in a performance run, which is also the minimum for an Offline query.
     pub(super) samples: u64,
-    /// Samples of an accuracy run.
+    /// Number of samples in an accuracy run.
     pub(super) accuracy_samples: u64,
-    /// Of the Server scenario.
+    /// Limits in the Server scenario.
     pub(super) server: Option<TokenLimits>,
     pub(super) interactive: Option<TokenLimits>,
-    /// Maximum of `effective_target_latency_ns`, in the Server scenario.
+    /// Maximum of `effective_target_latency_ns` in the Server scenario.
     pub(super) target_latency_ns: u64,
-    /// Never empty.
+    /// The required accuracy scores. Never empty.
     pub(super) scores: &'static [Score],
-    /// The rounds that require TEST06 for it.
+    /// The rounds that require TEST06 for this benchmark.
     test06: &'static [Round],
-    /// The id of its end-of-sequence token, for TEST06.
+    /// Id of the end-of-sequence token, for TEST06.
     pub(super) end_of_sequence: Option<i64>,
 }
 
-/// The 99th percentiles have to be below.
+/// Limits that the 99th percentiles must be below, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct TokenLimits {
     pub(super) ttft_ms: u64,
     pub(super) tpot_ms: u64,
 }
 
-/// A score of accuracy.txt.
+/// The limits for one score in accuracy.txt.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Score {
-    /// The key of the score in the dict that the evaluation script prints.
+    /// The key of the score in the dictionary that the evaluation script prints.
     pub(super) key: &'static str,
-    /// At least.
+    /// Minimum value.
     pub(super) floor: f64,
-    /// At most.
+    /// Maximum value; `None`: no limit.
     pub(super) ceiling: Option<f64>,
 }
 
-/// The least of `effective_min_duration_ms`.
+/// Minimum of `effective_min_duration_ms`.
 pub(super) const MIN_DURATION_MS: u64 = 600_000;
 
 const ALL: &[Round] = &[Round::V5_1, Round::V6_0, Round::V6_1];
@@ -80,7 +80,7 @@ const fn between(key: &'static str, floor: f64, ceiling: f64) -> Score {
     Score { key, floor, ceiling: Some(ceiling) }
 }
 
-/// The values that most benchmarks have.
+/// The values that most benchmarks share.
 const USUAL: Benchmark = Benchmark {
     folder: "",
     other: &[],
@@ -124,7 +124,7 @@ const LLAMA2_99_SCORES: &[Score] = &[
     between("tokens_per_sample", 265.005, 323.895),
 ];
 
-/// A benchmark of v5.0 alone.
+/// A benchmark that exists only in v5.0.
 const LLAMA2_INTERACTIVE: Benchmark = Benchmark {
     folder: "llama2-70b-interactive-99.9",
     loadgen: "llama2-70b-interactive",
@@ -151,7 +151,7 @@ const LLAMA3_405B: Benchmark = Benchmark {
     ..USUAL
 };
 
-/// The same benchmark in v5.0.
+/// Returns the version of a benchmark for v5.0.
 const fn of_5_0(benchmark: Benchmark) -> Benchmark {
     Benchmark {
         rounds: ONLY_5_0,
@@ -260,17 +260,18 @@ const TABLE: &[Benchmark] = &[
 ];
 
 impl Benchmark {
-    /// The benchmarks of a round.
+    /// Returns the benchmarks of a round.
     pub(super) fn all(round: Round) -> impl Iterator<Item = &'static Benchmark> {
         TABLE.iter().filter(move |it| it.rounds.contains(&round))
     }
 
-    /// The benchmark with this folder name.
+    /// Finds a benchmark by its folder name.
     pub(super) fn from_folder(name: &str, round: Round) -> Option<&'static Benchmark> {
         Benchmark::all(round).find(|it| it.folder == name || it.other.contains(&name))
     }
 
-    /// The benchmark with this folder name or LoadGen name, with or without `-interactive`, ignoring case and dots.
+    /// Finds a benchmark by its folder name or its LoadGen name, with or without `-interactive`. Case is ignored, and so are dots versus
+    /// underscores.
     pub(super) fn from_name(name: &str, round: Round) -> Option<&'static Benchmark> {
         let known = |wanted: &str| {
             let of =
@@ -281,7 +282,7 @@ impl Benchmark {
         known(&name).or_else(|| known(&name.replacen("-interactive", "", 1)))
     }
 
-    /// The limits in a folder of a scenario.
+    /// Returns the limits in the folder of a scenario; `None` if there are none.
     pub(super) fn token_limits(&self, scenario_folder: ScenarioFolder) -> Option<TokenLimits> {
         match scenario_folder {
             ScenarioFolder::Server => self.server,
@@ -290,19 +291,19 @@ impl Benchmark {
         }
     }
 
-    /// Whether it is run in this scenario.
+    /// Whether the benchmark is run in this scenario.
     pub(super) fn takes(&self, scenario_folder: ScenarioFolder) -> bool {
         self.required.contains(&scenario_folder)
             || (self.one_of.contains(&scenario_folder) && self.token_limits(scenario_folder).is_some())
     }
 
-    /// Whether TEST06 is required.
+    /// Whether a round requires TEST06 for this benchmark.
     pub(super) fn test06(&self, round: Round) -> bool {
         self.test06.contains(&round)
     }
 }
 
-/// A name as it is compared: LoadGen has underscores where folders have dots.
+/// Normalises a name for comparison. LoadGen's names have underscores where folder names have dots.
 fn spelling(name: &str) -> String {
     name.trim().to_lowercase().replace('_', ".")
 }
@@ -337,7 +338,7 @@ mod tests {
     #[test]
     fn every_benchmark_has_the_floors_of_the_official_checker() {
         assert!(TABLE.iter().all(|it| !it.scores.is_empty()));
-        // As its messages have them.
+        // The values that the messages of MLPerf's checker contain.
         for (folder, key, floor) in [
             ("mixtral-8x7b", "rouge1", 45.1429),
             ("mixtral-8x7b", "mbxp", 59.5584),

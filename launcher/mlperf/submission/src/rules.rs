@@ -1,13 +1,13 @@
-//! Rules: what the check requires, whether MLPerf's own checker requires it too, and what to do if it is not met. Pure.
+//! Rules: what the check requires, whether MLPerf's own checker also requires it, and how to correct a violation. Pure.
 
 use serde::{Serialize, Serializer};
 
-/// Who refuses a tree that breaks a rule.
+/// Who rejects a tree that violates a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// MLPerf's checker, of the round v6.1.
+    /// MLPerf's checker of round v6.1.
     Checker,
-    /// This check alone: the checker takes no notice.
+    /// Only this check. MLPerf's checker overlooks the violation.
     Ours,
 }
 
@@ -21,24 +21,24 @@ macro_rules! rules {
         }
 
         impl Rule {
-            /// All of them.
+            /// All rules.
             pub const ALL: &[Rule] = &[$(Rule::$variant,)*];
 
-            /// The name of the rule in reports.
+            /// Returns the name of the rule in reports.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Rule::$variant => $name,)*
                 }
             }
 
-            /// Who requires it.
+            /// Returns who requires the rule.
             pub fn source(self) -> Source {
                 match self {
                     $(Rule::$variant => Source::$source,)*
                 }
             }
 
-            /// What to do if it is broken.
+            /// Returns how to correct a violation.
             pub fn remedy(self) -> &'static str {
                 match self {
                     $(Rule::$variant => $remedy,)*
@@ -49,7 +49,7 @@ macro_rules! rules {
 }
 
 rules! {
-    // The tree.
+    // Rules for the tree as a whole.
     Empty "empty" Checker "give the folder that holds closed, open or network";
     Incomplete "incomplete" Ours "build it again without --incomplete, with all that its INCOMPLETE.md asks for";
     Link "link" Ours "put a copy of the file in place of the link";
@@ -62,7 +62,7 @@ rules! {
     UnknownBenchmark "unknown-benchmark" Checker "name the folder as the round's benchmark, or check with another --round";
     UnknownScenario "unknown-scenario" Checker "remove the folder, or name it as the benchmark's scenarios";
     MissingScenario "missing-scenario" Checker "run that scenario too";
-    // Logs.
+    // Rules for logs.
     LogMarker "log-marker" Checker "give the log as LoadGen wrote it";
     LogLine "log-line" Checker "run the test again; inf and nan in a log come from a test without any result";
     LogKeys "log-keys" Ours "give the log of a whole run, from its first line to its last";
@@ -73,7 +73,7 @@ rules! {
         "the network division asks for these words: run with sut_name (harness: loadgen) or --network (the bridge)";
     AccuracySutName "accuracy-sut-name" Ours
         "the network division asks for these words: run with sut_name (harness: loadgen) or --network (the bridge)";
-    // Performance.
+    // Rules for performance.
     Seeds "seeds" Checker "run the test with the seeds of the round, or check with the --round of the logs";
     MinDuration "min-duration" Checker "run the test with min_duration 600000";
     SampleCount "performance-sample-count" Checker "run the test with the sample count of the benchmark";
@@ -96,7 +96,7 @@ rules! {
     IssueOrder "issue-order" Ours "leave performance_issue_unique and performance_issue_same to audits";
     Audited "audited" Ours "run the test without audit.config";
     MadeUp "made-up-samples" Ours "run the test on the data set of the benchmark";
-    // Accuracy.
+    // Rules for accuracy.
     AccuracyErrors "accuracy-errors" Checker "see the error in the log, and run the accuracy test again";
     AccuracySampleCount "accuracy-sample-count" Checker "run the accuracy test on the whole data set";
     ScoreMissing "score-missing" Checker "keep the script's line: a Python dict of bare numbers, no np.float64(..)";
@@ -105,14 +105,14 @@ rules! {
     HashShape "hash-shape" Ours "cut the accuracy log by `benchwright submission` or the official tool";
     HashDiffers "hash-differs" Ours "cut the accuracy log again from the whole one";
     NotTruncated "not-truncated" Checker "cut the accuracy log by `benchwright submission` or the official tool";
-    // Compliance.
+    // Rules for compliance tests.
     AuditMissing "test06-missing" Checker "run the test with audit TEST06 and give its results folder";
     AuditFailed "test06-failed" Checker "see in the accuracy log of the audit which answers fail";
     AuditSkipped "test06-skipped" Ours "run the audit with token latencies, so that first tokens are checked";
     AuditUnfinished "test06-unfinished" Ours "make verify_accuracy.txt anew by `benchwright submission test06`";
     AuditNoLog "test06-no-log" Ours "put the accuracy log of the audit there";
     AuditLog "test06-log" Ours "make verify_accuracy.txt anew by `benchwright submission test06`";
-    // System and measurements.
+    // Rules for system descriptions and measurements.
     SystemJson "system-json" Checker "write the description as JSON, an object with a text for each key";
     SystemKey "system-key" Checker "add the keys";
     SystemEmpty "system-empty" Checker "say it; N/A where there is none";

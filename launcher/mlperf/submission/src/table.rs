@@ -1,14 +1,14 @@
-//! A report for a terminal: a table with a line for each benchmark and scenario, and the list of findings. Pure.
+//! Formats a report for a terminal: a table with one line per benchmark and scenario, and the list of findings. Pure.
 
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 use crds::{figure::rate_text, wording::one_line};
 
 use super::findings::Report;
 
-/// A line below the header, and no other.
+/// A table with a line below the header, and no other lines.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
-/// All of it, with a line break at its end.
+/// Returns the whole text, with a line end after the last line.
 pub fn render(report: &Report) -> String {
     let mut out = String::new();
     if !report.rows.is_empty() {
@@ -61,7 +61,7 @@ mod tests {
         let text = render(&report);
         assert!(text.contains("found x y: 0 findings") && text.contains("note: version"), "{text}");
         assert!(!text.chars().any(|it| it.is_control() && it != '\n'), "{text:?}");
-        // Header and its line, the row, a blank, a finding, a note, the verdict.
+        // The header and the line below it, the row, a blank line, a finding, a note, and the verdict.
         assert_eq!(text.lines().count(), 7, "{text}");
     }
 }

@@ -17,24 +17,24 @@ use loadgen::logs::{
     test06::{ElementType, Test06},
 };
 
-/// TEST06 cannot be made.
+/// Why TEST06 cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum Test06Error {
-    /// The folder does not contain a finished test.
+    /// The folder contains no finished test.
     #[error("{0}")]
     Folder(Missing),
-    /// No audit was run.
+    /// The folder contains no audit run.
     #[error("{path} holds no run with audit TEST06; run the profile with audit: TEST06", path = .0.display())]
     NoAudit(PathBuf),
-    /// The token that ends an answer is unknown.
+    /// The end-of-sequence token of the benchmark is unknown.
     #[error("the end-of-sequence token of {0} is not known; give its id by --eos")]
     NoEnd(&'static str),
-    /// No log.
+    /// The accuracy log cannot be opened.
     #[error("cannot read {path} ({source}); give the folder with all files of the run", path = path.display())]
     Open {
         /// The path.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The log is not a valid accuracy log.
@@ -42,7 +42,7 @@ pub enum Test06Error {
     Log(#[from] ReadError),
 }
 
-/// Performs the test on the audit run in `run`, and returns the folder of its logs with the results.
+/// Runs TEST06 on the audit run in `run`. Returns the folder of its logs, and the results.
 ///
 /// # Errors
 /// There is no such run, or its log cannot be read.
@@ -52,7 +52,7 @@ pub fn verify_run(
     end_of_sequence: Option<i64>,
     elements: ElementType,
 ) -> Result<(PathBuf, Test06), Test06Error> {
-    // Differences between rounds do not matter here: the first round with the benchmark is used.
+    // Differences between rounds do not matter here, so the first round that has the benchmark is used.
     let mut rounds = Round::ALL.into_iter().map(|round| source_tests(run, benchmark, round));
     let newest = rounds.next().unwrap_or_else(|| Ok(Vec::new()));
     let tests = newest.or_else(|error| rounds.find_map(Result::ok).ok_or(error)).map_err(Test06Error::Folder)?;
@@ -60,7 +60,7 @@ pub fn verify_run(
     Ok((test.logs.clone(), verify(test, end_of_sequence, elements)?))
 }
 
-/// Makes the test on the accuracy log of an audit run.
+/// Runs TEST06 on the accuracy log of an audit run.
 pub(super) fn verify(
     test: &super::build::Test,
     end_of_sequence: Option<i64>,

@@ -1,5 +1,5 @@
-//! [I/O] Tree: the files below a folder, read with bounds. Links are not followed: a tree is copied to other places, and a link may lead
-//! anywhere.
+//! [I/O] Reads files in a submission tree, with limits. Links are not followed, because a tree is copied to other places and a link may
+//! lead anywhere.
 
 use std::{
     fs::{self, File},
@@ -9,12 +9,12 @@ use std::{
 
 use super::{findings::Findings, rules::Rule};
 
-/// Maximum entries of a folder.
+/// Maximum number of entries in a folder.
 const MAX_ENTRIES: usize = 10_000;
-/// Maximum size of a file that is read as a whole, in bytes: descriptions and script results.
+/// Maximum size of a file that is read as a whole, in bytes. Such files are descriptions and outputs of scripts.
 pub(super) const MAX_TEXT: u64 = 4 << 20;
 
-/// Why a file cannot be had.
+/// Why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TreeError {
     #[error("nothing")]
@@ -33,7 +33,7 @@ pub(super) enum TreeError {
     Read(#[from] io::Error),
 }
 
-/// A folder to check.
+/// The tree to check.
 #[derive(Debug)]
 pub(super) struct Tree {
     root: PathBuf,
@@ -44,7 +44,7 @@ impl Tree {
         Tree { root: root.to_owned() }
     }
 
-    /// The path of a file or folder, after checking every part of it.
+    /// Returns the path and the metadata of a file or folder, after checking every component of the path.
     fn path(&self, name: &str) -> Result<(PathBuf, fs::Metadata), TreeError> {
         let mut path = self.root.clone();
         let mut found = fs::metadata(&path)?;
@@ -63,7 +63,7 @@ impl Tree {
         Ok((path, found))
     }
 
-    /// Opens a file that is not empty; its length too.
+    /// Opens a file that is not empty. Also returns its length in bytes.
     pub(super) fn open(&self, name: &str) -> Result<(File, u64), TreeError> {
         let (path, found) = self.path(name)?;
         match (found.is_file(), found.len()) {
@@ -73,7 +73,7 @@ impl Tree {
         }
     }
 
-    /// The text of a file.
+    /// Returns the text of a file of at most `limit` bytes.
     pub(super) fn text(&self, name: &str, limit: u64) -> Result<String, TreeError> {
         let (file, _) = self.open(name)?;
         let mut bytes = Vec::new();
@@ -84,12 +84,12 @@ impl Tree {
         String::from_utf8(bytes).map_err(|error| TreeError::Read(io::Error::new(ErrorKind::InvalidData, error)))
     }
 
-    /// Whether there is anything of this name, a link too.
+    /// Whether an entry with this name exists, even if it is a link.
     pub(super) fn has(&self, name: &str) -> bool {
         !matches!(self.path(name), Err(TreeError::Missing))
     }
 
-    /// The names in a folder, in order: folders and files. Hidden entries, which no checker reads, are left out.
+    /// Returns the names in a folder, sorted, each with whether it is a folder. Hidden entries are omitted, because no checker reads them.
     pub(super) fn entries(&self, name: &str) -> Result<Vec<(String, bool)>, TreeError> {
         let (path, found) = self.path(name)?;
         if !found.is_dir() {
@@ -110,7 +110,7 @@ impl Tree {
         Ok(entries)
     }
 
-    /// The folders in a folder, in order; empty if the folder does not exist. A link is a finding.
+    /// Returns the folders in a folder, sorted. Empty if the folder does not exist. A link is added to the findings.
     pub(super) fn folders(&self, name: &str, findings: &mut Findings) -> Vec<String> {
         let entries = match self.entries(name) {
             Ok(entries) => entries,
@@ -131,7 +131,7 @@ impl Tree {
 }
 
 impl Findings {
-    /// Reports a file that cannot be read. `missing`: the rule for an absent file.
+    /// Adds a finding about a file that cannot be read. `missing`: the rule to use if it does not exist.
     pub(super) fn fault(&mut self, file: &str, error: &TreeError, missing: Rule) {
         let rule = match error {
             TreeError::Missing | TreeError::Empty => missing,

@@ -1,20 +1,20 @@
-//! Truncates an accuracy log for a submission, like the official truncation tool, and hashes the whole log. [I/O]: it reads its input.
+//! Truncates an accuracy log for a submission, as the official truncation tool does, and hashes the whole log. [I/O]: it reads its input.
 
 use std::io::{self, Read};
 
 use crds::hex;
 use sha2::{Digest as _, Sha256};
 
-/// Bytes kept at the beginning and at the end; a log is ASCII. Shorter logs are kept as a whole.
+/// Number of bytes kept at the beginning and at the end. A log is ASCII. Shorter logs are kept as a whole.
 const KEPT: usize = 4096;
-/// Replaces the removed part.
+/// Written in place of the removed part.
 pub(super) const ELLIPSIS: &str = "\n\n...\n\n";
-/// Maximum size that the checker accepts, in bytes.
+/// Maximum size of a truncated log that the checker accepts, in bytes.
 pub(super) const MAX_LOG: u64 = 10_240;
-/// The key of the hash in accuracy.txt.
+/// The prefix of the hash in accuracy.txt.
 pub(super) const HASH: &str = "hash=";
 
-/// A log that was cut.
+/// A truncated log, and the hash of the original.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Truncated {
     /// The kept parts.
@@ -43,13 +43,13 @@ pub(super) fn truncate(mut log: impl Read) -> io::Result<Truncated> {
     Ok(Truncated { kept, hash: hex(&hash.finalize()) })
 }
 
-/// The hash that accuracy.txt names. MLPerf's checker accepts any word.
+/// Returns the hash in accuracy.txt. Like MLPerf's checker, accepts any word as a hash.
 pub(super) fn any_hash_of(text: &str) -> Option<&str> {
     let word = |it: &&str| !it.is_empty() && it.chars().all(|it| it.is_alphanumeric() || it == '_');
     text.lines().filter_map(|line| line.trim_end().strip_prefix(HASH)).find(word)
 }
 
-/// The hash that accuracy.txt names.
+/// Returns the hash in accuracy.txt, if it is a SHA-256.
 pub(super) fn hash_of(text: &str) -> Option<&str> {
     any_hash_of(text).filter(|it| it.len() == 64 && it.bytes().all(|digit| digit.is_ascii_hexdigit()))
 }

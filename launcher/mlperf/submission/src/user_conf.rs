@@ -5,10 +5,10 @@ use workload_profiles::loadgen::{ConfFile, Round, Settings, apply_config};
 
 use super::{detail_log::DetailLog, layout::ScenarioFolder, limits::Benchmark};
 
-/// Logs show six digits of a number.
+/// Relative tolerance, because logs contain only six digits of a number.
 const TOLERANCE: f64 = 1e-5;
 
-/// Differences between a log and the user.conf, one text per setting. Only settings that the file changes are compared.
+/// Returns differences between a log and the user.conf, one text per setting. Only settings that the file contains are compared.
 pub(super) fn differences(
     text: &str,
     log: &DetailLog,

@@ -1,16 +1,17 @@
-//! Differences in percent, each with its interval.
+//! Figures of a comparison: differences in percent, each with its interval.
 
 use charts::{Axis, Figure, Mark, MarkAt, Point, Scale, Series, Shape, Tone};
 use comparison::{FigureDocument, PairDocument, StagePairDocument, Verdict, Way};
 
-/// The figures to show over the stages of a sweep: one figure of each kind.
+/// The figures that are shown over the stages of a sweep: one latency or rate of each kind.
 const OVER_STAGES: [&str; 4] = ["ttft.p90", "tpot.p90", "latency.p90", "outputTokensPerSecond"];
 
-/// The verdicts of differences with an interval, with names and colours.
+/// The verdicts of differences that have an interval, with their colours.
 const VERDICTS: [(Verdict, Tone); 3] =
     [(Verdict::Better, Tone::Good), (Verdict::Worse, Tone::Bad), (Verdict::NoDifferenceFound, Tone::Quiet)];
 
-/// The differences of a stage: one figure for higher-is-better values, and one for lower-is-better values. Omitted without an interval in percent.
+/// The differences of a stage in two figures: one for values that are better if lower, and one for values that are better if higher. A figure without
+/// an interval in percent is left out.
 pub(super) fn of_stage(id: &str, stage: &StagePairDocument, pair: &PairDocument) -> Vec<Figure> {
     let one = |way: Way, name: &str, title: &str, better: &str| {
         let shown: Vec<&FigureDocument> =
@@ -48,7 +49,7 @@ pub(super) fn of_stage(id: &str, stage: &StagePairDocument, pair: &PairDocument)
     down.into_iter().chain(up).collect()
 }
 
-/// The differences of some figures over the stages; `None` for a single stage.
+/// The differences of the figures in [`OVER_STAGES`] over the stages; `None` for a single stage.
 pub(super) fn over_stages(pair: &PairDocument) -> Option<Figure> {
     let of = |name: &str, title: &mut String| {
         let places = pair.stages.iter().enumerate().filter_map(|(at, stage)| {
@@ -88,7 +89,7 @@ pub(super) fn over_stages(pair: &PairDocument) -> Option<Figure> {
     })
 }
 
-/// `None` without a percentage, because the base is 0.
+/// The difference as a point; `None` if it has no percentage, because the base is 0.
 fn point(x: f64, figure: &FigureDocument, label: &str) -> Option<Point> {
     let range = figure.interval_percent.map(|[low, high]| (low, high));
     Some(Point { x, y: figure.percent?, range, label: crate::table::cut(label), note: String::new() })

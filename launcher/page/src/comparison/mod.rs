@@ -1,6 +1,6 @@
-//! `compare --html`: the page of several runs side by side.
+//! Renders the page of `compare --html`: several runs side by side.
 //!
-//! It is a function of the comparison alone. Warnings about a wrong comparison come before any figure.
+//! The page depends on the comparison alone. Warnings that figures are not comparable come before any figure.
 
 mod figures;
 #[cfg(test)]
@@ -17,16 +17,16 @@ use crate::{
     text::capitalized,
 };
 
-/// Maximum number of stages of a pair with figures and a table; the JSON contains the rest.
+/// Maximum number of stages per pair that the page shows. The JSON contains all stages.
 const MOST_STAGES: usize = 40;
 
-/// The frame of a figure.
+/// The size of a figure's frame, in pixels.
 const SIZE: Size = Size { width: 300.0, height: 190.0 };
 
-/// Everything that the template shows. The template escapes every text.
+/// The data for the template. The template escapes every text.
 #[derive(Serialize)]
 struct View {
-    /// The answers of all pairs.
+    /// The answers for all pairs.
     sentence: String,
     runs: Vec<RunView>,
     gate: Option<GateView>,
@@ -44,7 +44,7 @@ struct RunView {
 
 #[derive(Serialize)]
 struct GateView {
-    /// `good`, `bad` or `doubt`: its colour.
+    /// `good`, `bad` or `doubt`; determines the colour.
     tone: &'static str,
     text: String,
     reasons: Vec<String>,
@@ -57,7 +57,7 @@ struct PairView {
     tone: &'static str,
     answer: String,
     counts: String,
-    /// What makes figures incomparable, and stages without a partner.
+    /// Warnings: what makes figures incomparable, and stages that only one run has.
     grave: Vec<String>,
     notes: Vec<String>,
     /// Markup of the figures over the stages.
@@ -70,9 +70,9 @@ struct PairView {
 struct StageView {
     id: String,
     title: String,
-    /// Whether a difference was found, or there is no other stage.
+    /// Whether the stage is shown expanded: it has a significant difference, or is the only stage.
     is_open: bool,
-    /// Markup.
+    /// The figures as markup.
     figures: Vec<String>,
     columns: Vec<String>,
     rows: Vec<RowView>,
@@ -85,7 +85,7 @@ struct RowView {
     cells: Vec<String>,
 }
 
-/// The text of the page.
+/// Renders the page.
 ///
 /// # Errors
 /// The template cannot be rendered, which is a defect of this program.

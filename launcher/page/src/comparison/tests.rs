@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::fixture::{full, read};
 
-/// A run with intervals around these values of TPOT and rate.
+/// A run whose TPOT and rate have these values, with intervals around them.
 fn run(tpot: f64, rate: f64) -> Value {
     let estimate =
         |value: f64| json!({"value": value, "low": 0.99 * value, "high": 1.01 * value, "effectiveValues": 500.0});
@@ -32,7 +32,7 @@ fn a_page_says_what_is_wrong_before_the_figures_and_draws_each_difference() {
     let at = |part: &str| page.find(part).unwrap_or_else(|| panic!("{part} is missing in {page}"));
     assert!(at("not comparable: clock: A scheduled, B sent.") < at("<figure"));
     assert!(at("gate: regression") < at("id=\"pair-b\"") && at("TPOT mean is worse: +20.0 %") < at("<figure"));
-    // One figure for higher-is-better values, and one for lower-is-better values.
+    // There is one figure for values that are better if lower, and one for values that are better if higher.
     assert_eq!(page.matches("<figure").count(), 2);
     assert!(page.contains("TPOT p50, ms") && page.contains(r#"<strong class="bad">✗ worse</strong>"#));
     assert!(

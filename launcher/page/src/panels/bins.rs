@@ -1,18 +1,18 @@
-//! Columns of a time series as lines and bars over time.
+//! Converts columns of a time series to lines and bars over time.
 
 use charts::{Bar, Place, Series, Tone};
 use document::{Column, TimeSeriesDocument, TimesDocument};
 
 use super::plot::{line, seconds};
 
-/// Bins of one width, in seconds since the start of the run.
+/// Time bins of equal width, in seconds since the start of the run.
 #[derive(Clone, Copy)]
 pub(super) struct Bins {
     start: f64,
     pub(super) width: f64,
 }
 
-/// Minimum number of points of a short run, if it has as many bins.
+/// Minimum number of points on a line for a short run, unless it has fewer bins.
 const POINTS_OF_SECONDS: usize = 4;
 
 impl Bins {
@@ -24,34 +24,34 @@ impl Bins {
         Bins::new(series.start_ms, series.bin_ms)
     }
 
-    /// Where a bin begins.
+    /// The start of a bin.
     pub(super) fn begin(self, index: usize) -> f64 {
         self.start + index as f64 * self.width
     }
 
-    /// A value in the middle of each bin.
+    /// Points with one value per bin, in the middle of the bin.
     pub(super) fn places(self, values: impl IntoIterator<Item = Option<f64>>) -> Vec<Place> {
         let values = values.into_iter().enumerate();
         values.map(|(index, y)| Place { x: self.begin(index) + self.width / 2.0, y }).collect()
     }
 
-    /// Counts as rates per second. Shorter bins are merged to a second, because they contain one request or none.
+    /// Converts counts to rates per second. Bins that are shorter than a second are merged, because a single bin often contains one request or none.
     pub(super) fn rates(self, counts: &Column<u64>) -> Vec<Place> {
         self.mean_rates(counts, self.together(counts.0.len()))
     }
 
-    /// Merges `together` bins into one.
+    /// Bins that are `together` times as wide.
     pub(super) fn coarser(self, together: usize) -> Bins {
         Bins { width: self.width * together as f64, ..self }
     }
 
-    /// The number of bins per second; fewer if the run is short, so that it has some points.
+    /// The number of bins in a second. It is smaller for a short run, so that a line has at least [`POINTS_OF_SECONDS`] points.
     pub(super) fn together(self, bins: usize) -> usize {
         let of_a_second = (1.0 / self.width).ceil().max(1.0) as usize;
         of_a_second.min((bins / POINTS_OF_SECONDS).max(1))
     }
 
-    /// Counts of merged bins as a rate per second, in the middle of the merged bin.
+    /// Converts counts to rates per second. Each `together` bins are merged, with a point in the middle of the merged bin.
     pub(super) fn mean_rates(self, counts: &Column<u64>, together: usize) -> Vec<Place> {
         let groups = counts.0.chunks(together.max(1)).enumerate();
         let place = |(index, group): (usize, &[u64])| {
@@ -62,7 +62,7 @@ impl Bins {
         groups.map(place).collect()
     }
 
-    /// A bar for each bin with a value.
+    /// One bar per bin that has a value.
     pub(super) fn bars(self, values: impl IntoIterator<Item = Option<f64>>) -> Vec<Bar> {
         let values = values.into_iter().enumerate();
         let bar = |(index, value): (usize, Option<f64>)| {
@@ -71,7 +71,7 @@ impl Bins {
         values.filter_map(bar).collect()
     }
 
-    /// The quantiles of a time in each bin.
+    /// Lines for p50, p90 and p99 of a time in each bin.
     pub(super) fn quantiles(self, times: &TimesDocument) -> [Series; 3] {
         let of = |column: &Column<Option<f64>>| {
             let mut places = self.places(column.0.iter().copied());
@@ -85,7 +85,7 @@ impl Bins {
     }
 }
 
-/// Whether so many bins between the first and the last value are empty that a line with gaps would be dots.
+/// Whether so many bins between the first and the last value are empty that the line would consist of dots.
 fn is_sparse(column: &Column<Option<f64>>) -> bool {
     let first = column.0.iter().position(Option::is_some);
     let last = column.0.iter().rposition(Option::is_some);
@@ -94,12 +94,12 @@ fn is_sparse(column: &Column<Option<f64>>) -> bool {
     inner.iter().filter(|it| it.is_none()).count() * 4 > inner.len()
 }
 
-/// Mean number of requests in merged bins, so that chance does not dominate a rate.
+/// Minimum mean number of requests in a merged bin, so that random variation does not dominate the rate.
 const REQUESTS_TOGETHER: f64 = 10.0;
-/// Minimum number of points of a line if its bins have few requests.
+/// Minimum number of merged bins, even if they have few requests.
 const FEWEST_POINTS: usize = 24;
 
-/// The number of bins, a power of two, that are merged for rates of requests.
+/// The number of bins to merge for rates of requests, a power of two.
 pub(super) fn together(counts: &Column<u64>) -> usize {
     let bins = counts.0.len().max(1);
     let mean = counts.0.iter().sum::<u64>() as f64 / bins as f64;
@@ -110,13 +110,13 @@ pub(super) fn together(counts: &Column<u64>) -> usize {
     together
 }
 
-/// The series of the whole run, or why there is none.
+/// The time series of the run, or a sentence why there is none.
 pub(super) fn of_run(document: &document::ReportDocument) -> Result<&TimeSeriesDocument, String> {
     document.time_series.as_ref().ok_or_else(|| {
         "The report has no series over time: no request was issued, or a release without them wrote it.".to_owned()
     })
 }
 
-/// The meaning of quantiles of a bin, for captions.
+/// Explains quantiles of a bin, for captions.
 pub(super) const QUANTILES_OF_BINS: &str =
     "Each point is of one bin; with less than 100 values in a bin, p99 is the largest of them.";

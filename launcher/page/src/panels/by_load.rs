@@ -1,4 +1,4 @@
-//! One figure of each stage over its load: the small charts of a sweep.
+//! Small charts of a sweep: each shows one figure of every stage over the load.
 
 use charts::{Axis, Figure, Shape, Tone};
 use document::{EstimateDocument, ReportDocument, StageDocument};
@@ -8,14 +8,14 @@ use super::{
     plot::{between, figure, quantity, series, share},
 };
 
-/// A small chart.
+/// A small chart of one figure.
 struct Small {
     id: &'static str,
     title: &'static str,
     caption: &'static str,
     axis: fn() -> Axis,
     of: fn(&ReportDocument, &StageDocument) -> Option<f64>,
-    /// Its interval.
+    /// Reads the interval of the value.
     estimate: fn(&StageDocument) -> Option<&EstimateDocument>,
 }
 
@@ -58,7 +58,7 @@ const SMALL: [Small; 4] = [
     },
 ];
 
-/// The charts for which the stages have values.
+/// The charts for which stages have values.
 pub(super) fn figures(document: &ReportDocument, load: &LoadLevels<'_>) -> Vec<Figure> {
     SMALL.iter().filter_map(|it| small(document, load, it)).collect()
 }

@@ -41,7 +41,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
     Ok(vec![figure])
 }
 
-/// The slots of closed-loop stages, and the limits of other stages.
+/// Marks the concurrency of closed-loop stages, and the concurrency limits of other stages.
 fn limits(figure: &mut Figure, document: &ReportDocument) {
     let mut places = Vec::new();
     for stage in &document.stages {
@@ -60,7 +60,7 @@ fn limits(figure: &mut Figure, document: &ReportDocument) {
     }
 }
 
-/// Requests in the server, running or waiting.
+/// Requests in the server: running plus waiting.
 fn total(server: &ServerSeriesDocument) -> Option<Vec<Place>> {
     let running = server_series::places(server, server.running_requests.as_ref()?);
     let waiting = server_series::places(server, server.waiting_requests.as_ref()?);

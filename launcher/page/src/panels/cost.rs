@@ -1,4 +1,4 @@
-//! Cost of a million output tokens against interactivity. Uses only the user's own price.
+//! Cost of a million output tokens against interactivity. The price comes from the user.
 
 use document::{ReportDocument, StageDocument};
 

@@ -10,14 +10,14 @@ use super::{
 };
 use crate::text;
 
-/// Maximum number of stages in a figure: more lines could not be distinguished.
+/// Maximum number of stages in a figure. A reader cannot distinguish more lines.
 const MAX_STAGES: usize = 6;
-/// With fewer effective values, a band is wider than a quarter on each side, which is useless.
+/// Minimum number of effective values for a band. With fewer values, the band extends by more than 0.25 to each side, which is useless.
 const FEWEST_FOR_A_BAND: f64 = 30.0;
-/// The report selects up to 118 values: every hundredth, and more in the tails. With fewer points, each value has its own point, unless it is rarer
-/// than that.
+/// The report has at most 118 points: every hundredth of the values, and more in the tails. With fewer points than this constant, every distinct
+/// value has its own point, except very rare values.
 const FEWEST_OF_A_SELECTION: usize = 100;
-/// The nominal share of bands that contain the whole true distribution function.
+/// The probability that the band contains the whole true distribution function.
 const LEVEL: f64 = 0.95;
 
 struct Latency {
@@ -32,7 +32,7 @@ const LATENCIES: [Latency; 3] = [
     Latency { id: "cdf-latency", name: "Latency", of: |it| it.latency_ms.as_ref() },
 ];
 
-/// A load and its distributions.
+/// A stage with its distributions.
 struct Source<'a> {
     name: &'a str,
     tone: Tone,
@@ -56,7 +56,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
     Ok(figures)
 }
 
-/// The stages to show, evenly chosen, and the total number of stages. For a run of one stage, the distributions may be stored with the run.
+/// The stages to show, evenly selected, and the total number of stages. For a run of one stage, the distributions may be stored with the run instead.
 fn sources(document: &ReportDocument) -> (Vec<Source<'_>>, usize) {
     let stages: Vec<(&str, &DistributionsDocument)> =
         document.stages.iter().filter_map(|it| Some((it.name.as_str(), it.distributions.as_ref()?))).collect();
@@ -66,7 +66,7 @@ fn sources(document: &ReportDocument) -> (Vec<Source<'_>>, usize) {
     };
     let shown = all.len().min(MAX_STAGES);
     let chosen = (0..shown).filter_map(|place| {
-        // From the first to the last.
+        // Selects evenly, including the first and the last stage.
         let index = if shown > 1 { place * (all.len() - 1) / (shown - 1) } else { 0 };
         let (name, distributions) = *all.get(index)?;
         let tone = if all.len() == 1 { Tone::Main } else { Tone::Category(place) };
@@ -75,7 +75,7 @@ fn sources(document: &ReportDocument) -> (Vec<Source<'_>>, usize) {
     (chosen.collect(), all.len())
 }
 
-/// `None` if no load has a value.
+/// The figure for one latency; `None` if no stage has values.
 fn one(sources: &[Source<'_>], stages: usize, latency: &Latency) -> Option<Figure> {
     let told: Vec<(&Source<'_>, &DistributionDocument)> = sources
         .iter()
@@ -118,19 +118,19 @@ fn one(sources: &[Source<'_>], stages: usize, latency: &Latency) -> Option<Figur
     Some(figure)
 }
 
-/// The share of zero values, for which a logarithmic axis has no place.
+/// The share of zero values, which a logarithmic axis cannot show.
 fn share_of_zeros(distribution: &DistributionDocument) -> f64 {
     let points = distribution.ms.0.iter().zip(&distribution.share.0);
     points.take_while(|(ms, _)| **ms <= 0.0).last().map_or(0.0, |(_, share)| *share)
 }
 
-/// The power of ten at or below all positive values: the axis has a label there.
+/// The largest power of ten at or below all positive values. The axis begins there, with a label.
 fn left_end<'a>(distributions: impl Iterator<Item = &'a DistributionDocument>) -> f64 {
     let least = distributions.flat_map(|it| &it.ms.0).copied().filter(|it| *it > 0.0).reduce(f64::min);
     10_f64.powf(least.unwrap_or(1.0).log10().floor())
 }
 
-/// Values in milliseconds and their shares. Zeros are at `left`, where the axis begins.
+/// Pairs (value in milliseconds, share). Zero values are placed at `left`, the start of the axis.
 fn points(distribution: &DistributionDocument, left: Option<f64>) -> impl Iterator<Item = (f64, f64)> + '_ {
     let zeros = left.map(|it| (it, share_of_zeros(distribution))).filter(|(_, share)| *share > 0.0);
     let above = distribution.ms.0.iter().copied().zip(distribution.share.0.iter().copied()).filter(|(ms, _)| *ms > 0.0);
@@ -139,7 +139,7 @@ fn points(distribution: &DistributionDocument, left: Option<f64>) -> impl Iterat
 
 fn curve(source: &Source<'_>, distribution: &DistributionDocument, left: Option<f64>) -> Series {
     let places: Vec<Place> = points(distribution, left).map(|(x, share)| Place { x, y: Some(share) }).collect();
-    // Every value has its point, unless the points are a selection. Between selected points, the true curve is unknown.
+    // If the points are all values, the curve is a step function. If they are a selection, the curve between them is unknown, and a line is drawn.
     let number = distribution.ms.0.len();
     let is_whole = number < FEWEST_OF_A_SELECTION || number as u64 >= distribution.count;
     let shape = if is_whole { Shape::Steps(places) } else { Shape::Line(places) };
@@ -157,7 +157,7 @@ fn band(source: &Source<'_>, distribution: &DistributionDocument, left: Option<f
     Some(series(source.name, source.tone, Shape::Band(intervals.collect())))
 }
 
-/// Half the width of the band: sqrt(ln(2 / alpha) / 2n). P. Massart, "The tight constant in the Dvoretzky-Kiefer-Wolfowitz inequality", Annals of
+/// Half the height of the band: sqrt(ln(2 / alpha) / 2n). P. Massart, "The tight constant in the Dvoretzky-Kiefer-Wolfowitz inequality", Annals of
 /// Probability 18 (1990). n is the effective number of values, because the inequality assumes independent values.
 fn half_width(distribution: &DistributionDocument) -> Option<f64> {
     let n = distribution.effective_values.filter(|it| *it >= FEWEST_FOR_A_BAND)?;

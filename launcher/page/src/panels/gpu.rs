@@ -1,4 +1,4 @@
-//! How busy the GPUs were, and how much power they drew.
+//! The utilization and the power of the GPUs over time.
 
 use charts::Tone;
 use document::ReportDocument;

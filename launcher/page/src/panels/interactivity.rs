@@ -1,4 +1,4 @@
-//! Throughput against interactivity: one point per stage, and the stages that no other stage beats in both.
+//! Throughput against interactivity: one point per stage, and a line along the stages that no other stage beats in both values.
 
 use charts::{Figure, Place, Point, Shape, Tone};
 use document::{ReportDocument, StageDocument};
@@ -8,7 +8,7 @@ use super::{
     plot::{NO_SUCCESS, figure, quantity, series},
 };
 
-/// Which value is better at equal interactivity.
+/// Whether a higher or a lower value is better at equal interactivity.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Better {
     Higher,
@@ -41,7 +41,7 @@ pub(super) fn axis_of_users() -> charts::Axis {
     quantity("Interactivity", "tokens/s for one user")
 }
 
-/// A value of each stage over its interactivity, or why there is no point.
+/// A point for each stage with its interactivity and a value, or a sentence why there are none.
 pub(super) fn points(
     document: &ReportDocument,
     value: impl Fn(&StageDocument) -> Option<f64>,
@@ -68,7 +68,7 @@ pub(super) fn points(
     Ok(points)
 }
 
-/// The points, and a step line along the points that no other point beats.
+/// Adds the points, and a step line along the points that no other point beats.
 pub(super) fn with_front(mut figure: Figure, points: Vec<Point>, better: Better) -> Figure {
     if points.len() > 1 {
         figure.series.push(series("Pareto front", Tone::Plan, Shape::Line(front(&points, better))));
@@ -77,7 +77,7 @@ pub(super) fn with_front(mut figure: Figure, points: Vec<Point>, better: Better)
     figure
 }
 
-/// The best possible value at each interactivity: from the left up to a point, the best value of all points that are at least as fast.
+/// The best possible value at each interactivity: the best value of all points with this interactivity or more.
 pub(super) fn front(points: &[Point], better: Better) -> Vec<Place> {
     let mut fastest_first: Vec<&Point> = points.iter().collect();
     fastest_first.sort_by(|one, other| other.x.total_cmp(&one.x));

@@ -1,4 +1,4 @@
-//! ITL over time: how many gaps of each length occurred when.
+//! How often each ITL occurred over time.
 
 use charts::{Heat, Shape, Tone};
 use document::ReportDocument;

@@ -1,4 +1,4 @@
-//! How full the KV cache of the servers was.
+//! The usage of the servers' KV cache over time.
 
 use charts::Tone;
 use document::ReportDocument;

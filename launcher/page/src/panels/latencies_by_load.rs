@@ -1,4 +1,4 @@
-//! Quantiles of latency over the load of the stages, with their intervals, the objectives and the knee.
+//! Quantiles of latencies over the load of the stages, with intervals, limits of objectives, and the knee.
 
 use std::collections::HashMap;
 
@@ -35,7 +35,7 @@ const LATENCIES: [Latency; 3] = [
     Latency { id: "load-latency", name: "Latency", metric: Metric::Latency },
 ];
 
-/// The quantiles of a latency.
+/// The quantiles that are shown for each latency.
 const QUANTILES: [(Stat, Tone); 3] = [(Stat::P50, Tone::Median), (Stat::P90, Tone::High), (Stat::P99, Tone::Highest)];
 
 pub(super) fn content(document: &ReportDocument) -> Content {
@@ -74,7 +74,7 @@ fn throughput(load: &LoadLevels<'_>, knee: &Knee) -> Figure {
     figure
 }
 
-/// `None` if no stage has this latency.
+/// The figure of one latency; `None` if no stage has it.
 fn latency(
     document: &ReportDocument,
     load: &LoadLevels<'_>,
@@ -82,7 +82,7 @@ fn latency(
     verdicts: &HashMap<&str, Met>,
     of: &Latency,
 ) -> Option<Figure> {
-    // Stages with different clocks do not form one curve.
+    // Stages whose latencies count from different origins do not form one curve.
     let mut clocks: Vec<&str> = load.levels.iter().map(|it| it.stage.clock.as_str()).collect();
     clocks.sort_unstable();
     clocks.dedup();
@@ -130,8 +130,8 @@ fn latency(
     Some(figure)
 }
 
-/// `clock`: the clock of the stages on the page; `None`: the page contains all stages. `judged`: the statistic with intervals. Without a limit, its
-/// points take the focus.
+/// The line of one quantile. `clock`: includes only stages whose latencies count from this origin; `None` includes all stages. `judged`: the
+/// statistic that has intervals. `is_free`: no objective limits the latency; then the points of `judged` get a note for the pointer.
 fn quantile(
     load: &LoadLevels<'_>,
     of: &Latency,
@@ -141,7 +141,7 @@ fn quantile(
     is_free: bool,
 ) -> Option<Series> {
     let is_judged = stat == judged;
-    // With fewer values, the quantile is the largest value.
+    // With fewer values, the quantile would be the largest value.
     let fewest = stat.fewest_values().unwrap_or(2);
     let point = |it: &Level<'_>| {
         if clock.is_some_and(|clock| clock != it.stage.clock) {
@@ -163,7 +163,7 @@ fn quantile(
     (!points.is_empty()).then(|| series(name, tone, Shape::Points { points, joined: true }))
 }
 
-/// The stages with their verdicts on a limit, a series for each verdict: a mark has its own form.
+/// The stages with their verdict on a limit. Each verdict is a separate series, because each has its own marker.
 fn judged_stages(load: &LoadLevels<'_>, objective: &ObjectiveDocument) -> Vec<Series> {
     let results: HashMap<&str, &StageObjectiveDocument> =
         objective.stages.iter().map(|it| (it.stage.as_str(), it)).collect();
@@ -192,43 +192,44 @@ fn with_interval(value: f64, range: Option<(f64, f64)>) -> String {
     format!("{}{}", text::duration(value), interval.unwrap_or_default())
 }
 
-/// Whether an objective bounds a quantile that the figure shows.
+/// Whether an objective limits a quantile that the figure shows.
 fn is_limit(objective: &ObjectiveDocument, metric: Metric) -> bool {
     objective.metric == metric && QUANTILES.iter().any(|it| Some(it.0) == objective.stat)
 }
 
-/// The limit of an objective as a line.
+/// The limit of an objective as a horizontal line.
 fn limit(objective: &ObjectiveDocument) -> Mark {
     let side = if objective.bound == "max" { "limit" } else { "at least" };
     let stat = objective.stat.map_or("", |it| it.name());
-    // The line crosses all loads.
+    // The line crosses all loads, so its name includes the stage that it applies to.
     let place = objective.stage.as_deref().filter(|it| *it != EVERY_STAGE);
     let place = place.map(|it| format!(", in stage {it}")).unwrap_or_default();
     mark(MarkAt::Limit(objective.limit), format!("{stat} {side} {}{place}", text::bound(objective.limit)))
 }
 
-/// The load beyond which more load adds more waiting than throughput.
+/// The load beyond which more load increases waiting more than throughput.
 ///
-/// It is the load with the largest power, throughput / mean time in the system: L. Kleinrock, "Power and deterministic rules of thumb for
-/// probabilistic problems in computer communications", ICC 1979. It is a knee only between the lowest and the highest load; at either end, the
-/// loads do not show where the knee is. If its power is hardly above the power of a neighbouring load, the difference may be noise.
+/// It is the load with the largest power, which is throughput / mean time in the system: L. Kleinrock, "Power and deterministic rules of thumb for
+/// probabilistic problems in computer communications", ICC 1979. The knee must lie between the lowest and the highest load; if the largest power is
+/// at either end, the true knee may lie beyond it. If its power is hardly above the power of a neighbouring load, the difference may be noise, and no
+/// knee is reported.
 pub(super) struct Knee {
     at: Option<f64>,
-    /// How it was found.
+    /// How the knee was found, or why there is none.
     words: String,
-    /// The name of its stage, if it was found.
+    /// The sentence with the name of its stage; empty if there is no knee.
     name: String,
 }
 
 impl Knee {
-    /// Minimum number of loads for a knee between their ends.
+    /// Minimum number of loads for a search for the knee.
     const FEWEST_LOADS: usize = 3;
-    /// Minimum ratio of its power to the power of each neighbouring load.
+    /// Minimum ratio of the knee's power to the power of each neighbouring load.
     const LEAST_RATIO: f64 = 1.05;
 
     fn find(load: &LoadLevels<'_>) -> Knee {
         let mut powers: Vec<(f64, f64, &str)> = load.levels.iter().filter_map(power).collect();
-        // For stages with the same load, the largest power counts.
+        // Of several stages with the same load, the one with the largest power is used.
         powers.dedup_by(|next, kept| {
             let is_same_load = next.0 == kept.0;
             if is_same_load && next.1 > kept.1 {
@@ -277,7 +278,7 @@ impl Knee {
     }
 }
 
-/// The load of a stage, its power, and its name.
+/// Returns (load, power, name) of a stage.
 fn power<'a>(level: &Level<'a>) -> Option<(f64, f64, &'a str)> {
     let figures = &level.stage.figures;
     let rate = figures.throughput.as_ref()?.requests_per_second;

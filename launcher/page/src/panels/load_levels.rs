@@ -1,4 +1,4 @@
-//! The load of each stage as a number, for curves by load.
+//! The load of each stage as a number, for curves over the load.
 
 use charts::{Axis, Point};
 use document::{EstimateDocument, ReportDocument, StageDocument};
@@ -14,17 +14,17 @@ pub(super) struct Level<'a> {
     pub(super) load: f64,
 }
 
-/// The stages with figures, by increasing load, and the axis of the load.
+/// The stages with figures, sorted by load, and the axis of the load.
 pub(super) struct LoadLevels<'a> {
     pub(super) axis: Axis,
     noun: &'static str,
     pub(super) levels: Vec<Level<'a>>,
 }
 
-/// How the load of a stage is measured: by the first of these that every stage has.
+/// The possible measures of a stage's load. The first measure that every stage has is used.
 const MEASURES: [Measure; 4] = [
     Measure { label: "Concurrency", unit: "", noun: "", is_set: true, of: concurrency },
-    // Random arrivals differ from the requested rate, by a tenth and more in a short stage.
+    // In an open loop the actual rate is used, because random arrivals differ from the requested rate, by a tenth or more in a short stage.
     Measure {
         label: "Offered load",
         unit: "requests/s",
@@ -49,7 +49,7 @@ const MEASURES: [Measure; 4] = [
 ];
 
 impl LoadLevels<'_> {
-    /// A value of each stage over its load, with its interval.
+    /// A point for each stage: its load and a value, with the interval of the value.
     pub(super) fn points(
         &self,
         value: impl Fn(&StageDocument) -> Option<f64>,
@@ -62,7 +62,7 @@ impl LoadLevels<'_> {
         self.levels.iter().filter_map(point).collect()
     }
 
-    /// A load with its unit: `concurrency 8`, `20 requests/s`.
+    /// A load with its unit, such as `concurrency 8` or `20 requests/s`.
     pub(super) fn words(&self, level: &Level<'_>) -> String {
         let number = text::short(level.load);
         if self.noun.is_empty() { format!("concurrency {number}") } else { format!("{number}{}", self.noun) }
@@ -72,9 +72,9 @@ impl LoadLevels<'_> {
 struct Measure {
     label: &'static str,
     unit: &'static str,
-    /// After the number of a load.
+    /// The text after the number of a load.
     noun: &'static str,
-    /// Whether the run set it.
+    /// Whether the user sets this load, instead of it being a result of the run.
     is_set: bool,
     of: fn(&StageDocument) -> Option<f64>,
 }
@@ -86,13 +86,13 @@ fn concurrency(stage: &StageDocument) -> Option<f64> {
     }
 }
 
-/// The stages with a successful request, by increasing load, or why there are none.
+/// The stages with a successful request, sorted by load, or a sentence why there are none.
 pub(super) fn levels(document: &ReportDocument) -> Result<LoadLevels<'_>, String> {
     let succeeded: Vec<&StageDocument> = document.stages.iter().filter(|it| it.figures.succeeded > 0).collect();
     if succeeded.is_empty() {
         return Err("No stage has a request that succeeded within its window.".to_owned());
     }
-    // Of a run that does not count, a page shows no chart, and `plot` all stages.
+    // Invalid stages are left out. If no stage is valid, all are kept: the page then shows no chart, but `plot` draws them.
     let is_drawn = |it: &&StageDocument| document.counts(it) || !document.any_counts();
     let measured: Vec<&StageDocument> = succeeded.into_iter().filter(is_drawn).collect();
     let Some((measure, mut levels)) = measured_by(&measured) else {
@@ -103,7 +103,7 @@ pub(super) fn levels(document: &ReportDocument) -> Result<LoadLevels<'_>, String
     Ok(LoadLevels { axis, noun: measure.noun, levels })
 }
 
-/// The first measure that every stage has, and the load of each stage.
+/// Returns the first measure that every stage has, with the load of each stage.
 fn measured_by<'a>(stages: &[&'a StageDocument]) -> Option<(&'static Measure, Vec<Level<'a>>)> {
     MEASURES.iter().find_map(|measure| {
         let levels: Option<Vec<Level<'_>>> =
@@ -112,25 +112,25 @@ fn measured_by<'a>(stages: &[&'a StageDocument]) -> Option<(&'static Measure, Ve
     })
 }
 
-/// What the stages are called, in tables beside a curve by load.
+/// The names of stages in tables next to a curve over the load.
 pub(crate) struct LoadNames {
-    /// What they are: `Concurrency`.
+    /// What the names mean, such as `Concurrency`.
     pub(crate) title: &'static str,
-    /// The head of their column: `Offered load (requests/s)`.
+    /// The head of their column, such as `Offered load (requests/s)`.
     pub(crate) head: String,
-    /// The name of each stage, in the order of the document: `8`.
+    /// The name of each stage, such as `8`, in the order of the document.
     pub(crate) names: Vec<String>,
-    /// Before and after a name in a sentence.
+    /// The text before and after a name in a sentence.
     around: (&'static str, &'static str),
-    /// Whether each stage has a load of its own that the run set.
+    /// Whether each stage has a different load that the user set.
     pub(crate) is_sweep: bool,
 }
 
 impl LoadNames {
-    /// The loads that the run set, if each stage has another one; otherwise the names of the stages.
+    /// Names stages by the loads that the user set, if these are all different. Otherwise uses the names of the stages.
     pub(crate) fn new(document: &ReportDocument) -> LoadNames {
         let stages: Vec<&StageDocument> = document.stages.iter().collect();
-        // A rate as it was asked: random arrivals differ from it.
+        // The requested rate is used, because the rate of random arrivals differs from it.
         let load = |it: &Level<'_>| it.stage.asked_requests_per_second.unwrap_or(it.load);
         let found =
             measured_by(&stages).map(|(measure, levels)| (measure, levels.iter().map(load).collect::<Vec<f64>>()));
@@ -155,7 +155,7 @@ impl LoadNames {
         }
     }
 
-    /// The load of a stage in a sentence: `concurrency 8`, `20 requests/s`.
+    /// The load of a stage for a sentence, such as `concurrency 8` or `20 requests/s`.
     pub(crate) fn words(&self, index: usize) -> String {
         let name = self.names.get(index).map_or("", String::as_str);
         format!("{}{name}{}", self.around.0, self.around.1)

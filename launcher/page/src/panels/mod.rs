@@ -1,7 +1,7 @@
-//! The panels of a page: the content of `report.json` as figures.
+//! The panels of a page, which show the content of `report.json` as figures.
 //!
-//! The set and its order never change, so that the pages of two runs can be compared side by side. A panel without data says why, and how the next
-//! run can get data, if the reader can change that.
+//! The set of panels and its order never change, so that the pages of two runs can be compared side by side. A panel without data explains why and,
+//! if the reader can change that, how the next run can provide data.
 
 mod bins;
 mod by_load;
@@ -133,7 +133,7 @@ const KINDS: [Kind; 15] = [
     },
 ];
 
-/// The panels of a run: always the same panels, in the same order.
+/// Returns the panels of a run: always the same ones, in the same order.
 pub fn panels(document: &ReportDocument) -> Vec<Panel> {
     KINDS
         .iter()

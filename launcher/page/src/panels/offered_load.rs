@@ -1,4 +1,4 @@
-//! The requested load, the sent load and the answers; and how late the client sent.
+//! The requested load, the sent load and the answers over time, and how late the client sent.
 
 use charts::Tone;
 use document::ReportDocument;

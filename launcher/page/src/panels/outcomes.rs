@@ -1,4 +1,4 @@
-//! How requests ended, over time.
+//! The outcomes of requests over time.
 
 use charts::{Shape, Tone};
 use document::ReportDocument;
@@ -10,9 +10,9 @@ use super::{
     stage_times,
 };
 
-/// Outcomes that are neither a success nor a failure.
+/// Outcomes that are neither success nor failure.
 const QUIET: [&str; 4] = ["cancelled", "abandoned", "incomplete", "skipped"];
-/// The outcome of a complete answer.
+/// The name of the outcome for a complete answer.
 const OK: &str = "ok";
 
 pub(super) fn content(document: &ReportDocument) -> Content {

@@ -1,18 +1,18 @@
-//! What a panel consists of.
+//! The parts of a panel.
 
 use charts::Figure;
 
-/// One panel: figures that answer one question.
+/// A panel: figures that answer one question of the reader.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
-    /// Lower-case letters and hyphens. It is stable over releases, because links and file names contain it.
+    /// The id, in lower-case letters and hyphens. It must not change between releases, because links and file names contain it.
     pub id: &'static str,
     pub title: &'static str,
-    /// The reader's question that the panel answers.
+    /// The question that the panel answers.
     pub question: &'static str,
-    /// The figures of the panel, or a sentence with the reason why it has none.
+    /// The figures of the panel, or a sentence that explains why there are none.
     pub content: Content,
 }
 
-/// The figures of a panel, or why it has none.
+/// The figures of a panel, or a sentence that explains why there are none.
 pub type Content = Result<Vec<Figure>, String>;

@@ -1,4 +1,4 @@
-//! Short constructors for figures.
+//! Functions that create figures and their parts.
 
 use charts::{Axis, Figure, Mark, MarkAt, Place, Scale, Series, Shape, Tone};
 use document::ReportDocument;
@@ -23,12 +23,12 @@ pub(super) fn figure(id: &str, title: &str, caption: impl Into<String>, x: Axis,
     }
 }
 
-/// An axis of a quantity, from zero.
+/// A linear axis that includes zero.
 pub(super) fn quantity(label: &str, unit: &str) -> Axis {
     axis(label, unit, Scale::Linear, vec![0.0])
 }
 
-/// An axis of values over several orders of magnitude.
+/// A logarithmic axis, for values of several orders of magnitude.
 pub(super) fn logarithmic(label: &str, unit: &str) -> Axis {
     axis(label, unit, Scale::Log, Vec::new())
 }
@@ -37,10 +37,10 @@ fn axis(label: &str, unit: &str, scale: Scale, includes: Vec<f64>) -> Axis {
     Axis { label: label.to_owned(), unit: unit.to_owned(), scale, includes, labels: Vec::new() }
 }
 
-/// Maximum ratio of the largest to the smallest latency on a linear axis. Beyond it, the small values would lie on the axis.
+/// Maximum ratio of the largest to the smallest latency on a linear axis. With a larger ratio, small values would be drawn on the axis.
 const LARGEST_LINEAR_SPREAD: f64 = 20.0;
 
-/// An axis of latencies in milliseconds: linear from zero, or logarithmic if the values are too far apart.
+/// An axis of latencies in milliseconds: linear from zero, or logarithmic if the values differ too much.
 pub(super) fn latency(label: &str, values: impl IntoIterator<Item = f64>) -> Axis {
     let above_zero = values.into_iter().filter(|it| *it > 0.0);
     let (least, most) = above_zero.fold((f64::INFINITY, 0.0_f64), |(least, most), it| (least.min(it), most.max(it)));
@@ -52,7 +52,7 @@ pub(super) fn share(label: &str) -> Axis {
     axis(label, "share", Scale::Linear, vec![0.0, 1.0])
 }
 
-/// The axis of time, with the same length in every figure of a run: from the start to the end of the client's and the servers' series.
+/// The axis of time. It has the same length in every figure of a run: from the start of the run to the end of the longest time series.
 pub(super) fn time(document: &ReportDocument) -> Axis {
     let client = document.time_series.as_ref().map(|it| it.start_ms + it.bin_ms * it.due.0.len() as f64);
     let server = document.server_metrics.as_ref().and_then(|it| it.time_series.as_ref());
@@ -61,7 +61,7 @@ pub(super) fn time(document: &ReportDocument) -> Axis {
     axis("Time since the start of the run", "s", Scale::Linear, [0.0].into_iter().chain(ends).collect())
 }
 
-/// An axis of the load of stages, with a label at each load: logarithmic if the loads are far apart.
+/// An axis of the stages' loads, with a label at each load. It is logarithmic if the loads differ too much.
 pub(super) fn loads(label: &str, unit: &str, loads: impl IntoIterator<Item = f64>) -> Axis {
     let mut labels: Vec<f64> = loads.into_iter().collect();
     labels.dedup();
@@ -71,7 +71,7 @@ pub(super) fn loads(label: &str, unit: &str, loads: impl IntoIterator<Item = f64
     Axis { labels, ..axis(label, unit, scale, includes) }
 }
 
-/// The least and the greatest value of a figure in words: `99.7 to 1,649`.
+/// The minimum and the maximum of a figure, such as `99.7 to 1,649`.
 pub(super) fn between(values: impl IntoIterator<Item = f64>, unit: &str) -> String {
     let known = values.into_iter().filter(|it| it.is_finite());
     let (least, most) =
@@ -84,7 +84,7 @@ pub(super) fn between(values: impl IntoIterator<Item = f64>, unit: &str) -> Stri
     }
 }
 
-/// Milliseconds as seconds.
+/// Converts milliseconds to seconds.
 pub(super) fn seconds(millis: f64) -> f64 {
     millis / 1e3
 }

@@ -1,4 +1,4 @@
-//! The share of prompt tokens in the servers' prefix cache, according to their metrics and to the usage of their answers.
+//! The share of prompt tokens in the servers' prefix cache over time, from the servers' metrics and from the usage of answers.
 
 use charts::{Bar, Shape, Tone};
 use document::ReportDocument;

@@ -1,4 +1,4 @@
-//! Single requests on a time line: waiting, prefill and decode.
+//! A sample of requests on a time line, with the phases waiting, prefill and decode.
 
 use charts::{Axis, Request, Scale, Shape, Tone};
 use document::{ReportDocument, RequestSampleDocument};
@@ -33,7 +33,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
     Ok(vec![figure])
 }
 
-/// The axis of requests has no values.
+/// The y axis, which has rows of requests instead of values.
 fn rows() -> Axis {
     let (label, unit) = ("Requests".to_owned(), String::new());
     Axis { label, unit, scale: Scale::Linear, includes: Vec::new(), labels: Vec::new() }
@@ -42,7 +42,7 @@ fn rows() -> Axis {
 fn request(document: &ReportDocument, sample: &RequestSampleDocument, index: usize) -> Option<Request> {
     let due = seconds(*sample.due_ms.0.get(index)?);
     let time = |at: Option<Option<f64>>| at.flatten().map(seconds);
-    // No time is before the previous one, whatever the file contains.
+    // Ensures that no time is before the previous one, whatever the file contains.
     let sent = time(sample.sent_ms.0.get(index).copied()).map(|it| it.max(due));
     let first_token = time(sample.first_token_ms.0.get(index).copied()).map(|it| it.max(sent.unwrap_or(due)));
     let ended = seconds(*sample.ended_ms.0.get(index)?).max(first_token.or(sent).unwrap_or(due));

@@ -1,4 +1,4 @@
-//! The queue of the servers: running, waiting and preempted requests. A preempted request lost its place in the KV cache.
+//! The queue of the servers over time: running, waiting and preempted requests. A preempted request lost its place in the KV cache.
 
 use charts::Tone;
 use document::ReportDocument;

@@ -1,4 +1,4 @@
-//! The series of the servers over time, or why there is none.
+//! The time series of the servers' metrics.
 
 use charts::{Figure, Place, Series, Tone};
 use document::{Column, ReportDocument, ServerSeriesDocument};
@@ -9,10 +9,10 @@ use super::{
     stage_times,
 };
 
-/// A column of the servers' series: `None` if no server reported a value in this bin.
+/// A column of the servers' time series; `None` if no server has this metric. A bin is `None` if no server reported a value in it.
 pub(super) type Level = Option<Column<Option<f64>>>;
 
-/// The series of the servers, or why there is none.
+/// The time series of the servers, or a sentence why there is none.
 pub(super) fn of_server(document: &ReportDocument) -> Result<&ServerSeriesDocument, String> {
     let metrics = document.server_metrics.as_ref().ok_or_else(|| {
         "The run has no server metrics: name their address in spec.target.metrics or with --metrics-url.".to_owned()
@@ -28,12 +28,12 @@ pub(super) fn places(series: &ServerSeriesDocument, column: &Column<Option<f64>>
     bins.places(column.0.iter().copied())
 }
 
-/// The series of a column; `None`: the servers do not have it.
+/// A column as a line; `None` if the servers do not have this metric.
 pub(super) fn level(series: &ServerSeriesDocument, name: &str, tone: Tone, column: &Level) -> Option<Series> {
     Some(line(name, tone, places(series, column.as_ref()?)))
 }
 
-/// A figure over time with the existing lines; `None`: there are none.
+/// A figure over time with the lines that exist; `None` if there are none.
 pub(super) fn over_time(
     document: &ReportDocument,
     id: &str,
@@ -48,7 +48,7 @@ pub(super) fn over_time(
     (!figure.series.is_empty()).then_some(figure)
 }
 
-/// The existing figures, or a note that the servers have no metric for them.
+/// The figures that exist, or a sentence that the servers have no metric for them.
 pub(super) fn content(figures: impl IntoIterator<Item = Option<Figure>>, what: &str) -> super::panel::Content {
     let figures: Vec<Figure> = figures.into_iter().flatten().collect();
     if figures.is_empty() {

@@ -1,4 +1,4 @@
-//! When stages ran, for figures over time: their borders, their warm-up and their steady window.
+//! The times of stages, for figures over time: where stages begin, their warm-up and their steady window.
 
 use charts::{Figure, MarkAt, Shade, Tone};
 use document::{ReportDocument, StageDocument};
@@ -6,12 +6,12 @@ use workload_profiles::workload::Margin;
 
 use super::plot::{mark, seconds};
 
-/// Maximum number of stage borders with a name: more would be unreadable.
+/// Maximum number of stage borders with a name. More names would be unreadable.
 const MAX_NAMED: usize = 24;
 
-/// When a stage began and ended, in seconds since the start of the run, including its warm-up and cool-down; `None`: it had no requests.
+/// The start and end of a stage in seconds since the start of the run, including its warm-up and cool-down. `None` if the stage had no requests.
 pub(super) fn span(document: &ReportDocument, stage: &StageDocument) -> Option<(f64, f64)> {
-    // A run of one stage has only one series, stored with the run.
+    // In a run of one stage, the series is stored with the run.
     let of_run = document.time_series.as_ref().filter(|_| document.stages.len() == 1);
     let series = stage.time_series.as_ref().or(of_run).map(|it| (it.first_event_ms, it.last_event_ms));
     let figures = || Some((stage.figures.first_due_ms?, stage.figures.last_end_ms?));
@@ -19,7 +19,7 @@ pub(super) fn span(document: &ReportDocument, stage: &StageDocument) -> Option<(
     Some((seconds(begin), seconds(end)))
 }
 
-/// Adds the borders of the stages if there are several, and the time in which a profiler recorded.
+/// Marks the start of each stage if there are several, and the time in which a profiler recorded.
 pub(super) fn mark_borders(figure: &mut Figure, document: &ReportDocument) {
     figure.shades.extend(profiled(document));
     if document.stages.len() < 2 {
@@ -31,7 +31,7 @@ pub(super) fn mark_borders(figure: &mut Figure, document: &ReportDocument) {
     figure.marks.extend(borders);
 }
 
-/// Adds the warm-up and the steady window of each stage.
+/// Shades the warm-up and the steady window of each stage.
 pub(super) fn shade_windows(figure: &mut Figure, document: &ReportDocument) {
     for stage in &document.stages {
         figure.shades.extend(warm_up(document, stage));
@@ -39,7 +39,7 @@ pub(super) fn shade_windows(figure: &mut Figure, document: &ReportDocument) {
     }
 }
 
-/// Describes what [`shade_windows`] adds.
+/// Explains the shades of [`shade_windows`].
 pub(super) fn words_of_windows(document: &ReportDocument) -> String {
     let states = document.stages.iter().map(|it| it.uncertainty.steady_state.as_ref());
     let windows = states.clone().flatten().filter(|it| it.window.is_some()).count();
@@ -69,7 +69,7 @@ fn warm_up(document: &ReportDocument, stage: &StageDocument) -> Option<Shade> {
     let to = match stage.warm_up? {
         Margin::All => end,
         Margin::Count(_) => first_measured,
-        // Without a series of the stage, its begin is unknown.
+        // Without a time series of the stage, the start of its warm-up is unknown.
         Margin::Duration(it) if begin < first_measured => (begin + it.0.as_secs_f64()).min(first_measured),
         Margin::Duration(_) => return None,
     };

@@ -1,4 +1,4 @@
-//! Tokens by source, compared with the client's counts.
+//! Tokens by source over time, compared with the client's counts.
 
 use charts::{Figure, Shape, Tone};
 use document::{Column, ReportDocument, ServerSeriesDocument};
@@ -51,7 +51,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
     Ok(figures)
 }
 
-/// Computed prompt tokens, cached prompt tokens and generated tokens, stacked. `None`: the servers do not report them.
+/// Computed prompt tokens, cached prompt tokens and generated tokens as stacked bars. `None` if the servers do not report them.
 fn by_source(document: &ReportDocument, server: &ServerSeriesDocument) -> Option<Figure> {
     let bins = Bins::new(server.start_ms, server.bin_ms);
     let bars = |values: Vec<Option<f64>>| Shape::Bars(bins.bars(values));
@@ -82,7 +82,7 @@ fn by_source(document: &ReportDocument, server: &ServerSeriesDocument) -> Option
     Some(figure)
 }
 
-/// Prompt tokens minus cached tokens.
+/// Computed prompt tokens: all prompt tokens minus cached tokens.
 fn computed(prompt: &Column<Option<f64>>, cached: &Column<Option<f64>>) -> Vec<Option<f64>> {
     let both = prompt.0.iter().zip(&cached.0);
     both.map(|(prompt, cached)| prompt.map(|it| (it - cached.unwrap_or(0.0)).max(0.0))).collect()

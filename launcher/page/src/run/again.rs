@@ -1,4 +1,4 @@
-//! How to run it again, and how to decide what is undecided.
+//! The section on how to repeat the run, and how to decide stages that are undecided.
 
 use crds::{Met, benchmark_run::Harness};
 use document::{LabelsDocument, ReportDocument, StageDocument};
@@ -12,28 +12,28 @@ use crate::{
     text,
 };
 
-/// Commands, and everything that identifies the run.
+/// The content of the section: commands, and everything that identifies the run.
 #[derive(Serialize)]
 pub(super) struct Again {
-    /// About the prompts.
+    /// Sentences about the prompts of a repeated run.
     prompts: Vec<String>,
     decide: Option<Decide>,
     labels: Vec<Fact>,
     identity: Vec<Table>,
 }
 
-/// A run that may decide what is undecided.
+/// A longer run that may decide the undecided stages.
 #[derive(Serialize)]
 struct Decide {
     title: String,
-    /// Empty if the profile has no duration to lengthen.
+    /// The command; empty if the profile has no duration that can be lengthened.
     command: String,
     words: String,
 }
 
-/// Maximum number of stages in one command.
+/// Maximum number of stages that one command lengthens.
 const MOST_DECIDED: usize = 8;
-/// Four times the answers make intervals half as wide.
+/// Factor for the duration of undecided stages. Four times as many answers make intervals half as wide.
 const LONGER: f64 = 4.0;
 
 impl Again {
@@ -47,7 +47,7 @@ impl Again {
     }
 }
 
-/// `None` if every stage is decided.
+/// The run that may decide the undecided stages; `None` if there are none, or too many.
 fn decide(document: &ReportDocument, loads: &LoadNames) -> Option<Decide> {
     let verdicts = document.verdicts();
     let undecided = |it: &StageDocument| {
@@ -80,7 +80,7 @@ fn decide(document: &ReportDocument, loads: &LoadNames) -> Option<Decide> {
     })
 }
 
-/// The override that makes a stage four times as long, in the format of its profile; `None` without a duration.
+/// An override that makes a stage four times as long, in the format of its profile. `None` if the stage has no duration.
 fn longer(document: &ReportDocument, index: usize) -> Option<String> {
     let stage = &document.stages[index];
     let (kind, duration) = match stage.load {
@@ -103,7 +103,7 @@ fn seconds(stage: &StageDocument) -> f64 {
     }
 }
 
-/// The labels that must be equal in compared runs.
+/// The labels that must be equal in runs that are compared.
 fn labels(labels: &LabelsDocument) -> Vec<Fact> {
     labels.named().map(|(name, value)| Fact::new(name, value)).collect()
 }

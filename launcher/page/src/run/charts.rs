@@ -1,4 +1,4 @@
-//! The small charts: by load, over time, and those that are folded.
+//! The small charts of a page: over the load, over time, and folded ones.
 
 use ::charts::{Figure, Shape, Size};
 use document::ReportDocument;
@@ -7,30 +7,30 @@ use serde::Serialize;
 use super::{fold::Fold, hero::Pick};
 use crate::{frame, panels::Panel, table::cut};
 
-/// Charts in the order of their importance. Those that the lists lack are folded.
+/// Ids of charts over the load, in order of importance. Charts that are in no list are folded.
 const BY_LOAD: [&str; 7] =
     ["load-output", "load-speed", "load-throughput", "interactivity", "load-itl", "load-kv-cache", "cost"];
 const OVER_TIME: [&str; 4] = ["time-ttft", "time-latency", "concurrency", "tokens"];
-/// The panels by load; the others are over time.
+/// Ids of the panels over the load; all other panels are over time.
 const PANELS_BY_LOAD: [&str; 4] = ["interactivity", "load", "distributions", "cost"];
 
 const SMALL: Size = Size { width: 240.0, height: 110.0 };
 const WIDE: Size = Size { width: 300.0, height: 110.0 };
 const FOLDED: Size = Size { width: 300.0, height: 170.0 };
 
-/// Why an invalid run has no chart by load.
+/// Why an invalid run has no charts over the load.
 const NOT_DRAWN: &str = "The measurement is not valid: its figures are not drawn.";
 
 /// The charts of a page.
 #[derive(Default, Serialize)]
 pub(super) struct Charts {
-    /// Markup.
+    /// Charts over the load, as markup.
     pub(super) by_load: Vec<String>,
     pub(super) more_by_load: Vec<Fold>,
-    /// Markup.
+    /// Charts over time, as markup.
     pub(super) over_time: Vec<String>,
     pub(super) more_over_time: Vec<Fold>,
-    /// What has no data, and why.
+    /// Charts without data, and why.
     pub(super) absent: Vec<Absent>,
 }
 
@@ -82,7 +82,7 @@ impl Charts {
         charts
     }
 
-    /// Figures that lack data for the same reason share a line.
+    /// Records that a chart has no data. Charts with the same reason share a line.
     fn lacks(&mut self, name: &str, why: &str) {
         match self.absent.iter_mut().find(|it| it.why == why) {
             Some(same) => same.name = format!("{}, {name}", same.name),
@@ -91,7 +91,7 @@ impl Charts {
     }
 }
 
-/// A chart with its place in the list.
+/// A chart with its position in the list.
 fn placed(list: &[&str], figure: &Figure, size: Size) -> (usize, String) {
     (list.iter().position(|it| *it == figure.id).unwrap_or(list.len()), frame::figure(figure, size))
 }

@@ -1,16 +1,16 @@
-//! The meaning of the page's terms, and where to find their formulas.
+//! Explains the page's terms, and where their formulas are.
 
 use figures::Figure;
 use serde::Serialize;
 
 use crate::text;
 
-/// A term of the page.
+/// A term and its meaning.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Definition {
     pub(super) term: String,
     pub(super) meaning: String,
-    /// The section of docs/metrics.md with the formula.
+    /// The section of docs/metrics.md that has the formula.
     pub(super) section: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! The top of the page: what was measured, and why it does not count.
+//! The top of the page: the answer, what was measured, and why the run is invalid if it is.
 
 use document::{
     ReasonDocument, ReportDocument,
@@ -14,7 +14,7 @@ use crate::{
     verdict::tone,
 };
 
-/// A longer sentence, in characters, has smaller letters.
+/// Maximum length of a sentence in large letters, in characters.
 const LONG: usize = 120;
 
 /// The content above the charts.
@@ -23,16 +23,16 @@ pub(super) struct Head {
     name: String,
     /// What was measured, when and for how long.
     meta: Vec<String>,
-    /// The answer.
+    /// The answer, as a sentence.
     pub(super) sentence: String,
     /// Whether the sentence needs smaller letters.
     is_long: bool,
     tags: Vec<TagView>,
     reasons: Vec<Fact>,
     is_partial: bool,
-    /// Everything of `meta` in full.
+    /// The content of `meta` in full, as names and values.
     facts: Vec<Fact>,
-    /// The server if it died, because that is the page's main message.
+    /// The server's table if the server died, because that is the main message of the page.
     dead_server: Option<Table>,
     written_by: String,
 }
@@ -63,7 +63,7 @@ impl Head {
         let Answer { sentence, tags } = Answer::new(document);
         let tag = |it: Tag| TagView { sign: it.state.sign(), tone: tone(it.state), text: cut(&it.text) };
         let reasons = document.reasons.iter().filter(|it| !it.message.is_empty());
-        // The sentence may say it already.
+        // If the sentence already contains the message, it is not repeated.
         let message = |it: &ReasonDocument| match sentence.contains(it.message.trim_end_matches('.')) {
             true => String::new(),
             false => it.message.clone(),
@@ -128,7 +128,7 @@ fn server(document: &ReportDocument) -> String {
     if parts.is_empty() { "unknown: the server does not say what it is".to_owned() } else { parts.join(", ") }
 }
 
-/// The name and the version of the server: at `/v1/models` and `/version`, otherwise in its metrics.
+/// The name and the version of the server, from `/v1/models` and `/version`, or from its metrics.
 fn engine(document: &ReportDocument) -> Option<String> {
     let told = document.server.as_ref().map(|it| &it.before);
     let in_metrics = document.server_metrics.as_ref().and_then(|it| it.identity.first());

@@ -1,4 +1,4 @@
-//! The chart of the first screen, chosen by the question: latency by load for a sweep, over time for a single load.
+//! The main chart of the page: latency over load for a sweep, and latency over time for a single load.
 
 use ::charts::Size;
 use document::ReportDocument;
@@ -9,14 +9,14 @@ use crate::{
     panels::{LoadNames, Panel},
 };
 
-/// A chart that a reader picks.
+/// One of the charts that a reader can choose.
 #[derive(Serialize)]
 pub(super) struct Pick {
     /// The id of its figure.
     #[serde(skip)]
     pub(super) id: String,
     name: String,
-    /// Markup.
+    /// The figure as markup.
     figure: String,
 }
 
@@ -24,7 +24,7 @@ const SIZE: Size = Size { width: 400.0, height: 230.0 };
 const BY_LOAD: [&str; 3] = ["load-ttft", "load-tpot", "load-latency"];
 const OVER_TIME: [&str; 2] = ["time-ttft", "time-latency"];
 
-/// The charts; none of a run whose figures do not count.
+/// The charts to choose from; none if no figures of the run are valid.
 pub(super) fn picks(document: &ReportDocument, loads: &LoadNames, panels: &[Panel]) -> Vec<Pick> {
     if !document.any_counts() {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! The matrix of stages and objectives. Without objectives, it shows the figures that objectives usually bound.
+//! The matrix of stages and objectives. Without objectives, it shows the figures that objectives usually limit.
 
 use crds::{Met, benchmark_run::Stat};
 use document::{
@@ -16,10 +16,10 @@ use crate::{
     verdict,
 };
 
-/// Maximum number of rows: a run with more stages shows the first ones.
+/// Maximum number of rows. Further stages are left out.
 const MAX_ROWS: usize = 40;
 
-/// One row for each stage.
+/// The matrix, with one row per stage.
 #[derive(Serialize)]
 pub(super) struct Matrix {
     title: String,
@@ -33,14 +33,14 @@ pub(super) struct Matrix {
 #[derive(Serialize)]
 struct Column {
     name: String,
-    /// The limit of the objective; without objectives the unit.
+    /// The limit of the objective. Without objectives, the unit.
     limit: String,
 }
 
 #[derive(Serialize)]
 struct Row {
     name: String,
-    /// Whether it is the highest load that meets all objectives.
+    /// Whether this is the highest load that meets all objectives.
     is_best: bool,
     cells: Vec<Cell>,
 }
@@ -89,7 +89,7 @@ fn with_objectives(document: &ReportDocument, loads: &LoadNames) -> Matrix {
     }
 }
 
-/// The stage with the highest load that meets all objectives, as the answer names it.
+/// The index of the stage with the highest load that meets all objectives, as in the answer. `None` if there is none, or if the stage is not valid.
 pub(super) fn best(document: &ReportDocument) -> Option<usize> {
     best_stage(document).filter(|it| document.stages.get(*it).is_some_and(|it| document.counts(it)))
 }
@@ -126,7 +126,7 @@ fn judged(met: Met, value: String, small: String) -> Cell {
     Cell { sign: state.sign(), word: state.word(), tone: verdict::tone(state), value, small }
 }
 
-/// The result on the whole run, in a report without results of stages.
+/// The result for the whole run, if the report has no results per stage.
 fn cell_of_run(objective: &ObjectiveDocument) -> Cell {
     if !objective.stages.is_empty() {
         return Cell::default();
@@ -137,7 +137,7 @@ fn cell_of_run(objective: &ObjectiveDocument) -> Cell {
     judged(objective.met, value, small)
 }
 
-/// The figures of a matrix without objectives.
+/// The figures of the matrix if there are no objectives.
 const FREE: [(Figure, Option<Stat>); 4] = [
     (Figure::Ttft, Some(Stat::P90)),
     (Figure::Tpot, Some(Stat::P90)),

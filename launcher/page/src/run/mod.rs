@@ -1,10 +1,10 @@
-//! `report.html`: the page of one run.
+//! Renders `report.html`: the page of one run.
 //!
-//! The answer comes first: a sentence, the verdicts, one chart and the matrix of stages and objectives. Then come figures, small charts, how far to trust
-//! them, what has no data, and how to run it again. What few readers look for is folded.
+//! The answer comes first: a sentence, the verdicts, one chart and the matrix of stages and objectives. Then come figures, small charts, how far they
+//! can be trusted, what has no data, and how to repeat the run. Content for few readers is folded.
 //!
-//! The page is a function of `report.json` alone, and its size does not depend on the number of requests. It needs no network: it contains its styles
-//! and its script, and its policy blocks everything else.
+//! The page depends on `report.json` alone, and its size does not depend on the number of requests. It needs no network: it contains its styles and
+//! its script, and its policy blocks everything else.
 
 mod again;
 mod charts;
@@ -32,10 +32,10 @@ use crate::{
 use charts::Charts;
 use places::Places;
 
-/// Maximum size of a page in bytes, for any run: 100 stages, all panels full, hostile texts. A test checks it.
+/// Maximum size of any page, in bytes: a run with 100 stages, full panels and long hostile texts. A test checks it.
 pub const MAX_BYTES: usize = 4 << 20;
 
-/// Everything that the template shows. The template escapes every text.
+/// The data for the template. The template escapes every text.
 #[derive(Serialize)]
 struct View {
     nav: Vec<Link>,
@@ -50,16 +50,16 @@ struct View {
     definitions: Vec<definitions::Definition>,
 }
 
-/// A section in the navigation.
+/// A link to a section in the navigation.
 #[derive(Serialize)]
 struct Link {
     id: &'static str,
     title: &'static str,
-    /// The number of its entries, where it says something.
+    /// The number of entries in the section, if that is useful.
     count: Option<usize>,
 }
 
-/// The text of the page.
+/// Renders the page.
 ///
 /// # Errors
 /// The template cannot be rendered, which is a defect of this program.
@@ -70,7 +70,7 @@ pub fn render(document: &ReportDocument) -> Result<String, PageError> {
     let mut places = Places::default();
     Section::of(document, Renderer::Page).for_each(|it| places.add(it, document));
     let mut charts = Charts::new(document, panels, &hero);
-    // Without a section for them, folded charts stand below the figures.
+    // Without charts over the load there is no section for folded ones, so they are added to the folded figures.
     if charts.by_load.is_empty() {
         places.more_figures.append(&mut charts.more_by_load);
     }

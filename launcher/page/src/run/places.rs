@@ -1,4 +1,4 @@
-//! The places of a report's sections on the page, each in the order of the list.
+//! Assigns the sections of a report to places on the page. Each place keeps the order of the sections.
 
 use document::{ReportDocument, Section};
 use serde::Serialize;
@@ -9,13 +9,13 @@ use super::{
 };
 use crate::table::Table;
 
-/// The tables that the sections put into each place of the page.
+/// The tables in each place of the page.
 #[derive(Default, Serialize)]
 pub(super) struct Places {
-    /// What a run tests beside its load: before the figures.
+    /// What a run tests besides its load, such as accuracy. It comes before the figures.
     pub(super) tests: Vec<Table>,
     pub(super) figures: Vec<Table>,
-    /// Figures that few readers look for.
+    /// Figures for few readers.
     pub(super) more_figures: Vec<Fold>,
 }
 
@@ -38,7 +38,7 @@ impl Places {
                 self.fold("rates", [tables::rates(document)]);
                 self.fold("errors", [tables::failures(document)]);
             }
-            // The head contains the server if it died.
+            // If the server died, the head of the page shows its table instead.
             Section::ManagedServer => {
                 self.tests.extend(tables::managed_server(document, Place::BesideStart));
                 self.fold("managed-server", tables::managed_server(document, Place::Below));
@@ -51,7 +51,8 @@ impl Places {
                 self.tests.extend(tables::startups(document));
                 self.fold("startups", tables::startups_aside(document));
             }
-            // Shown in the head of the page, below "Can I trust it?" and "Run it again", in charts, within other sections, or only in `report.md`.
+            // These sections are shown elsewhere: in the head of the page, below "Can I trust it?" and "Run it again", in charts, within other
+            // sections, or only in `report.md`.
             Section::Head
             | Section::Headline
             | Section::Stages

@@ -1,17 +1,17 @@
-//! The unit of the figures in a column.
+//! The unit for the figures in a column.
 
 use crate::text;
 
-/// A unit for all values of a column.
+/// The unit for all values of a column.
 #[derive(Clone, Copy)]
 pub(super) struct Scale {
-    /// The factor from the unit of `report.json`.
+    /// The factor from the unit in `report.json` to this unit.
     pub(super) factor: f64,
     pub(super) unit: &'static str,
 }
 
 impl Scale {
-    /// `unit` is `ms`, `share` or `perSecond`. Times have seconds if `typical`, a value in that unit, is a second or longer.
+    /// `unit` is `ms`, `share` or `perSecond`. Times are shown in seconds if `typical` (in that unit) is a second or longer.
     pub(super) fn new(unit: &str, typical: f64) -> Scale {
         match unit {
             "ms" if typical >= 1_000.0 => Scale { factor: 1e-3, unit: "s" },
@@ -21,7 +21,7 @@ impl Scale {
         }
     }
 
-    /// A measured value, with three digits.
+    /// A measured value with three digits.
     pub(super) fn measured(self, value: f64) -> String {
         text::three(value * self.factor)
     }

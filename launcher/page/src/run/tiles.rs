@@ -1,4 +1,5 @@
-//! The few figures below the answer: of the highest load that meets all objectives, otherwise of the load with the most output.
+//! The few figures below the answer. They belong to the highest load that meets all objectives or, if there is none, to the load with the most output
+//! tokens per second.
 
 use crds::{benchmark_run::Stat, wording::percent};
 use document::{EstimateDocument, ReportDocument, StageDocument};
@@ -12,16 +13,16 @@ use crate::{
     text::{self, NOTHING},
 };
 
-/// A figure.
+/// A figure with its name and value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Tile {
     name: String,
     value: String,
-    /// Below the value.
+    /// The text below the value.
     detail: String,
 }
 
-/// The tiles of a run; none without a stage.
+/// The tiles of a run; empty if there are no stages.
 pub(super) fn tiles(document: &ReportDocument, loads: &LoadNames) -> Vec<Tile> {
     let most = most_output(document);
     let Some(shown) = matrix::best(document).or(most) else { return Vec::new() };
@@ -43,7 +44,7 @@ pub(super) fn tiles(document: &ReportDocument, loads: &LoadNames) -> Vec<Tile> {
     tiles.into_iter().map(brackets).collect()
 }
 
-/// The stage with the most output tokens per second. Invalid stages compete only if no stage is valid.
+/// The index of the stage with the most output tokens per second. Invalid stages are considered only if no stage is valid.
 fn most_output(document: &ReportDocument) -> Option<usize> {
     let of = |wanted: bool| {
         let stages = document.stages.iter().enumerate().filter(|(_, it)| document.counts(it) == wanted);
@@ -91,7 +92,7 @@ fn requests(stage: &StageDocument, place: &str) -> Tile {
     }
 }
 
-/// `None` if the profile sets no goals.
+/// The goodput; `None` if the profile sets no goals.
 fn goodput(stage: &StageDocument, place: &str) -> Option<Tile> {
     let goodput = stage.figures.goodput.as_ref()?;
     let share = goodput.goodput_share.map(|it| format!("{} of the requests met every goal", percent(it)));

@@ -1,4 +1,4 @@
-//! Can I trust it: the launcher's measurements of itself beside their bounds, and what to keep in mind.
+//! The section "Can I trust it?": the launcher's self-measurements compared with their limits, and caveats.
 
 use crds::wording::percent;
 use document::{ReportDocument, StageDocument};
@@ -7,10 +7,10 @@ use serde::Serialize;
 use super::{fold::Fold, tables};
 use crate::{table::lines, text};
 
-/// Maximum number of caveats before the fold.
+/// Maximum number of caveats that are not folded.
 const MOST_CAVEATS: usize = 5;
 
-/// Checks and caveats.
+/// The content of the section.
 #[derive(Serialize)]
 pub(super) struct Trust {
     checks: Vec<Check>,
@@ -19,13 +19,13 @@ pub(super) struct Trust {
     folds: Vec<Fold>,
 }
 
-/// A measurement with a bound.
+/// A measurement that has a limit.
 #[derive(Serialize)]
 struct Check {
     name: &'static str,
     measured: String,
     allowed: String,
-    /// The measured value in percent of the allowed value, at most 100.
+    /// The measured value as a percentage of the allowed value, at most 100.
     share: u8,
     is_within: bool,
 }
@@ -88,7 +88,7 @@ fn checks(document: &ReportDocument) -> Vec<Check> {
     checks.into_iter().flatten().collect()
 }
 
-/// `None` if it was not measured.
+/// A check; `None` if the value was not measured.
 fn check(
     name: &'static str,
     measured: Option<f64>,
@@ -107,7 +107,7 @@ fn check(
     })
 }
 
-/// Caveats: on stages, the launcher, the server's metrics, and the cache.
+/// Caveats on stages, the launcher, the server's metrics, and the prefix cache.
 fn caveats(document: &ReportDocument) -> Vec<String> {
     let stages = document.stages.iter().filter(|it| !document.counts(it)).flat_map(of_stage);
     let own = document.self_judgement.remarks.iter().cloned();

@@ -1,4 +1,4 @@
-//! Executes the opcodes of a pickle. No opcode calls anything, and none makes the machine recurse.
+//! Executes the opcodes of a pickle. No opcode calls Python code, and none makes this interpreter recurse.
 
 use std::{cell::Cell as Count, collections::HashMap};
 
@@ -8,12 +8,12 @@ use super::{
 };
 use crate::{Problem, problem::shown};
 
-/// The newest protocol.
+/// The newest supported pickle protocol.
 const MAX_PROTOCOL: u8 = 5;
-/// Maximum items on the stack, and the longest number in bytes.
+/// Maximum number of items on the stack, and maximum bytes of a number.
 const MAX_STACK: usize = 1 << 24;
 const MAX_NUMBER: usize = 1024;
-/// Maximum bytes of a line in protocol 0.
+/// Maximum bytes of a line, in protocol 0.
 const MAX_LINE: usize = 64 << 20;
 
 pub(super) fn run(file: &[u8]) -> Result<Pickle<'_>, Problem> {
@@ -38,18 +38,18 @@ pub(super) fn run(file: &[u8]) -> Result<Pickle<'_>, Problem> {
 struct Machine<'a> {
     pickle: Pickle<'a>,
     stack: Vec<Item>,
-    /// Where the marks are on the stack.
+    /// The stack heights at which marks were set.
     marks: Vec<usize>,
     memo: Memo,
-    /// The next byte.
+    /// The position of the next byte in the file.
     at: usize,
-    /// The opcode that is played.
+    /// The position of the current opcode in the file.
     start: usize,
-    /// Bytes of memory for nodes and the memo.
+    /// Bytes of memory used for nodes and the memo.
     heap: usize,
 }
 
-/// The objects that the file refers to by number. Writers number them in order.
+/// The objects that opcodes refer to by number. Python numbers them in order, so most are in `first`.
 #[derive(Default)]
 struct Memo {
     first: Vec<Item>,
@@ -101,7 +101,7 @@ impl<'a> Machine<'a> {
                 }
                 op::POP => match self.pop() {
                     Ok(_) => {}
-                    // As in Python, it may take a mark.
+                    // As in Python, POP removes the last mark if no item is above it.
                     Err(error) => drop(self.marks.pop().ok_or(error)?),
                 },
                 op::POP_MARK => {
@@ -150,7 +150,7 @@ impl<'a> Machine<'a> {
                 }
                 op::SHORT_BINSTRING | op::BINSTRING => {
                     let span = self.counted(if opcode == op::SHORT_BINSTRING { 1 } else { 4 })?;
-                    // A Python 2 string: text if it is valid UTF-8.
+                    // A Python 2 string is text if it is valid UTF-8, otherwise bytes.
                     let is_text = std::str::from_utf8(self.pickle.span(span)).is_ok();
                     self.push(if is_text { Item::Text(span) } else { Item::Bytes(span) })?;
                 }
@@ -287,7 +287,7 @@ impl<'a> Machine<'a> {
         self.wrong(format!("needs more than {MAX_HEAP} bytes of memory besides its texts and token ids"))
     }
 
-    /// Refuses a length beyond the end of the file.
+    /// Refuses a length that reaches beyond the end of the file.
     fn enough(&self, length: u64) -> Result<(), Problem> {
         let left = (self.pickle.file.len() - self.at) as u64;
         if length > left {
@@ -311,7 +311,7 @@ impl<'a> Machine<'a> {
         Ok(span)
     }
 
-    /// Bytes after their length, which takes this many bytes.
+    /// Reads a length, which takes `bytes` bytes, and then this many bytes.
     fn counted(&mut self, bytes: usize) -> Result<Span, Problem> {
         let length = match bytes {
             1 => u64::from(u8::from_le_bytes(self.array()?)),
@@ -360,7 +360,7 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// A number in two's complement.
+    /// Reads an integer in two's complement.
     fn long(&mut self, span: Span) -> Result<Item, Problem> {
         let bytes = self.pickle.span(span);
         if bytes.len() > MAX_NUMBER {
@@ -406,7 +406,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Where the items of the frame that is open begin.
+    /// The stack height at the last mark. Opcodes must not take items below it.
     fn floor(&self) -> usize {
         self.marks.last().copied().unwrap_or_default()
     }
@@ -426,7 +426,7 @@ impl<'a> Machine<'a> {
         self.marks.pop().ok_or_else(|| self.wrong("needs a MARK, and there is none"))
     }
 
-    /// A new node.
+    /// Stores a new node, and returns an item that refers to it.
     fn keep(&mut self, node: Node) -> Result<Item, Problem> {
         self.spend(size_of::<Node>())?;
         self.pickle.nodes.push(node);
@@ -438,7 +438,7 @@ impl<'a> Machine<'a> {
         self.push(item)
     }
 
-    /// Makes a tuple of the last items.
+    /// Makes a tuple of the last `length` items on the stack.
     fn tuple(&mut self, length: usize) -> Result<(), Problem> {
         let from = self.stack.len().checked_sub(length).filter(|it| *it >= self.floor());
         let from = from.ok_or_else(|| self.wrong("takes an item of an empty stack"))?;
@@ -460,7 +460,7 @@ impl<'a> Machine<'a> {
         self.push(item)
     }
 
-    /// Appends to the list on top of the stack. A list of token ids remains in the shared array as long as it is the last list there.
+    /// Appends to the list on top of the stack. A list of token ids stays in the shared array `tokens` as long as it is at the end of that array.
     fn append(&mut self, items: &[Item]) -> Result<(), Problem> {
         let list = self.top()?;
         let id = |it: &Item| match it {
@@ -478,7 +478,7 @@ impl<'a> Machine<'a> {
                 if is_last && items.iter().all(|it| id(it).is_some()) {
                     let before = tokens.len();
                     tokens.extend(items.iter().filter_map(id));
-                    // The cast is exact: each id takes at least two bytes in a file of less than 4 GiB.
+                    // The casts do not overflow: each id takes at least two bytes in a file of less than 4 GiB.
                     if *length == 0 {
                         *start = before as u32;
                     }
@@ -501,7 +501,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Sets keys of the dict on the top: keys and values in turn.
+    /// Sets keys of the dict on top of the stack. `items` are keys and values in turn.
     fn set(&mut self, items: &[Item]) -> Result<(), Problem> {
         let dict = self.top()?;
         let (pairs, rest) = items.as_chunks::<2>();
@@ -533,12 +533,12 @@ impl<'a> Machine<'a> {
         self.make(Node::Name(found))
     }
 
-    /// Keeps a call as a node.
+    /// Records a call as a node, without executing it.
     fn call(&mut self, callee: Item, arguments: Item) -> Result<(), Problem> {
         let pickle = &self.pickle;
         let name = match pickle.node(callee) {
             Some(Node::Name(name)) => *name,
-            // `partial(new_block, ndim=2)(values, placement)`
+            // The callee is itself a call: `partial(new_block, ndim=2)(values, placement)`.
             Some(Node::Call(Name::Partial, ..)) => Name::NewBlock,
             _ => return Err(self.wrong("calls what is no function")),
         };
@@ -555,7 +555,7 @@ impl<'a> Machine<'a> {
             Name::Partial if items.first().and_then(|it| pickle.name(*it)) != Some(Name::NewBlock) => {
                 return Err(self.wrong("calls functools.partial around another function than new_block"));
             }
-            // An ordered dict gets its items afterwards.
+            // An ordered dict is created empty, and gets its items from later opcodes.
             Name::OrderedDict if items.is_empty() => return self.make(Node::Dict(Vec::new())),
             Name::OrderedDict => return Err(self.wrong("makes an OrderedDict of arguments, as Python 2 does")),
             _ => {}
@@ -564,7 +564,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// A string of Python 2, in its quotes.
+/// Parses a string of Python 2 with its quotes.
 fn quoted(line: &[u8]) -> Option<String> {
     let line = line.trim_ascii();
     let quote = *line.first().filter(|it| matches!(it, b'\'' | b'"'))?;
@@ -592,7 +592,7 @@ fn quoted(line: &[u8]) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// A text of protocol 0: Latin-1, other characters as `\uXXXX` or `\UXXXXXXXX`.
+/// Parses a text of protocol 0: Latin-1, with all other characters as `\uXXXX` or `\UXXXXXXXX`.
 fn escaped(line: &[u8]) -> Option<String> {
     let mut text = String::with_capacity(line.len());
     let mut rest = line;

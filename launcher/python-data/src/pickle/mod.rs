@@ -1,7 +1,7 @@
-//! A pickle interpreter that runs no code.
+//! A pickle interpreter that never executes Python code.
 //!
-//! [`Pickle::read`] executes the opcodes of the file on a stack. Objects that Python would look up or call become nodes. Then `frame` and
-//! `plain` convert the nodes to a table, if pandas or numpy wrote them.
+//! [`Pickle::read`] executes the opcodes of the file on a stack. Where Python would look up a name or call a function, it records a node. Then
+//! `frame` and `plain` convert the nodes to a table, if they are what pandas or numpy writes.
 
 mod machine;
 pub(crate) mod names;
@@ -11,16 +11,17 @@ use std::{borrow::Cow, cell::Cell as Count};
 
 use crate::{Problem, pickle::names::Name};
 
-/// Maximum bytes of a file: places in it are kept in 32 bits.
+/// Maximum bytes of a file, because positions are stored in 32 bits.
 pub const MAX_FILE: usize = u32::MAX as usize;
 /// Maximum bytes of memory for a pickle's structure, excluding its texts, bytes and lists of token ids.
 pub const MAX_HEAP: usize = 1 << 30;
-/// Maximum nodes that are visited for a byte of the file, and for any file. A node that is used in several places is visited in each.
+/// Maximum number of nodes that are visited per byte of the file. A file may always visit `MIN_VISITS` nodes. A node that is used in several places
+/// counts once per place.
 const MAX_VISITS: u64 = 10;
 const MIN_VISITS: u64 = 200_000;
-/// The deepest value within a cell.
+/// Maximum nesting depth of a value within a cell.
 pub(crate) const MAX_DEPTH: usize = 100;
-/// How to convert a pickle that cannot be read.
+/// How a user can convert a pickle that cannot be read.
 pub const REMEDY: &str =
     "convert it where you trust it: python -c \"import pandas; pandas.read_pickle('FILE').to_parquet('FILE.parquet')\"";
 
@@ -31,7 +32,7 @@ pub(crate) struct Span {
     length: u32,
 }
 
-/// An element of the stack and of nodes.
+/// An element of the stack, or of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Item {
     None,
@@ -40,10 +41,10 @@ pub(crate) enum Item {
     Bool(bool),
     Int(i64),
     Float(f64),
-    /// UTF-8 in the file.
+    /// UTF-8 text in the file.
     Text(Span),
     Bytes(Span),
-    /// A text that is written with escapes.
+    /// An index into `texts`: a text that the file contains with escapes.
     OwnText(u32),
     Node(u32),
 }
@@ -51,21 +52,21 @@ pub(crate) enum Item {
 #[derive(Clone, Debug)]
 pub(crate) enum Node {
     Name(Name),
-    /// A list of token ids: its start in `tokens`, and its length.
+    /// A list of token ids: the index of its first id in `tokens`, and its length.
     Tokens(u32, u32),
     List(Vec<Item>),
     Tuple(Box<[Item]>),
     Dict(Vec<(Item, Item)>),
     Set,
-    /// An integer with more than 64 bits: two's complement, little-endian.
+    /// An integer with more than 64 bits, in two's complement, little-endian.
     Big(Span),
-    /// An integer with more than 64 bits in decimal digits.
+    /// An integer with more than 64 bits: an index into `texts`, which contains its decimal digits.
     Digits(u32),
-    /// A call or a new object that is recorded but not executed: its name, arguments and state.
+    /// A call or a new object, recorded but not executed: its name, the node of its arguments, and its state.
     Call(Name, u32, Option<Item>),
 }
 
-/// A pickle as nodes. It borrows its texts and bytes from the file.
+/// A pickle, converted to nodes. It borrows its texts and bytes from the file.
 #[derive(Debug)]
 pub struct Pickle<'a> {
     file: &'a [u8],
@@ -74,7 +75,7 @@ pub struct Pickle<'a> {
     tokens: Vec<u32>,
     texts: Vec<String>,
     pub(crate) root: Item,
-    /// Nodes that may still be visited.
+    /// Number of nodes that may still be visited.
     visits: Count<u64>,
 }
 
@@ -105,7 +106,7 @@ impl Seq<'_> {
     }
 }
 
-/// A call that is not made.
+/// A call that was recorded but not executed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call<'t> {
     pub(crate) name: Name,
@@ -114,10 +115,10 @@ pub(crate) struct Call<'t> {
 }
 
 impl<'a> Pickle<'a> {
-    /// Interprets a file.
+    /// Interprets the bytes of a file.
     ///
     /// # Errors
-    /// The place and the problem: an opcode or a name that is not allowed, a damaged file, or a file that needs too much memory.
+    /// The problem and its position: an opcode or a name that is not allowed, a damaged file, or a file that needs too much memory.
     pub fn read(file: &'a [u8]) -> Result<Pickle<'a>, Problem> {
         if file.len() > MAX_FILE {
             return Err(Problem::new(format!("has {} bytes; at most {MAX_FILE} are read", file.len())));
@@ -125,7 +126,7 @@ impl<'a> Pickle<'a> {
         machine::run(file)
     }
 
-    /// Counts a visit, or several.
+    /// Counts the visit of `nodes` nodes, and fails if the file has used all its visits.
     pub(crate) fn visit(&self, nodes: usize) -> Result<(), Problem> {
         let left = self.visits.get().checked_sub(nodes as u64).ok_or_else(|| {
             Problem::new(format!(
@@ -148,7 +149,7 @@ impl<'a> Pickle<'a> {
 
     pub(crate) fn text(&self, item: Item) -> Option<&str> {
         match item {
-            // It was checked when it was read.
+            // The interpreter has already checked that this is UTF-8.
             Item::Text(span) => std::str::from_utf8(self.span(span)).ok(),
             Item::OwnText(place) => self.texts.get(place as usize).map(String::as_str),
             _ => None,
@@ -192,7 +193,7 @@ impl<'a> Pickle<'a> {
         }
     }
 
-    /// The value at a key. Among duplicates the last one counts, as in Python.
+    /// The value of a key in a dict. Among duplicate keys the last counts, as in Python.
     pub(crate) fn field(&self, dict: Item, key: &str) -> Option<Item> {
         self.dict(dict)?.iter().rev().find(|it| self.text(it.0) == Some(key)).map(|it| it.1)
     }
@@ -210,10 +211,10 @@ impl<'a> Pickle<'a> {
         }
     }
 
-    /// Bytes, in any protocol's form. `None`: the item is not bytes.
+    /// Returns bytes, in the form of any protocol. `None` if the item is not bytes.
     ///
     /// # Errors
-    /// A text that is no Latin-1; too many visits, because each use of such a text is decoded again.
+    /// Bytes that are written as text are not Latin-1. There were too many visits: such a text is decoded again at each use.
     pub(crate) fn bytes(&self, item: Item) -> Result<Option<Cow<'a, [u8]>>, Problem> {
         if let Some(call) = self.call(item)
             && call.name == Name::ByteArray
@@ -234,7 +235,7 @@ impl<'a> Pickle<'a> {
         }
         match self.call(item) {
             Some(Call { name: Name::Bytes, arguments: [], .. }) => Ok(Some(Cow::Borrowed(&[]))),
-            // The codec was checked when it was read.
+            // The interpreter has already checked the codec.
             Some(Call { name: Name::Encode, arguments: [text, _], .. }) => self.latin1(*text),
             _ => Ok(None),
         }
@@ -248,7 +249,7 @@ impl<'a> Pickle<'a> {
         Ok(Some(Cow::Owned(bytes)))
     }
 
-    /// The type of an item, for a message.
+    /// Names the type of an item, for a message.
     pub(crate) fn kind(&self, item: Item) -> String {
         match (item, self.node(item)) {
             (Item::None | Item::Missing, _) => "None".into(),
@@ -271,7 +272,7 @@ pub(crate) fn is_latin1(codec: &str) -> bool {
     matches!(codec, "latin1" | "latin-1")
 }
 
-/// The decimal digits of a number in two's complement, the lowest byte first.
+/// The decimal digits of a number in two's complement, little-endian.
 fn decimal(bytes: &[u8]) -> String {
     let negative = bytes.last().is_some_and(|it| *it >= 0x80);
     let mut words: Vec<u8> = bytes.to_vec();

@@ -1,7 +1,7 @@
-//! The names that a pickle may use: names that pandas, numpy and pyarrow write for tables. Each is a pair of module and name, never a
-//! prefix.
+//! The names that a pickle may use: those that pandas, numpy and pyarrow write for tables. Module and name must match exactly; prefixes are not
+//! allowed.
 
-/// The meaning of a name. Several classes that are read in the same way share one variant.
+/// The meaning of a name. Classes that are read in the same way share a variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Name {
     // Python
@@ -29,13 +29,13 @@ pub(crate) enum Name {
     MultiIndex,
     Missing,
     UnpickleBacked,
-    /// An array of texts or of times, around an array of numpy.
+    /// A pandas array of texts or times, which is built around a numpy array.
     Backed,
     Categorical,
-    /// An array with a mask.
+    /// A pandas array with a mask for missing values.
     Masked,
     ArrowArray,
-    /// An extension type, which is not needed: the array's content shows its type.
+    /// A pandas extension type. It is ignored, because the content of the array already shows the type.
     ExtensionDtype,
     CategoricalDtype,
     // pyarrow
@@ -45,7 +45,7 @@ pub(crate) enum Name {
     PyBuffer,
 }
 
-/// The name, if a pickle may use it.
+/// Returns the meaning of a name. `None` if a pickle may not use it.
 pub(crate) fn find(module: &str, name: &str) -> Option<Name> {
     let module = match module {
         "__builtin__" => "builtins",

@@ -1,4 +1,4 @@
-//! The opcodes of the protocols 0 to 5 that are played.
+//! The supported opcodes of the protocols 0 to 5.
 
 pub(super) const MARK: u8 = b'(';
 pub(super) const STOP: u8 = b'.';
@@ -59,7 +59,7 @@ pub(super) const MEMOIZE: u8 = 0x94;
 pub(super) const FRAME: u8 = 0x95;
 pub(super) const BYTEARRAY8: u8 = 0x96;
 
-/// The name of an opcode that is refused, for a message.
+/// The name of an unsupported opcode, for a message.
 pub(super) fn refused(opcode: u8) -> &'static str {
     match opcode {
         b'P' => "PERSID",

@@ -7,7 +7,7 @@ use super::values::insert;
 use analysis::StageAnalysis;
 use document::{Parts, TOOL, TOOL_VERSION, redact::profile_value};
 
-/// `None`: the format requires a prompt length, and the length of these prompts is unknown.
+/// The load of a stage. `None` if the prompt length is unknown, because the format requires one.
 pub(super) fn load(report: &Parts<'_>, stage: &StageAnalysis, index: usize) -> Option<Value> {
     let mut load = Map::new();
     load.insert("tool".into(), json!(TOOL));
@@ -55,7 +55,7 @@ pub(super) fn load(report: &Parts<'_>, stage: &StageAnalysis, index: usize) -> O
     };
     load.insert("source".into(), json!(source));
     load.insert("input_seq_len".into(), input);
-    // Without ignore_eos, the requested length is only a limit, and the model decides.
+    // Without `ignore_eos`, the requested output length is only an upper limit, because the model may stop earlier.
     if let Some(output) = output.filter(|_| report.workload.sampling.ignore_eos) {
         load.insert("output_seq_len".into(), length(output));
     }
@@ -94,7 +94,7 @@ fn length(of: &LengthDistribution) -> Value {
     Value::Object(length)
 }
 
-/// The length of a prefix and a question together.
+/// The total length of a prefix and a question.
 fn sum(prefix: &LengthDistribution, question: &LengthDistribution) -> Value {
     let value = prefix.mean + question.mean;
     if prefix.shape == Shape::Fixed && question.shape == Shape::Fixed {
@@ -104,7 +104,7 @@ fn sum(prefix: &LengthDistribution, question: &LengthDistribution) -> Value {
     json!({"distribution": "other", "value": value, "min": min, "max": max.max(1)})
 }
 
-/// The rendered profile, the run's own settings, and every key that was ignored or changed.
+/// The rendered profile, the run's own settings, and all profile keys that were ignored or changed.
 pub(super) fn native(report: &Parts<'_>) -> Value {
     let run = report.run;
     let notices: Vec<String> = report.notices.iter().map(|it| format!("{}: {}", it.path, it.message)).collect();

@@ -1,9 +1,9 @@
-//! The standard benchmark report of llm-d, one file per load point (stage): `benchmark_report_v0.2.yaml`, and `benchmark_report_v0.2.1.json` with
-//! everything that revision 0.2.1 has a place for.
+//! The standard benchmark report of llm-d, one file per load point (stage). `benchmark_report_v0.2.yaml` has revision 0.2.
+//! `benchmark_report_v0.2.1.json` has everything that revision 0.2.1 can express.
 //!
-//! Unknown keys are errors in this format. Absent values are left out, never null and never zero. TTFT and request latency count from the clock in
-//! the keyword `clock=`. Values that the format has no place for are in the keywords, and below `results.observability`, where custom keys are
-//! allowed. All times are seconds, because some readers take every time for seconds and skip its unit (llm-d's Prism before it read units).
+//! The format rejects unknown keys. Missing values are left out, never null and never zero. The keyword `clock=` names the time from which TTFT and
+//! request latency count. Values without a place in the format are in the keywords and below `results.observability`, where custom keys are allowed.
+//! All times are in seconds, because some readers ignore the unit and assume seconds (llm-d's Prism before it read units).
 
 mod load;
 mod observability;
@@ -32,7 +32,7 @@ pub use revision::{Revision, file_name};
 
 use values::{STACK_LABEL, at, insert};
 
-/// The text of the report of one stage.
+/// Returns the text of the report of one stage.
 ///
 /// # Errors
 /// There is no such stage.
@@ -51,7 +51,7 @@ fn document(revision: Revision, report: &Parts<'_>, stage: &StageAnalysis, index
     scenario.insert("stack".into(), json!([target(report)]));
     if let Some(standardized) = load::load(report, stage, index) {
         let native = load::native(report);
-        // The same for all stages of a run, because Prism groups reports by it.
+        // The same for all stages of a run, because Prism uses the id to group reports.
         let metadata = json!({"cfg_id": config_id(&native)});
         scenario.insert("load".into(), json!({"metadata": metadata, "standardized": standardized, "native": native}));
     }
@@ -69,7 +69,7 @@ fn results(revision: Revision, report: &Parts<'_>, stage: &StageAnalysis, index:
     requests.insert("aggregate".into(), performance::aggregate(&stage.figures));
     let mut results = Map::new();
     if revision == Revision::V021 {
-        // A run of one stage has the series only once.
+        // In a run of one stage, only the run has the time series.
         let series = stage.series.as_ref().or(analysis.series.as_ref().filter(|_| analysis.stages.len() == 1));
         let series = series.and_then(|it| time_series::requests(it, &stage.figures, analysis.started));
         insert(&mut requests, "time_series", series);
@@ -82,7 +82,7 @@ fn results(revision: Revision, report: &Parts<'_>, stage: &StageAnalysis, index:
 
 fn run(report: &Parts<'_>, stage: &StageAnalysis) -> Value {
     let (analysis, identity) = (report.analysis, &report.run.run);
-    // Derived, not random, so that the same measurement always has the same report.
+    // Derived from the run instead of random, so that the same measurement always gives the same report.
     let run_of_series = identity.repeat_number.map_or_else(String::new, |it| format!("{}/", repeat_name(it)));
     let report_of = format!("{}/{}/{run_of_series}{}", identity.uid, identity.attempt, stage.stage.name);
     let mut run = Map::new();
@@ -91,7 +91,7 @@ fn run(report: &Parts<'_>, stage: &StageAnalysis) -> Value {
     if !identity.namespace.is_empty() {
         run.insert("user".into(), json!(format!("namespace={}", identity.namespace)));
     }
-    // Prism labels a run of several stages with the description of the first one.
+    // Prism labels all stages of a run with the description of the first one.
     run.insert("description".into(), json!(format!("{}, profile {}", identity.title(), report.run.profile_source)));
     let mut keywords = vec![format!("stage={}", stage.stage.name)];
     keywords.extend(LabelsDocument::new(&Labels::of_stage(stage)).pairs());
@@ -116,7 +116,7 @@ fn time(zero: Timestamp, figures: &Figures) -> Option<Value> {
     Some(json!({"start": start, "end": end, "duration": duration}))
 }
 
-/// What is known about the server: its address, its model, and its engine if it reports that.
+/// What is known about the server: its address, its model, and its engine if the server reports one.
 fn target(report: &Parts<'_>) -> Value {
     let identity = report.server.map(|it| &it.before);
     let engine = identity.and_then(|it| it.engine.as_deref());
@@ -134,7 +134,7 @@ fn target(report: &Parts<'_>) -> Value {
         "endpoint": report.run.endpoint.name(),
         "model": {"name": report.analysis.model},
     });
-    // The kind inference_engine would also require the parallelism, which is unknown.
+    // The kind `inference_engine` would also require the parallelism, which is unknown.
     if let Some(hardware) = &report.run.hardware {
         standardized["accelerator"] = match &hardware.accelerator {
             Some(model) => json!({"model": model, "count": hardware.accelerators}),
@@ -148,7 +148,7 @@ fn target(report: &Parts<'_>) -> Value {
     })
 }
 
-/// The first 16 hex digits of the SHA-256 of the JSON: equal configurations have equal ids.
+/// The first 16 hex digits of the JSON's SHA-256. Equal configurations have equal ids.
 fn config_id(value: &Value) -> String {
     hex(&Sha256::digest(value.to_string().as_bytes())[..8])
 }

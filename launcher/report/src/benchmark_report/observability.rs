@@ -1,6 +1,6 @@
-//! What the servers reported about themselves during a stage, and the steady state of the stage.
+//! What the servers reported about themselves during a stage, and whether the stage was in a steady state.
 //!
-//! Shares are fractions, not percents: Prism takes a value of at most 1 for a fraction, whatever its unit. It would show 0.5 % in percent as 50 %.
+//! Shares are fractions, not percentages. Prism reads any value of at most 1 as a fraction, whatever its unit, and would show 0.5 % as 50 %.
 
 use crds::benchmark_run::MetricsKind;
 use serde_json::{Map, Value, json};
@@ -14,7 +14,7 @@ use super::{
 use analysis::{StageAnalysis, servers::ServerAnalysis};
 use document::Parts;
 
-/// `None` if nothing is known about servers and steady state.
+/// `None` if nothing is known about the servers or the steady state.
 pub(super) fn observability(
     revision: Revision,
     report: &Parts<'_>,
@@ -44,7 +44,7 @@ pub(super) fn observability(
     Some(all).filter(|it| !it.is_empty()).map(Value::Object)
 }
 
-/// All servers of the target together: requests, memory and power are summed, and shares are the mean over servers or GPUs.
+/// Totals over all servers of the target. Requests, memory and power are summed; shares are means over servers or GPUs.
 fn aggregate(of: &WindowFigures) -> Option<Value> {
     let mut found = Map::new();
     insert(&mut found, "kv_cache_usage", levels("fraction", of.kv_cache_usage));
@@ -58,7 +58,7 @@ fn aggregate(of: &WindowFigures) -> Option<Value> {
     Some(found).filter(|it| !it.is_empty()).map(Value::Object)
 }
 
-/// The same values under the names that llm-d-benchmark derives from the servers' metrics, and that Prism reads.
+/// The same values under the names that Prism reads. llm-d-benchmark derives these names from the servers' metrics.
 fn by_metric(server: &ServerAnalysis, of: &WindowFigures) -> impl Iterator<Item = (String, Value)> {
     let vllm = [
         ("vllm_kv_cache_usage_perc", levels("fraction", of.kv_cache_usage)),
@@ -77,7 +77,7 @@ fn by_metric(server: &ServerAnalysis, of: &WindowFigures) -> impl Iterator<Item 
     found.filter_map(|(name, it)| Some((name.to_owned(), json!({"aggregated": it?}))))
 }
 
-/// Whether all servers that serve models are vLLM, and the figures cover no other server.
+/// Whether all servers that serve models are vLLM, and the figures include no other server.
 fn are_all_vllm(server: &ServerAnalysis) -> bool {
     let mut engines =
         server.scraped.addresses.iter().filter_map(|it| it.engine).filter(|it| it.serves_model()).peekable();

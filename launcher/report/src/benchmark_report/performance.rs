@@ -1,4 +1,4 @@
-//! The results of the requests of a stage: counts, latencies and rates.
+//! The results of a stage: request counts, latencies and rates.
 
 use std::time::Duration;
 
@@ -42,13 +42,13 @@ pub(super) fn aggregate(figures: &Figures) -> Value {
     Value::Object(aggregate)
 }
 
-/// Whether all output tokens were counted in the same way: a sum of the server's counts and the launcher's counts is neither.
+/// Whether all output tokens were counted in the same way. A total that mixes the server's counts with the launcher's counts is not comparable.
 pub(super) fn has_token_counts(figures: &Figures) -> bool {
     figures.token_count != Some(TokenCount::Mixed)
 }
 
-/// Whether a gap between events is a gap between tokens. For events with several tokens, only the mean time between two tokens is known, and TPOT
-/// contains it.
+/// Whether the gap between two events is the gap between two tokens. If events hold several tokens, only the mean time between tokens is known, and
+/// TPOT reports it.
 pub(super) fn has_token_gaps(figures: &Figures) -> bool {
     figures.has_several_tokens_an_event() != Some(true)
 }

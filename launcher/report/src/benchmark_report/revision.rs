@@ -1,4 +1,4 @@
-//! Revisions of the format, and the files of each.
+//! The revisions of the format, and the file names of each revision.
 
 use analysis::Analysis;
 
@@ -11,7 +11,7 @@ pub enum Revision {
 }
 
 impl Revision {
-    /// The revisions in a results folder.
+    /// All revisions that are written to a results folder.
     pub const ALL: [Revision; 2] = [Revision::V02, Revision::V021];
 
     pub(super) fn version(self) -> &'static str {
@@ -21,7 +21,7 @@ impl Revision {
         }
     }
 
-    /// Prism takes each YAML file with a name that begins with `benchmark_report_v0.2` for another stage, so only one revision may be YAML.
+    /// Prism reads each YAML file with the prefix `benchmark_report_v0.2` as a separate stage, so only one revision may use YAML.
     fn extension(self) -> &'static str {
         match self {
             Revision::V02 => "yaml",
@@ -30,8 +30,8 @@ impl Revision {
     }
 }
 
-/// The file of a stage: without the stage's name if there is only one. Two names never share a file: a character that is not allowed in file names
-/// becomes `%` and the hexadecimal digits of its bytes.
+/// The file name for a stage. It contains the stage's name if there are several stages. Two stages never share a file name: each byte of a character
+/// that is not allowed in file names becomes `%` and two hexadecimal digits.
 pub fn file_name(revision: Revision, analysis: &Analysis, index: usize) -> String {
     let stage = analysis.stages.get(index).filter(|_| analysis.stages.len() > 1);
     let mut name = format!("benchmark_report_v{}", revision.version());

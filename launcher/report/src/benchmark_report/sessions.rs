@@ -1,12 +1,12 @@
-//! Sessions in the standard report: `session_performance`, only in revision 0.2.1, because the published schema of 0.2 has no place for them.
+//! Sessions in the standard report: `session_performance`. Only revision 0.2.1 has it, because the published schema of 0.2 has no place for sessions.
 
 use serde_json::{Map, Value, json};
 
 use super::values::{insert, seconds, statistics};
 use analysis::SessionFigures;
 
-/// Durations, turns and tokens cover complete sessions. Sessions cut short by the end of the stage, and users who began with a later turn, count
-/// only in the total.
+/// Durations, turns and tokens include only complete sessions. Sessions that the end of the stage cut short, and users who began with a later turn,
+/// count only in the total.
 pub(super) fn performance(of: &SessionFigures) -> Value {
     let mut sessions = Map::new();
     sessions.insert("total".into(), json!(of.sessions));

@@ -1,4 +1,4 @@
-//! The steady state of a stage. The format has no other place for it than `results.observability`, where custom keys are allowed.
+//! The steady state of a stage. It is written to `results.observability`, the only place of the format that allows custom keys.
 
 use std::time::Duration;
 
@@ -14,12 +14,12 @@ use analysis::{
     uncertainty::{Estimate, Latencies, PERCENTILES, State, SteadyState, Window},
 };
 
-/// `None`: it is unknown.
+/// Returns the steady state; `None` if it is unknown.
 pub(super) fn find(stage: &StageAnalysis) -> Option<&SteadyState> {
     stage.uncertainty.as_ref().ok().map(|it| &it.steady_state)
 }
 
-/// Status, verdict, and the figures of the window. A figure without a plateau has its state instead of values.
+/// The status, the verdict, and the figures of the window. A figure that was not on a plateau has its state instead of values.
 pub(super) fn document(of: &SteadyState, figures: &Figures, zero: Timestamp) -> Value {
     let counted = has_token_counts(figures);
     let mut document = Map::new();
@@ -29,7 +29,7 @@ pub(super) fn document(of: &SteadyState, figures: &Figures, zero: Timestamp) -> 
     Value::Object(document)
 }
 
-/// `counted`: all output tokens were counted in the same way.
+/// `counted`: whether all output tokens were counted in the same way.
 fn window(of: &Window, counted: bool, zero: Timestamp) -> Value {
     let time = |it: f64| Duration::try_from_secs_f64(it).ok().and_then(|it| at(zero, it)).map(Value::from);
     let mut window = Map::new();
@@ -60,7 +60,7 @@ fn judged<T>(units: &str, of: &Result<T, State>, show: impl Fn(&T) -> Map<String
 }
 
 fn latencies(of: &Latencies) -> Map<String, Value> {
-    // Milliseconds -> seconds.
+    // Converts milliseconds to seconds.
     let mut figures = figure(&of.mean, 1e3, "mean");
     for ((name, _), estimate) in PERCENTILES.iter().zip(&of.percentiles) {
         figures.extend(figure(estimate, 1e3, name));
@@ -68,7 +68,7 @@ fn latencies(of: &Latencies) -> Map<String, Value> {
     figures
 }
 
-/// A figure and its interval, as far as they are known, in a unit `unit` times as large.
+/// A figure and its interval, if known. Values are divided by `unit`.
 fn figure(of: &Estimate, unit: f64, name: &str) -> Map<String, Value> {
     let interval = of.interval.map(|it| json!([it.low / unit, it.high / unit]));
     let mut figures = Map::new();

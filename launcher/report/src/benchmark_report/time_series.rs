@@ -1,4 +1,4 @@
-//! The time series of a stage: one point per bin, at the begin of the bin.
+//! The time series of a stage: one point per bin, at the start of the bin.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use analysis::{BinFigures, BinTimes, Figures, SeriesFigures};
 use measurement::recorder::series::OutcomeGroup;
 use server_metrics::series::{OverTime, Values};
 
-/// Latencies and rates of the requests; `None` if nothing happened.
+/// Latencies and rates of the requests; `None` if there are no values.
 pub(super) fn requests(series: &SeriesFigures, figures: &Figures, zero: Timestamp) -> Option<Value> {
     let bins = Bins { series, zero };
     let counted = performance::has_token_counts(figures);
@@ -31,8 +31,8 @@ pub(super) fn requests(series: &SeriesFigures, figures: &Figures, zero: Timestam
     Some(all).filter(|it| !it.is_empty()).map(Value::Object)
 }
 
-/// What the servers reported during a stage; `None` if no bin of it has a value. Counters are left out: the format contains their values since the
-/// start of a server, which are unknown for a bin.
+/// What the servers reported during a stage; `None` if no bin has a value. Counters are left out: the format requires their total since the server
+/// started, which is unknown for a bin.
 pub(super) fn servers(of: &OverTime, stage: &Figures, zero: Timestamp) -> Option<Value> {
     let (from, to) = (stage.first_due?, stage.last_end?);
     let series = |units: &str, values: &Values| {
@@ -64,14 +64,14 @@ struct Bins<'a> {
 }
 
 impl Bins<'_> {
-    /// Each bin with its begin and end, from the start of the run.
+    /// Each bin with its start and end, counted from the start of the run.
     fn all(&self) -> impl Iterator<Item = (Duration, Duration, &BinFigures)> {
         let SeriesFigures { bin_width, start, bins, .. } = self.series;
         let begin = move |index: usize| *start + *bin_width * u32::try_from(index).unwrap_or(u32::MAX);
         bins.iter().enumerate().map(move |(index, it)| (begin(index), begin(index) + *bin_width, it))
     }
 
-    /// `None` if no bin has a value.
+    /// A series of times; `None` if no bin has a value.
     fn times(&self, units: &str, of_bin: impl Fn(&BinFigures) -> Option<BinTimes>) -> Option<Value> {
         let points: Vec<Value> = self
             .all()
@@ -84,8 +84,8 @@ impl Bins<'_> {
         (!points.is_empty()).then(|| json!({"units": units, "series": points}))
     }
 
-    /// The rate over the part of a bin between the first and the last event. If that is less than half of the bin, the bin has no rate, because a
-    /// few events would make it large. `None` if all counts are zero.
+    /// The rate in each bin. It covers the part of the bin between the first and the last event of the series. If that part is less than half of the
+    /// bin, the bin has no rate, because a few events would give a very large rate. `None` if all counts are zero.
     fn rate(&self, units: &str, of_bin: impl Fn(&BinFigures) -> u64) -> Option<Value> {
         if self.series.bins.iter().all(|it| of_bin(it) == 0) {
             return None;

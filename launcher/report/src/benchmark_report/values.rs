@@ -1,4 +1,4 @@
-//! Values in the representation of the format.
+//! Converts values to the format's representation.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use analysis::Distribution;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 
-/// The name of the server in a stack of one part.
+/// The name of the server in the format's stack, which has only this part.
 pub(super) const STACK_LABEL: &str = "target";
 
 pub(super) fn insert(map: &mut Map<String, Value>, key: &str, value: Option<Value>) {
@@ -20,12 +20,12 @@ pub(super) fn statistics(units: &str, of: &Distribution<f64>) -> Value {
     Value::Object([("units".to_owned(), json!(units))].into_iter().chain(figures).collect())
 }
 
-/// From whole nanoseconds, so that 81.234567 ms is written as 0.081234567.
+/// Converts from whole nanoseconds, so that 81.234567 ms is written as 0.081234567.
 pub(super) fn seconds(time: Duration) -> f64 {
     time.as_nanos() as f64 / 1e9
 }
 
-/// The wall clock at a time from the start of the run.
+/// The wall-clock time at an offset from the start of the run.
 pub(super) fn at(zero: Timestamp, offset: Duration) -> Option<String> {
     let time = zero.checked_add(SignedDuration::try_from(offset).ok()?).ok()?;
     Some(time.to_string())

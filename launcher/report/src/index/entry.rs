@@ -1,4 +1,4 @@
-//! [I/O] The row of a run on the page, read from its `report.json`. A report that this release cannot read has a row with the reason.
+//! [I/O] The row of a run on the page, read from its `report.json`. If this release cannot read a report, its row has the reason.
 
 use std::path::Path;
 
@@ -10,15 +10,15 @@ use serde::{Deserialize, Serialize};
 use super::folders::{Found, Kind, REPEATS, Stamp};
 use crate::{REPORT_FILE_NAME, objectives};
 
-/// The largest file that is read. A report of 100 stages with a time series each has 2 MiB.
+/// Maximum size of a report that is read, in bytes. A report of 100 stages with a time series each has 2 MiB.
 const MAX_REPORT: u64 = 64 << 20;
 /// Maximum length of a text in a row, in characters.
 const MAX_TEXT: usize = 160;
-/// Maximum number of names of stages, tests and reasons in a row.
+/// Maximum number of names (of stages, tests or reasons) in a cell.
 const MAX_NAMES: usize = 5;
-/// Maximum number of points of a curve.
+/// Maximum number of points of a small curve in a row.
 const POINTS: usize = 32;
-/// The height of a curve.
+/// The height that the maximum of a curve has.
 const HEIGHT: f64 = 100.0;
 
 /// A row of the page.
@@ -30,7 +30,7 @@ pub(super) struct Entry {
     pub(super) kind: Kind,
     pub(super) stamp: Stamp,
     pub(super) page: Option<String>,
-    /// Why the row has no other content.
+    /// Why the report cannot be read; `None` if it was read.
     pub(super) problem: Option<String>,
     pub(super) run: Option<Run>,
 }
@@ -48,13 +48,13 @@ pub(super) struct Run {
     pub(super) profile: String,
     pub(super) stages: String,
     pub(super) outcome: String,
-    /// LoadGen's verdicts, objectives or reasons, as text.
+    /// LoadGen's verdicts, objectives and reasons, as text.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) remark: String,
     pub(super) requests: u64,
-    /// Requests without an answer.
+    /// Number of requests that did not succeed.
     pub(super) unanswered: u64,
-    /// The least and the most of several stages; for one stage, the same value twice.
+    /// Minimum and maximum over the stages; with one stage, the same value twice.
     pub(super) output_tokens_per_second: Option<[f64; 2]>,
     pub(super) requests_per_second: Option<[f64; 2]>,
     pub(super) ttft_p50_ms: Option<[f64; 2]>,
@@ -62,15 +62,15 @@ pub(super) struct Run {
     pub(super) tpot_p50_ms: Option<[f64; 2]>,
     pub(super) itl_p99_ms: Option<[f64; 2]>,
     pub(super) latency_p99_ms: Option<[f64; 2]>,
-    /// Output tokens per second over time, in percent of the maximum.
+    /// Output tokens per second over time, as a percentage of the maximum.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) curve: Vec<u8>,
-    /// The maximum of the curve.
+    /// The maximum of the curve, in output tokens per second.
     pub(super) curve_most: Option<f64>,
 }
 
 impl Entry {
-    /// Reads the report of a folder. A report that cannot be read has a reason.
+    /// Reads the report in a folder. If it cannot be read, the entry has the reason.
     pub(super) fn read(root: &Path, found: &Found) -> Entry {
         let folder = root.join(&found.folder);
         let read = match found.kind {
@@ -85,7 +85,7 @@ impl Entry {
         }
     }
 
-    /// Whether the row still matches the folder.
+    /// Whether the row is still up to date with the folder.
     pub(super) fn is_of(&self, found: &Found) -> bool {
         self.kind == found.kind && self.stamp == found.stamp
     }
@@ -98,7 +98,7 @@ fn run(folder: &Path, stamp: Stamp) -> Result<Run, String> {
     Ok(row(&report))
 }
 
-/// A series of runs of one load. Each run has its own row.
+/// The row of a series of runs. Each run of the series also has its own row.
 fn repeats(folder: &Path, stamp: Stamp) -> Result<Run, String> {
     let content = content(&folder.join(REPEATS), stamp)?;
     let repeats: Repeats =
@@ -124,7 +124,7 @@ fn content(path: &Path, stamp: Stamp) -> Result<Vec<u8>, String> {
     user_file::read_regular(path, MAX_REPORT).map_err(|error| format!("{name} cannot be read: {error}"))
 }
 
-/// A text from outside on one line, with bounded length.
+/// A text from outside, on one line and with a maximum length.
 fn text(text: &str) -> String {
     let line = one_line(text);
     match line.char_indices().nth(MAX_TEXT) {
@@ -133,14 +133,14 @@ fn text(text: &str) -> String {
     }
 }
 
-/// The first names, and the total number.
+/// The first names and, if some are left out, the total number.
 fn listed(names: Vec<String>) -> String {
     let count = names.len();
     let first: Vec<String> = names.iter().take(MAX_NAMES).map(|it| text(it)).collect();
     if count > MAX_NAMES { format!("{} ... ({count})", first.join(", ")) } else { first.join(", ") }
 }
 
-/// The parts of `repeats.json`.
+/// The keys of `repeats.json` that a row needs.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Repeats {
@@ -200,13 +200,14 @@ fn row(report: &ReportDocument) -> Run {
     }
 }
 
-/// The least and the most over all stages.
+/// Minimum and maximum over all stages.
 fn range(stages: &[StageDocument], of: impl Fn(&FiguresDocument) -> Option<f64>) -> Option<[f64; 2]> {
     let values = stages.iter().filter_map(|it| of(&it.figures)).filter(|it| it.is_finite()).map(significant);
     values.fold(None, |range, it| Some(range.map_or([it, it], |[least, most]: [f64; 2]| [least.min(it), most.max(it)])))
 }
 
-/// Tokens per second in at most [`POINTS`] equal parts of the run, in percent of the maximum, and the maximum. `None` without tokens.
+/// The curve of the output token rate: at most [`POINTS`] values, one per equal part of the run, in percent of the maximum. Also returns the maximum
+/// in tokens per second. `None` if there are no tokens.
 fn curve(series: &TimeSeriesDocument) -> Option<(Vec<u8>, f64)> {
     let bins = &series.output_tokens.0;
     let width = bins.len().div_ceil(POINTS).max(1);
@@ -215,11 +216,11 @@ fn curve(series: &TimeSeriesDocument) -> Option<(Vec<u8>, f64)> {
         .map(|it| it.iter().map(|it| *it as f64).sum::<f64>() / (it.len() as f64 * series.bin_ms / 1e3))
         .collect();
     let most = rates.iter().copied().filter(|it| it.is_finite()).fold(0.0, f64::max);
-    // The cast saturates, and converts NaN to 0.
+    // The cast saturates and converts NaN to 0.
     (most > 0.0).then(|| (rates.iter().map(|it| (it / most * HEIGHT).round() as u8).collect(), significant(most)))
 }
 
-/// Rounded to four digits: more would only enlarge a page with thousands of rows.
+/// Rounds to four significant digits. More digits would only enlarge a page with thousands of rows.
 fn significant(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return 0.0;

@@ -1,6 +1,6 @@
-//! [I/O] Which folders below a root are results folders.
+//! [I/O] Finds the results folders below a root.
 //!
-//! A run is in the root, or one folder deeper (`chat/a1`, or the runs of a folder of repeats). Links are not followed.
+//! A run is directly in the root, or one folder deeper (`chat/a1`, or the runs in the folder of a series). Links are not followed.
 
 use std::{
     fs::{self, DirEntry},
@@ -13,31 +13,31 @@ use serde::{Deserialize, Serialize};
 
 use crate::{REPORT_FILE_NAME, partial::SUFFIX};
 
-/// Maximum number of folders that are read; a root with more is no folder of results.
+/// Maximum number of folders that are read. A root with more folders is probably not a results root.
 const MAX_FOLDERS: usize = 50_000;
 pub(super) const REPEATS: &str = "repeats.json";
-/// The files of a run for people, the best first.
+/// The files of a run that people read, in order of preference.
 const PAGES: [&str; 2] = ["report.html", "report.md"];
 const REPEATS_PAGES: [&str; 1] = ["repeats.md"];
 
-/// What a folder is.
+/// The kind of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Kind {
-    /// It has a `report.json`.
+    /// A run: the folder has a `report.json`.
     Run,
-    /// It has a `repeats.json`: several runs of one load.
+    /// A series of runs of the same load: the folder has a `repeats.json`.
     Repeats,
-    /// A launcher is writing it, or was killed.
+    /// A launcher is still writing the folder, or was killed.
     Unfinished,
 }
 
-/// Detects whether a file was written again.
+/// Detects whether a file has changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Stamp {
     pub(super) bytes: u64,
-    /// Milliseconds since 1970; 0 if the file system does not report it.
+    /// Modification time in milliseconds since 1970; 0 if the file system does not report it.
     pub(super) modified_ms: u64,
 }
 
@@ -47,24 +47,24 @@ pub(super) struct Found {
     /// The path of the folder below the root, with `/` between names.
     pub(super) folder: String,
     pub(super) kind: Kind,
-    /// The stamp of the file behind the row.
+    /// The stamp of the file that the row is read from.
     pub(super) stamp: Stamp,
-    /// The link target of the row.
+    /// The file that the row links to; `None` if there is none.
     pub(super) page: Option<String>,
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Folders {
     pub(super) found: Vec<Found>,
-    /// Folders that are no results folders, and files with names that are not UTF-8.
+    /// Number of folders that are not results folders, and of folders with names that are not UTF-8.
     pub(super) others: u64,
-    /// There are more folders than were read.
+    /// Whether the limit on folders was reached, so that some may be missing.
     pub(super) more: bool,
 }
 
 impl Folders {
-    /// Searches a root. A folder below it that cannot be read is not a results folder.
+    /// Searches a root. Subfolders that cannot be read are not results folders.
     ///
     /// # Errors
     /// The root itself cannot be read.
@@ -102,7 +102,7 @@ impl Folders {
                 let others = self.others;
                 below.iter().for_each(|it| self.add(it, name, left));
                 if self.found.len() == before {
-                    // A folder of something else counts once, whatever it contains.
+                    // A folder without results counts as one, whatever it contains.
                     self.others = others + 1;
                 }
             } else if repeats.is_none() {
@@ -128,7 +128,7 @@ fn subfolders(path: &Path, left: &mut usize) -> io::Result<Vec<DirEntry>> {
     Ok(found)
 }
 
-/// `None`: there is no such file.
+/// The stamp of a file; `None` if the file does not exist.
 fn stamp(path: &Path) -> Option<Stamp> {
     let metadata = fs::metadata(path).ok()?;
     let modified = metadata.modified().ok().and_then(|it| it.duration_since(UNIX_EPOCH).ok());

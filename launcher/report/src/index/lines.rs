@@ -1,4 +1,4 @@
-//! [I/O] `index.md`: one line per run, added when the run has ended.
+//! [I/O] `index.md`: one line per run, appended when the run has ended.
 
 use std::{
     fs::File,
@@ -12,21 +12,21 @@ use crate::{
 };
 use document::{FiguresDocument, ReportDocument};
 
-/// The name of the file.
+/// The file name of the index in Markdown.
 pub(super) const FILE_NAME: &str = "index.md";
 
-/// Begins each table: a release with other columns begins a new table.
+/// The header of a table. A release with other columns starts a new table.
 const COLUMNS: &str = "\
 | folder | profile | load | target | model | outcome | requests | failed or cancelled | TTFT p50 | TTFT p99 | ITL p99 | output tokens/s |
 | --- | --- | --- | --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |
 ";
-/// If an index is larger than this, its columns are not searched, but written again.
+/// How much of an index is searched for the header, in bytes. If the header is not in that part, it is written again.
 const MAX_SEARCHED: u64 = 16 << 20;
-/// Maximum number of stages that are named.
+/// Maximum number of stages that a line names.
 const MAX_STAGES: usize = 4;
 
-/// Adds a line to the file, which is open for appending and locked. If the file lacks these columns, a header comes first. On a full disk, the file
-/// stays as it was.
+/// Appends a line to the file, which must be open for appending and locked. If the file does not have these columns yet, the header is written first.
+/// If the disk is full, the file is left unchanged.
 pub(super) fn append(mut file: &File, row: &str) -> io::Result<()> {
     let before = file.metadata()?.len();
     let mut found = Vec::new();
@@ -38,7 +38,7 @@ pub(super) fn append(mut file: &File, row: &str) -> io::Result<()> {
         (false, false) => format!("\n{COLUMNS}"),
     };
     file.write_all(format!("{header}{row}").as_bytes()).inspect_err(|_| {
-        // The existing content matters more than the reason why this failed too.
+        // If restoring the size fails too, the first error is the one to report.
         let _ = file.set_len(before);
     })
 }
@@ -65,7 +65,7 @@ pub(super) fn row(document: &ReportDocument, stored: &Stored) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// A figure with its text; the least and the most of several stages.
+/// A figure as text; with several stages, its minimum and maximum.
 fn of_stages(document: &ReportDocument, figure: impl Fn(&FiguresDocument) -> Option<(f64, String)>) -> String {
     let mut found: Vec<(f64, String)> = document.stages.iter().filter_map(|it| figure(&it.figures)).collect();
     found.sort_by(|(one, _), (other, _)| one.total_cmp(other));
@@ -76,7 +76,7 @@ fn of_stages(document: &ReportDocument, figure: impl Fn(&FiguresDocument) -> Opt
     }
 }
 
-/// The names of the stages, which contain their rates or concurrency: `c1, c2, c4 ... c64 (7 stages)`.
+/// The names of the stages, which usually contain their rate or concurrency: `c1, c2, c4 ... c64 (7 stages)`.
 fn load(document: &ReportDocument) -> String {
     let names: Vec<&str> = document.stages.iter().map(|it| it.name.as_str()).collect();
     match names.as_slice() {

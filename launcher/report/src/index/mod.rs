@@ -1,5 +1,5 @@
-//! [I/O] Files for people beside the results folders: `latest`, a link to the newest folder; `index.md`, with one line per folder; and
-//! `index.html`, a page of all folders. They contain nothing that the folders do not.
+//! [I/O] Index files for people, next to the results folders: `latest`, a link to the newest folder; `index.md`, with one line per folder; and
+//! `index.html`, a page of all folders. They contain no information that the folders do not contain.
 
 mod entry;
 mod folders;
@@ -23,17 +23,18 @@ use document::ReportDocument;
 
 pub use page::Rebuilt;
 
-/// Number of attempts to get a lock that another process holds, and the time between them: five seconds in total.
+/// Number of attempts to get a lock that another process holds. Together with [`NEXT_TRY`], five seconds in total.
 const LOCK_TRIES: u32 = 100;
 const NEXT_TRY: Duration = Duration::from_millis(50);
 
-/// Maximum number of new reports that an update reads: a run does not wait for the reports of thousands of other runs.
+/// Maximum number of new reports that one update reads, so that a run does not wait while thousands of reports are read.
 const MAX_READ: usize = 200;
 
-/// Points `latest` at a folder, adds its line to `index.md`, and updates `index.html`. Waits some seconds while another process does so.
+/// Links `latest` to a folder, adds a line for it to `index.md`, and updates `index.html`. If another process is doing the same, this waits some
+/// seconds.
 ///
 /// # Errors
-/// The root cannot be written, or its file system has no links. The folder itself is complete nevertheless.
+/// The root cannot be written, or its file system does not support links. The results folder itself is complete nevertheless.
 pub fn add(root: &Path, document: &ReportDocument, stored: &Stored) -> io::Result<()> {
     let file = lock(root, Missing::Made)?;
     lines::append(&file, &lines::row(document, stored))?;
@@ -42,16 +43,16 @@ pub fn add(root: &Path, document: &ReportDocument, stored: &Stored) -> io::Resul
     Ok(())
 }
 
-/// Points `latest` at a folder below the root.
+/// Links `latest` to a folder below the root.
 ///
 /// # Errors
-/// The root is not writable, or another process holds the lock for longer.
+/// The root is not writable, or another process holds the lock for too long.
 pub fn link_latest(root: &Path, name: &str) -> io::Result<()> {
     let _lock = lock(root, Missing::Made)?;
     point_latest(root, name)
 }
 
-/// Writes `index.html` anew, with every run below the root.
+/// Rewrites `index.html` with every run below the root.
 ///
 /// # Errors
 /// The root cannot be read or written.
@@ -63,11 +64,11 @@ pub fn rebuild(root: &Path) -> io::Result<Rebuilt> {
     page::update(root, usize::MAX)
 }
 
-/// `index.md`, open for appending. Its lock serializes two launchers for both indexes: `index.html` is replaced as a whole, and a lock on a
-/// replaced file would stop nobody.
+/// Opens `index.md` for appending and locks it. This lock protects both index files. `index.html` cannot serve as the lock, because it is replaced as
+/// a whole, and a lock on a replaced file has no effect.
 fn lock(root: &Path, missing: Missing) -> io::Result<File> {
     let path = root.join(lines::FILE_NAME);
-    // Others may have placed a pipe or a link there.
+    // Another program may have placed a pipe or a link there.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let mut options = File::options();
     let file = options.read(true).append(true).create(missing == Missing::Made).custom_flags(flags).open(&path);
@@ -92,13 +93,13 @@ enum Missing {
     Refused,
 }
 
-/// The link is created under another name and renamed, so that `latest` is always valid.
+/// Creates the link under a temporary name and renames it, so that `latest` always points to a folder.
 fn point_latest(root: &Path, name: &str) -> io::Result<()> {
     let temporary = root.join(format!(".latest.{}.tmp", process::id()));
     let made = std::os::unix::fs::symlink(name, &temporary);
     let done = made.and_then(|()| fs::rename(&temporary, root.join("latest")));
     if done.is_err() {
-        // It may not exist, and the first error is the one to report.
+        // The temporary link may not exist; only the first error is reported.
         let _ = fs::remove_file(&temporary);
     }
     done

@@ -1,8 +1,7 @@
-//! [I/O] `index.html`: a page of all runs below a root, in one file that needs neither a server nor a network.
+//! [I/O] `index.html`: a page of all runs below a root, in a single file that needs neither a server nor a network.
 //!
-//! The rows are data (JSON, one line per row), which the page's script shows. The next update reads them first: it lists all folders, but reads
-//! only reports that are new or were written again. So an update costs one look at each folder, and the page stays correct when folders are added
-//! or deleted by others.
+//! The rows are JSON data, one line per row, which the page's script displays. An update first reads the existing rows. Then it lists all folders,
+//! but reads only reports that are new or have changed. So an update is fast, and the page stays correct if others add or delete folders.
 
 use std::{
     collections::HashMap,
@@ -19,20 +18,21 @@ use super::{
 use document::TOOL_VERSION;
 use files::{user_file, write_whole};
 
-/// The name of the file.
+/// The file name of the index as a page.
 const FILE_NAME: &str = "index.html";
-/// Maximum number of rows of a page; the oldest runs are left out.
+/// Maximum number of rows on a page; the oldest runs are left out.
 const MAX_ROWS: usize = 10_000;
-/// A larger page is not read again.
+/// Maximum size in bytes of a page whose rows are read again.
 const MAX_PAGE: u64 = 128 << 20;
-/// Maximum length of its lines. A row has about 700 bytes; a row with texts of maximum length, all of escaped characters, has 20,000.
+/// Maximum length of a line in bytes. A typical row has about 700 bytes. A row whose texts have the maximum length and consist of escaped characters
+/// has 20,000.
 const MAX_LINE: u64 = 64 << 10;
 
-/// Begins the rows. A release with other rows has another format, and then reads all reports again.
+/// The line before the rows. If a release changes the rows, it changes the format version, so that all reports are read again.
 const BEGIN: &str = r#"<script type="application/json" id="runs" data-format="benchwright.dev/index/v1">"#;
 const END: &str = "</script>";
 
-/// The page around the rows. Texts in `%` are replaced.
+/// The page without its rows. Placeholders between `%` are replaced.
 const FRAME: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -40,20 +40,20 @@ const SCRIPT: &str = include_str!("page.js");
 /// The result of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rebuilt {
-    /// Rows of the page.
+    /// Number of rows on the page.
     pub rows: usize,
-    /// Reports that were read.
+    /// Number of reports that were read.
     pub read: usize,
-    /// New folders with reports that are still to be read.
+    /// Number of new folders whose reports have not been read yet.
     pub unread: usize,
-    /// The oldest runs, which have no rows.
+    /// Number of old runs that have no row.
     pub left_out: usize,
 }
 
-/// Updates the page, and reads at most `max_read` reports for it, the newest first. The caller prevents concurrent updates.
+/// Updates the page. Reads at most `max_read` reports, the newest first. The caller must prevent concurrent updates.
 pub(super) fn update(root: &Path, max_read: usize) -> io::Result<Rebuilt> {
     let Folders { mut found, others, more } = Folders::below(root)?;
-    // The newest first, so that the bounds leave out the oldest folders.
+    // Sorts the newest first, so that the limits leave out the oldest folders.
     found.sort_by(|one, other| (other.stamp.modified_ms, &other.folder).cmp(&(one.stamp.modified_ms, &one.folder)));
     let left_out = found.len().saturating_sub(MAX_ROWS);
     found.truncate(MAX_ROWS);
@@ -62,7 +62,7 @@ pub(super) fn update(root: &Path, max_read: usize) -> io::Result<Rebuilt> {
     let mut rows = Vec::with_capacity(found.len());
     for it in &found {
         match known.remove(&it.folder).filter(|entry| entry.is_of(it)) {
-            // The run's own page may have been added since.
+            // The link target is updated, because the page of the run may have been added since.
             Some(entry) => rows.push(Entry { page: it.page.clone(), ..entry }),
             None if read < max_read || it.kind == Kind::Unfinished => {
                 read += usize::from(it.kind != Kind::Unfinished);
@@ -78,13 +78,13 @@ pub(super) fn update(root: &Path, max_read: usize) -> io::Result<Rebuilt> {
     Ok(rebuilt)
 }
 
-/// When a run began, in milliseconds since 1970. If the report does not contain the time: when its file was written.
+/// The start of a run in milliseconds since 1970. If the report does not contain it, the time at which its file was written.
 fn begun_ms(entry: &Entry) -> i64 {
     let started = entry.run.as_ref().and_then(|Run { started, .. }| started.parse::<Timestamp>().ok());
     started.map_or_else(|| i64::try_from(entry.stamp.modified_ms).unwrap_or(i64::MAX), Timestamp::as_millisecond)
 }
 
-/// The notes of the page besides its rows.
+/// The notes on the page, besides its rows.
 fn notes(rebuilt: Rebuilt, others: u64, more: bool) -> Vec<String> {
     let mut notes = Vec::new();
     match others {
@@ -104,7 +104,7 @@ fn notes(rebuilt: Rebuilt, others: u64, more: bool) -> Vec<String> {
     notes
 }
 
-/// The rows of a page by folder; empty if there is no page, or if its format differs.
+/// The rows of an existing page, by folder. Empty if there is no page, or if its format differs.
 fn entries(page: &Path) -> HashMap<String, Entry> {
     let read = || -> io::Result<HashMap<String, Entry>> {
         let mut lines = BufReader::new(user_file::open_regular(page)?.take(MAX_PAGE));
@@ -121,7 +121,7 @@ fn entries(page: &Path) -> HashMap<String, Entry> {
             } else if text == END.as_bytes() {
                 return Ok(entries);
             } else {
-                // The last row has no comma. Brackets and damaged lines are no rows.
+                // The last row has no comma. Brackets and damaged lines are skipped.
                 let row = text.strip_suffix(b",").unwrap_or(text);
                 if let Ok(entry) = serde_json::from_slice::<Entry>(row) {
                     entries.insert(entry.folder.clone(), entry);
@@ -129,7 +129,7 @@ fn entries(page: &Path) -> HashMap<String, Entry> {
             }
         }
     };
-    // Without the page all reports are read again.
+    // If the page cannot be read, all reports are read again.
     read().unwrap_or_default()
 }
 
@@ -149,7 +149,8 @@ fn write(rows: &[Entry], notes: &[String], to: &mut (impl Write + ?Sized)) -> io
     to.write_all(tail.replace("%script%", SCRIPT).as_bytes())
 }
 
-/// JSON within HTML: nothing in it ends the element, or a line of JavaScript. Outside strings, JSON contains none of these characters.
+/// Escapes JSON for use within HTML, so that it ends neither the element nor a line of JavaScript. JSON contains the escaped characters only in
+/// strings.
 fn embedded(json: &str) -> String {
     let mut safe = String::with_capacity(json.len());
     for letter in json.chars() {

@@ -1,4 +1,4 @@
-//! `config.json` and `summary.json` of a run with LoadGen tests. The same types write and read them.
+//! `config.json` and `summary.json` of a run with LoadGen tests. The same types are used for writing and reading.
 
 use analysis::loadgen::{
     judged::LoadGenTests,
@@ -15,7 +15,7 @@ use workload_profiles::{
 
 use document::{Parts, TOOL_VERSION, redact::redact};
 
-/// The name of the stage of a performance phase.
+/// The name of the stage for a performance phase.
 const PERFORMANCE: &str = "performance";
 
 /// `config.json`: the inputs of the tests.
@@ -26,7 +26,7 @@ pub struct LoadGenConfig {
     pub target: String,
     pub model: String,
     pub loadgen: LoadGen,
-    /// The settings in effect, one for each test.
+    /// The effective settings of each test.
     pub effective: Vec<Effective>,
     pub requests: RequestSource,
     pub sampling: Sampling,
@@ -47,7 +47,7 @@ impl LoadGenConfig {
         }
     }
 
-    /// The JSON without secrets: a field of the sampling or the requests may be a credential.
+    /// The configuration as JSON without secrets. Fields of the sampling or the requests may contain credentials.
     pub(super) fn without_secrets(&self) -> serde_json::Result<Value> {
         let mut config = serde_json::to_value(self)?;
         redact(&mut config);
@@ -66,12 +66,12 @@ pub struct LoadGenSummary {
     pub round: String,
     pub started: Timestamp,
     pub outcome: Outcome,
-    /// Reasons of the outcome, as sentences.
+    /// The reasons for the outcome, as sentences.
     pub reasons: Vec<String>,
-    /// The trials before the tests.
+    /// The trials that were run before the tests.
     pub trials: Vec<TrialVerdict>,
     pub tests: Vec<TestVerdict>,
-    /// The same results under the keys of the runner for Llama 3.1 8B: `meta`, `system`, `run`, `logs`, `plots`. An unknown value is null.
+    /// The same results under the keys that the runner for Llama 3.1 8B uses: `meta`, `system`, `run`, `logs`, `plots`. Unknown values are null.
     #[serde(flatten)]
     pub runner: Map<String, Value>,
 }
@@ -95,7 +95,7 @@ impl LoadGenSummary {
     }
 }
 
-/// The keys of the runner's `summary.json`. Figures of accuracy use its scale of 0 to 1.
+/// The keys of the runner's `summary.json`. Accuracy figures use the runner's scale from 0 to 1.
 fn runner_keys(report: &Parts<'_>, loadgen: &LoadGen, tests: &LoadGenTests) -> Map<String, Value> {
     let of_mode = |mode| tests.verdicts().find(|it| it.mode == mode && !it.audited);
     let performance = of_mode(Mode::PerformanceOnly);
@@ -135,7 +135,7 @@ fn runner_keys(report: &Parts<'_>, loadgen: &LoadGen, tests: &LoadGenTests) -> M
         "system": {
             "gpu_count": report.run.hardware.as_ref().map(|it| it.accelerators),
             "vllm_version": report.server.filter(|it| it.before.engine.as_deref().is_some_and(|it| it.eq_ignore_ascii_case("vllm"))).and_then(|it| it.before.version.clone()),
-            // No server reports it.
+            // No server reports its torch version.
             "torch_version": null,
         },
         "run": {
@@ -160,7 +160,7 @@ fn runner_keys(report: &Parts<'_>, loadgen: &LoadGen, tests: &LoadGenTests) -> M
     }
 }
 
-/// The category of MLPerf; `None` if benchmark and scenario do not determine it.
+/// The MLPerf category; `None` if benchmark and scenario do not determine it.
 fn category(benchmark: &str, tests: &LoadGenTests) -> Option<&'static str> {
     match tests.verdicts().next()?.scenario {
         Scenario::SingleStream | Scenario::MultiStream => Some("edge"),

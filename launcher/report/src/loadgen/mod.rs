@@ -1,4 +1,4 @@
-//! The files of LoadGen tests: a folder of logs per test, and `config.json` and `summary.json` beside them.
+//! Writes the files of LoadGen tests: a folder of logs for each test, and next to them `config.json` and `summary.json`.
 
 mod documents;
 
@@ -15,7 +15,7 @@ use loadgen::logs::{accuracy_log, detail, summary};
 
 pub use documents::{LoadGenConfig, LoadGenSummary};
 
-/// Writes the files; none if the run has no LoadGen tests.
+/// Writes the files. Does nothing if the run has no LoadGen tests.
 ///
 /// # Errors
 /// The folder cannot be written.
@@ -49,7 +49,7 @@ pub(super) struct TestRow {
 pub(super) const COLUMNS: [&str; 10] =
     ["scenario", "mode", "result", "queries", "target/s", "samples/s", "tokens/s", "TTFT p99", "TPOT p99", "errors"];
 
-/// The tests as rows of a table. Rates come from the logs, or if the logs have none, cover the time until the latest completion.
+/// One row per test. A rate comes from the test's logs. If the logs have none, it covers the time until the latest completion.
 pub(super) fn rows(tests: &LoadGenDocument) -> impl Iterator<Item = TestRow> {
     tests.tests.iter().map(|it| {
         let time = |millis: Option<f64>| text::optional(millis.filter(|it| *it >= 0.0), text::millis);
@@ -70,7 +70,7 @@ pub(super) fn rows(tests: &LoadGenDocument) -> impl Iterator<Item = TestRow> {
     })
 }
 
-/// What the logs lack, or have under another name. Each note begins with the folder of its test.
+/// Notes on values that the logs lack, or that they have under another name. Each note begins with the folder of its test.
 pub(super) fn notes(tests: &LoadGenDocument) -> Vec<String> {
     tests.tests.iter().flat_map(|test| test.notes.iter().map(|note| format!("{}: {note}", test.folder))).collect()
 }

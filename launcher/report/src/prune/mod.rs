@@ -1,8 +1,9 @@
-//! [I/O] Deletes old results folders below a root, such as a claim that many runs share.
+//! [I/O] Deletes old results folders below a root, such as a volume that many runs share.
 //!
-//! A folder is deleted only if it is finished and ours: a real folder, directly below the root, with a `report.json` or `repeats.json` that names
-//! this tool. No link is followed. A folder is first renamed to a hidden name. So of two launchers only one deletes it, and half a folder never has
-//! the name of a complete one. If a launcher is killed while deleting, the next one deletes the rest.
+//! A folder is deleted only if it is finished and was created by this tool: a real folder, directly below the root, with a `report.json` or
+//! `repeats.json` that names this tool. Links are not followed. A folder is renamed to a hidden name before it is deleted. So only one of several
+//! launchers deletes it, and a partly deleted folder never has the name of a complete one. If a launcher is killed while it deletes, the next one
+//! deletes the rest.
 
 #[cfg(test)]
 mod tests;
@@ -21,38 +22,38 @@ use super::{
     partial::{MARKER, SUFFIX},
 };
 
-/// A folder with a file of this name stays.
+/// A folder that contains a file with this name is never deleted.
 pub const KEEP: &str = "KEEP";
 /// Prefix of the name of a folder that is being deleted.
 const DELETED: &str = ".deleted-";
-/// Maximum number of folders that are read; a root with more is no folder of results.
+/// Maximum number of folders that are read. A root with more folders is probably not a results root.
 const MAX_FOLDERS: usize = 50_000;
-/// How much of a report is read to identify its tool, in bytes: the first key names it.
+/// How many bytes of a report are read to identify the tool. The first key of the report names the tool.
 const HEAD: u64 = 512;
-/// The files that make a folder finished, each with the prefix of the value of its first key.
+/// The files that identify a finished folder, each with the prefix of the value of its first key.
 const MARKS: [(&str, &str); 2] =
     [(REPORT_FILE_NAME, "benchwright.dev/report/"), ("repeats.json", "benchwright.dev/repeats/")];
-/// Maximum number of attempts to remove a folder that others remove too.
+/// Maximum number of attempts to remove a folder while another process also removes files from it.
 const MAX_REMOVALS: u32 = 100;
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// Which folders stay. A folder beyond either limit is deleted.
+/// Which folders are kept. A folder beyond either limit is deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// The number of newest folders that stay; `None`: all.
+    /// Number of newest folders that are kept; `None` keeps all.
     pub keep_runs: Option<u32>,
-    /// The maximum age in days of a folder that stays; `None`: unlimited.
+    /// Maximum age in days of a folder that is kept; `None` means no limit.
     pub keep_days: Option<u32>,
 }
 
 /// The result of pruning.
 #[derive(Debug, Default)]
 pub struct Pruned {
-    /// The names of the folders that were deleted, or would be, the oldest first.
+    /// The names of the deleted folders (with `dry_run`, of the folders that would be deleted), the oldest first.
     pub deleted: Vec<String>,
-    /// The folders that could not be deleted, and why.
+    /// The folders that could not be deleted, each with the error.
     pub failed: Vec<(String, io::Error)>,
-    /// The finished folders that stay.
+    /// Number of finished folders that were kept.
     pub kept: usize,
 }
 
@@ -69,19 +70,19 @@ impl Pruned {
 /// A finished folder.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Finished {
-    /// When its run started, according to its name; otherwise when its report was written.
+    /// When its run started, according to its name. If the name contains no time, when its report was written.
     since: SystemTime,
     name: String,
 }
 
-/// The start of a run in the name of its folder, such as `20260101T090000Z-chat`.
+/// Reads the start of a run from the name of its folder, such as `20260101T090000Z-chat`.
 fn start_in(name: &str) -> Option<SystemTime> {
     let (start, _) = name.split_once('-')?;
     start.parse::<jiff::Timestamp>().ok().map(SystemTime::from)
 }
 
-/// Deletes the finished folders below `root` that are beyond the limits. The newest folder always stays, and so do folders with a name in `spared`
-/// or a file [`KEEP`]. With `dry_run`, nothing is deleted.
+/// Deletes the finished folders below `root` that are beyond the limits. The newest folder is always kept. Folders with a name in `spared` or with a
+/// file [`KEEP`] are kept as well. With `dry_run`, nothing is deleted.
 ///
 /// # Errors
 /// The root cannot be read. A folder that cannot be deleted is in [`Pruned::failed`].
@@ -90,11 +91,11 @@ pub fn prune(root: &Path, limits: Limits, spared: &[&str], now: SystemTime, dry_
     let mut finished = Vec::new();
     for entry in fs::read_dir(root)?.take(MAX_FOLDERS) {
         let Ok(entry) = entry else { continue };
-        // A link is no folder here.
+        // A link is not treated as a folder.
         let is_folder = entry.file_type().is_ok_and(|it| it.is_dir());
         let Some(name) = entry.file_name().to_str().filter(|_| is_folder).map(str::to_owned) else { continue };
         if name.starts_with(DELETED) {
-            // Another launcher may be deleting it.
+            // Another launcher may be deleting it too, so an error is ignored.
             if !dry_run {
                 let _ = remove(&entry.path());
             }
@@ -106,7 +107,7 @@ pub fn prune(root: &Path, limits: Limits, spared: &[&str], now: SystemTime, dry_
     let oldest = limits.keep_days.map(|days| now.checked_sub(DAY * days));
     let count = finished.len();
     for (index, folder) in finished.iter().enumerate() {
-        // Counted from the newest.
+        // The position counted from the newest folder, which has 1.
         let place = count - index;
         let too_many = limits.keep_runs.is_some_and(|most| place > usize::try_from(most).unwrap_or(usize::MAX));
         let too_old = oldest.flatten().is_some_and(|it| folder.since < it);
@@ -128,7 +129,7 @@ pub fn remove_finished(root: &Path, names: impl IntoIterator<Item = String>) -> 
     let mut pruned = Pruned::default();
     for name in names {
         let path = root.join(&name);
-        // A link is no folder here.
+        // A link is not treated as a folder.
         let is_folder = path.symlink_metadata().is_ok_and(|it| it.is_dir());
         if !is_folder || finished_at(&path, &name).is_none() || is_kept(&path) {
             pruned.kept += 1;
@@ -139,7 +140,7 @@ pub fn remove_finished(root: &Path, names: impl IntoIterator<Item = String>) -> 
     pruned
 }
 
-/// When the report of a finished folder was written; `None`: the folder is not ours, or not finished.
+/// When the report of a finished folder was written; `None` if the folder is not finished, or not from this tool.
 fn finished_at(path: &Path, name: &str) -> Option<SystemTime> {
     if name.starts_with('.') || name.ends_with(SUFFIX) || path.join(MARKER).symlink_metadata().is_ok() {
         return None;
@@ -147,7 +148,7 @@ fn finished_at(path: &Path, name: &str) -> Option<SystemTime> {
     MARKS.iter().find_map(|(file, format)| written_at(&path.join(file), format))
 }
 
-/// When a file was written, if the value of its first key is one of our formats. Links and pipes do not count.
+/// When a file was written, if the value of its first key begins with `format`. Links and pipes are ignored.
 fn written_at(path: &Path, format: &str) -> Option<SystemTime> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::RDONLY | OFlags::CLOEXEC;
     let file = File::from(open(path, flags, Mode::empty()).ok()?);
@@ -164,7 +165,7 @@ fn is_kept(path: &Path) -> bool {
     path.join(KEEP).symlink_metadata().is_ok()
 }
 
-/// Returns whether this call deleted the folder: another launcher may have been faster.
+/// Returns whether this call deleted the folder. It returns false if another launcher was faster.
 fn delete(root: &Path, name: &str) -> io::Result<bool> {
     let hidden = root.join(format!("{DELETED}{}-{name}", uuid::Uuid::new_v4().simple()));
     match fs::rename(root.join(name), &hidden) {
@@ -175,7 +176,7 @@ fn delete(root: &Path, name: &str) -> io::Result<bool> {
     remove(&hidden).map(|()| true)
 }
 
-/// Removes a folder without new files. Another launcher may remove files from it at the same time.
+/// Removes a folder to which no files are added. Another launcher may remove files from it at the same time.
 fn remove(path: &Path) -> io::Result<()> {
     for _ in 0..MAX_REMOVALS {
         match fs::remove_dir_all(path) {

@@ -16,7 +16,7 @@ fn write(path: &Path, text: &str, days_ago: u32) {
     File::options().write(true).open(path).unwrap().set_modified(now() - DAY * days_ago).unwrap();
 }
 
-/// A root with one finished folder per age in days, named after its age.
+/// Creates a root with one finished folder for each age in days. A folder's name is its age.
 fn root(ages: &[u32]) -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
     for age in ages {
@@ -41,7 +41,7 @@ fn pruned(root: &Path, runs: Option<u32>, days: Option<u32>, spared: &[&str]) ->
     pruned.deleted
 }
 
-/// The files of a copied folder are new.
+/// The files of a copied folder have a new modification time.
 #[test]
 fn a_folder_is_as_old_as_the_start_in_its_name() {
     let root = tempfile::tempdir().unwrap();
@@ -94,7 +94,7 @@ fn what_is_not_a_finished_folder_of_ours_is_left_alone() {
     let (root, elsewhere) = (root(&[1, 50]), tempfile::tempdir().unwrap());
     let at = |name: &str| -> PathBuf { root.path().join(name) };
     write(&elsewhere.path().join("report.json"), REPORT, 60);
-    // A folder that a launcher writes, a folder that a killed launcher left, and an incomplete series.
+    // A folder that a launcher is writing, a folder that a killed launcher left, and an incomplete series.
     write(&at("live.partial").join("report.json"), REPORT, 60);
     write(&at("marked").join("report.json"), REPORT, 60);
     write(&at("marked/PARTIAL.md"), "", 60);

@@ -1,4 +1,4 @@
-//! `repeats.json`. `docs/metrics.md` explains every key.
+//! The types of `repeats.json`. `docs/metrics.md` explains every key.
 
 use std::io::{self, Write};
 
@@ -18,7 +18,7 @@ use super::{
 use ::document::TOOL_VERSION;
 use document::ReasonDocument;
 
-/// `repeats.json`.
+/// The content of `repeats.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RepeatsDocument {
@@ -41,7 +41,7 @@ pub struct RepeatsDocument {
     pub stages: Vec<RepeatedStageDocument>,
 }
 
-/// One of the runs.
+/// One run of the series.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RepeatDocument {
@@ -54,7 +54,7 @@ pub struct RepeatDocument {
     pub summary: RunSummary,
 }
 
-/// A stage over the valid runs.
+/// A stage over the valid runs of the series.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RepeatedStageDocument {
@@ -62,7 +62,7 @@ pub struct RepeatedStageDocument {
     pub figures: Vec<RepeatedFigureDocument>,
 }
 
-/// A figure of a stage, or of the starts of the servers, over the valid runs.
+/// A figure of a stage over the valid runs, or a figure of the server starts.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -79,7 +79,7 @@ pub struct RepeatedFigureDocument {
 }
 
 impl RepeatsDocument {
-    /// The document of a series.
+    /// Creates the document of a series.
     pub fn new(series: &Series<'_>) -> RepeatsDocument {
         let SeriesVerdict { outcome, reason, message, .. } = series.verdict();
         let counted: Vec<u32> = series.counted().iter().map(|it| it.number).collect();

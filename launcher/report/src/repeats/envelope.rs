@@ -1,4 +1,4 @@
-//! A series as the launcher's termination message.
+//! Converts a series to the launcher's termination message.
 
 use analysis::Accuracy;
 use crds::{
@@ -10,8 +10,8 @@ use crds::{
 use super::{Repeat, Series};
 use crate::{REPORT_FILE_NAME, folder::Stored};
 
-/// The results of a series for the operator. `stored`: the folder of the series, if there is one. Its files come first, then the report of each
-/// run.
+/// The results of a series, for the operator. `stored`: the folder of the series, if there is one. Lists the files of this folder first, then the
+/// report of each run.
 pub fn envelope(series: &Series<'_>, stored: Option<&Stored>) -> Envelope {
     let verdict = series.verdict();
     let (counts, objectives) = series.objectives().unzip();
@@ -41,7 +41,7 @@ pub fn envelope(series: &Series<'_>, stored: Option<&Stored>) -> Envelope {
     }
 }
 
-/// The accuracy of the run that is furthest from passing; among equals, the first.
+/// The accuracy of the run that is furthest from passing. Among equals, the first run.
 fn worst_accuracy(series: &Series<'_>) -> Option<AccuracyStatus> {
     let rank = |it: &Accuracy| match it.verdict {
         AccuracyVerdict::Failed => 0,

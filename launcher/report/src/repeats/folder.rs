@@ -1,7 +1,7 @@
-//! [I/O] The folder of a series: one folder per run, and at the end `repeats.json`, `repeats.md` and `junit.xml`.
+//! [I/O] The folder of a series. It contains one folder per run, and at the end `repeats.json`, `repeats.md` and `junit.xml`.
 //!
-//! The folder has its final name from the start, because each run in it is complete when it has its own final name. A folder without `repeats.json`
-//! belongs to a series that was killed.
+//! The folder of a series has its final name from the start, because each run's folder shows by its own name whether it is complete. A folder without
+//! `repeats.json` belongs to a series that is still running or was killed.
 
 use files::{Written, write_whole};
 use std::{
@@ -25,16 +25,16 @@ pub struct SeriesFolder {
 }
 
 impl SeriesFolder {
-    /// Creates the folder below `root`. If the name is taken, it gets `-2` and so on.
+    /// Creates the folder below `root`. If the name is taken, the suffix `-2` and so on is added.
     ///
     /// # Errors
-    /// It cannot be created.
+    /// The folder cannot be created.
     pub fn create(root: &Path, name: &str) -> Result<SeriesFolder, StorageError> {
         let name = claim(root, name)?;
         Ok(SeriesFolder { path: root.join(&name), name })
     }
 
-    /// The name of the folder of a run below the root, such as `chat/r2`.
+    /// The path of a run's folder relative to the root, such as `chat/r2`.
     pub fn name_of(&self, number: u32) -> String {
         format!("{}/{}", self.name, repeat_name(number))
     }
@@ -63,9 +63,9 @@ impl SeriesFolder {
         Ok(ArtifactRef { name: name.to_owned(), uri: String::new(), bytes, sha256 })
     }
 
-    /// Deletes the folder if no run left anything in it.
+    /// Deletes the folder if it contains no run.
     pub fn discard(self) {
-        // A folder that contains a run stays, because it is not empty.
+        // A folder with a run is not empty, so this fails and the folder stays.
         let _ = fs::remove_dir(&self.path);
     }
 }

@@ -1,4 +1,4 @@
-//! `repeats.md`: the runs of a series and the spread between them, for people.
+//! Writes `repeats.md`: the runs of a series and the spread between them, for people.
 
 use crds::{objective::ObjectiveStatus, resolve::repeat_name};
 
@@ -11,7 +11,7 @@ use crate::{
     text::{self, number, optional},
 };
 
-/// The meaning of the columns, and the assumptions.
+/// Explains the columns and the assumptions.
 const FOOT: &str = "\
 Each run has a report of its own, in the folder of its name. The interval is that of the mean of the runs, which are taken as independent
 and normally distributed. The standard error within a run is what the requests of single runs suggest for the standard deviation between
@@ -20,14 +20,14 @@ that no single run shows. It can be much smaller too: all runs send the same len
 and times would change is in the standard error alone. Each formula stands in docs/metrics.md of Benchwright, under Repeats.
 ";
 
-/// The meaning of the rows about starts.
+/// Explains the rows about server starts.
 const STARTS: &str = "\
 Each run started the server anew. Launch to ready is the time from the launch of its process until it answered; start to ready is the
 start by its own log. Of several replicas it is the longest time.
 
 ";
 
-/// The text of the file.
+/// Returns the text of the file.
 pub fn render(series: &Series<'_>) -> String {
     let verdict = series.verdict();
     let mut page = format!("# {}, {} runs: {}\n", cell(&series.run.name), series.asked, verdict.outcome.name());

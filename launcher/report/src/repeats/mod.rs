@@ -1,5 +1,5 @@
-//! Several runs of the same load, for people and programs: `repeats.json` and `repeats.md` beside the folders of the runs, a table, and the
-//! termination message. A run without valid figures is listed, but is in no mean.
+//! The report of several runs of the same load: `repeats.json` and `repeats.md` next to the folders of the runs, a table, and the termination
+//! message. Runs without valid figures are listed, but excluded from the means.
 
 mod document;
 mod envelope;

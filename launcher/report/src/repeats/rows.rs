@@ -9,55 +9,55 @@ use figures::Unit;
 use super::{Repeat, Series, StartTimes};
 use crate::text::{self, millis, number};
 
-/// The meaningful figures of one request with one token.
+/// The figures that are meaningful for a load of one request with one output token.
 const OF_ONE_REQUEST: [&str; 2] = ["ttftMs.mean", "latencyMs.mean"];
 
-/// How values are shown.
+/// The unit in which values are shown.
 #[derive(Clone, Copy, Debug)]
 enum Shown {
     Milliseconds,
     Seconds,
     Number,
-    /// From 0 to 1.
+    /// A share from 0 to 1.
     Share,
 }
 
-/// A stage that all runs have.
+/// A stage that occurs in all runs.
 pub(super) struct StageRows {
     pub name: String,
     pub rows: Vec<FigureRow>,
 }
 
-/// A figure that all runs have.
+/// A figure that was measured in all runs.
 pub(super) struct FigureRow {
-    /// The name in files.
+    /// The name of the value in files.
     pub name: String,
-    /// The name for people.
+    /// The name of the value for people.
     label: String,
     unit: Shown,
-    /// Whether the table of a terminal contains it.
+    /// Whether the table on a terminal includes it.
     pub is_headline: bool,
     /// One value per run.
     pub values: Vec<f64>,
     pub mean: f64,
     pub min: f64,
     pub max: f64,
-    /// `None` for one run.
+    /// The spread between runs; `None` for a single run.
     pub spread: Option<Spread>,
-    /// The standard deviation between runs that single runs suggest, if each run has an interval.
+    /// The standard error that the intervals of single runs suggest; `None` if a run has no interval.
     pub standard_error: Option<f64>,
-    /// The same deviation, as if requests were independent.
+    /// The standard error of single runs if their requests were independent.
     pub independent_standard_error: Option<f64>,
-    /// For a percentile: its permille, and the smallest number of values among the runs.
+    /// For a percentile: its permille, and the smallest number of values in any run.
     percentile: Option<(u64, u64)>,
 }
 
-/// The time from launch to ready of a run, as a cell.
+/// The time from launch to ready of a run, as a table cell.
 pub(super) fn launch_to_ready(run: &Repeat) -> String {
     text::optional(run.start.launch_to_ready, |it| millis(it * 1e3))
 }
 
-/// The starts of the servers over the runs, if the series measures them: the figures that every run has.
+/// The times of the server starts over the runs, if the series measures starts. Includes only times that every run has.
 pub(super) fn starts(series: &Series<'_>) -> Vec<FigureRow> {
     if !series.measures_start {
         return Vec::new();
@@ -73,8 +73,8 @@ pub(super) fn starts(series: &Series<'_>) -> Vec<FigureRow> {
     launch.into_iter().chain(start).collect()
 }
 
-/// The rows for people. In a series that measures starts, the starts come first. Its one request of one token has only TTFT and latency: it has no
-/// rate, and its percentiles are that request.
+/// The rows for people. In a series that measures starts, rows about the starts come first. The load of such a series is one request with one token,
+/// so only its TTFT and latency are shown: it has no rate, and all percentiles are equal.
 pub(super) fn shown(series: &Series<'_>) -> Vec<StageRows> {
     let mut stages = stages(series);
     if series.measures_start {
@@ -137,7 +137,7 @@ impl FigureRow {
         })
     }
 
-    /// The name, with a mark if a run has too few values for the figure.
+    /// The label, with a mark if the percentile needs more values than a run has.
     pub(super) fn label(&self) -> String {
         let label = self.label.clone();
         match self.percentile {
@@ -146,7 +146,7 @@ impl FigureRow {
         }
     }
 
-    /// A value in the unit of the figure. A bound of an interval becomes the nearest possible value: no figure is below zero, and no share above 1.
+    /// A value in the unit of the figure. Bounds of an interval are limited to possible values: not below zero, and shares not above 1.
     pub(super) fn text(&self, value: f64) -> String {
         match self.unit {
             Shown::Milliseconds => millis(value),

@@ -1,4 +1,4 @@
-//! Several runs of the same load, and their combined result.
+//! Several runs of the same load and their combined result.
 
 use ::document::{ManagedServerDocument, ServerStart};
 use analysis::{Analysis, repeats};
@@ -12,36 +12,36 @@ use junit::Suite;
 
 use crate::folder::Stored;
 
-/// The version of `repeats.json`, like [`document::FORMAT`] for `report.json`.
+/// The format version of `repeats.json`, as [`document::FORMAT`] is for `report.json`.
 pub const FORMAT: &str = "benchwright.dev/repeats/v1";
 
 /// A measured run of a series.
 #[derive(Clone, Debug)]
 pub struct Repeat {
-    /// Counted from 1.
+    /// The number of the run, from 1.
     pub number: u32,
-    /// The texts of its prompts derive from this salt.
+    /// The salt from which the texts of its prompts were derived.
     pub prompt_salt: String,
     /// The results folder of the run; `None` if none was kept.
     pub stored: Option<Stored>,
     /// How long its server took to start.
     pub start: StartTimes,
     pub analysis: Analysis,
-    /// The test cases of the run.
+    /// The test cases of the run for `junit.xml`.
     pub cases: Suite,
 }
 
-/// How long the server of a run took to start, in seconds; the longest time of several replicas. If a replica lacks a time, that time is absent.
+/// How long the server of a run took to start, in seconds. With several replicas, the longest time. A time is absent if any replica lacks it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StartTimes {
-    /// From the launch of its process to its first answer, on one clock.
+    /// From the launch of the process to its first answer, measured by the launcher.
     pub launch_to_ready: Option<f64>,
-    /// The start by its own log.
+    /// From start to ready according to the server's own log.
     pub start_to_ready: Option<f64>,
 }
 
 impl StartTimes {
-    /// `starts`: the logs of the replicas with a known engine.
+    /// `starts`: the logs of replicas whose engine is known.
     pub fn new(server: &ManagedServerDocument, starts: &[ServerStart]) -> StartTimes {
         let longest = |all: Option<Vec<f64>>| all?.into_iter().reduce(f64::max);
         let is_whole = starts.len() == server.replicas.len();
@@ -52,10 +52,10 @@ impl StartTimes {
     }
 }
 
-/// Why a series has fewer runs than requested, or why its last run has no figures.
+/// Why a series ended before all requested runs, or why its last run has no figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ending {
-    /// The run that ended it, counted from 1; it may have no figures.
+    /// The run that ended the series, counted from 1. It may have no figures.
     pub number: u32,
     pub outcome: Outcome,
     pub reason: LauncherReason,
@@ -69,15 +69,15 @@ pub struct Ending {
 pub struct Series<'a> {
     /// The commit of the binary.
     pub commit: &'a str,
-    /// The run as a whole, without the number of a repeat.
+    /// The identity of the series as a whole, without the number of a run.
     pub run: &'a RunIdentity,
     /// Requested number of runs.
     pub asked: u32,
-    /// Whether each run starts a new server, and measures its start.
+    /// Whether each run starts a new server and measures how long that takes.
     pub measures_start: bool,
     /// The measured runs, in order.
     pub repeats: &'a [Repeat],
-    /// `None`: all requested runs finished.
+    /// Why the series ended early; `None` if all requested runs finished.
     pub ended_by: Option<&'a Ending>,
 }
 
@@ -86,15 +86,15 @@ pub struct Series<'a> {
 pub struct SeriesVerdict {
     pub outcome: Outcome,
     pub reason: LauncherReason,
-    /// Begins with the name of the deciding run; empty if every run passed.
+    /// The message. It begins with the name of the run that decides the verdict. Empty if every run passed.
     pub message: String,
     /// The message without text from the server.
     pub status_message: String,
 }
 
 impl<'a> Series<'a> {
-    /// The outcome: the outcome of the run that ended the series early. Otherwise, the outcome of the first run that did not pass, where a missed
-    /// objective takes precedence over an undecided one.
+    /// The verdict. If a run ended the series early, that run decides. Otherwise the first run that did not pass decides, but a missed objective
+    /// takes precedence over an undecided one.
     pub fn verdict(&self) -> SeriesVerdict {
         if let Some(Ending { number, outcome, reason, message, status_message }) = self.ended_by {
             let last = if *number < self.asked { ", after which no other run was made" } else { "" };
@@ -127,13 +127,13 @@ impl<'a> Series<'a> {
         self.ended_by.is_some() || self.repeats.iter().any(|it| it.analysis.partial)
     }
 
-    /// The runs with figures in the means: the valid runs, or all measured runs if none is valid.
+    /// The runs that the means include: the valid runs, or all measured runs if none is valid.
     pub fn counted(&self) -> Vec<&'a Repeat> {
         let counted: Vec<&Repeat> = self.repeats.iter().filter(|it| repeats::counts(&it.analysis)).collect();
         if counted.is_empty() { self.repeats.iter().collect() } else { counted }
     }
 
-    /// The mean of the headline figures; `None` if nothing was measured.
+    /// The means of the headline figures; `None` if nothing was measured.
     pub fn summary(&self) -> Option<RunSummary> {
         let all: Vec<RunSummary> = self.counted().iter().map(|it| it.analysis.summary()).collect();
         repeats::mean_of_summaries(&all)

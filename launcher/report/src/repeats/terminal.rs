@@ -1,4 +1,4 @@
-//! The table that a series prints at its end.
+//! The table that is printed at the end of a series.
 
 use super::{Series, rows};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 use crds::wording::one_line;
 
-/// The outcome of a series and the spread of its headline figures, with a line break at its end.
+/// The outcome of a series and the spread of its headline figures, with a final line break.
 pub fn table(series: &Series<'_>) -> String {
     let verdict = series.verdict();
     let outcome = verdict.outcome.name();

@@ -1,7 +1,8 @@
-//! `server_metrics.parquet`: one row per sample of each series, in the order of addresses, metrics and labels.
+//! Writes `server_metrics.parquet`: one row per sample of each series, sorted by address, metric and labels.
 //!
-//! `time_ns` is when the scrape was sent, in nanoseconds from the start of the run; it is negative before the start. Two metrics are ours, with the
-//! names from Prometheus: `up` is 1 for a successful scrape and 0 for a failed one, and `scrape_duration_seconds` is the duration of the scrape.
+//! `time_ns` is when the scrape was sent, in nanoseconds from the start of the run. It is negative for earlier scrapes. Two metrics are added by the
+//! launcher, named as in Prometheus: `up` is 1 for a successful scrape and 0 for a failed one, and `scrape_duration_seconds` is the duration of the
+//! scrape.
 
 use std::{
     io::{self, Write},
@@ -25,10 +26,10 @@ use crate::requests_parquet::{into_io, write_values};
 use analysis::servers::ServerAnalysis;
 use document::{Parts, TOOL_VERSION};
 
-/// The writer holds one group in memory: about 10 MB.
+/// Rows per row group. The writer holds one group in memory, about 10 MB.
 const ROWS_PER_GROUP: usize = 100_000;
 
-/// The columns of some rows.
+/// The rows of a group, column by column.
 #[derive(Default)]
 struct Rows {
     time: Vec<i64>,
@@ -86,7 +87,7 @@ fn write_group<W: Write + Send>(writer: &mut SerializedFileWriter<W>, rows: &Row
 
 type Row = (i64, ByteArray, ByteArray, ByteArray, f64);
 
-/// Every row. The rows of a series share its texts.
+/// Returns every row. The rows of a series share their texts.
 fn all(server: &ServerAnalysis) -> impl Iterator<Item = Row> + '_ {
     server.scraped.addresses.iter().flat_map(move |address| {
         let endpoint: ByteArray = name(address).into_bytes().into();
@@ -137,7 +138,7 @@ fn series_rows<'a>(
     })
 }
 
-/// Nanoseconds from the start of the run.
+/// The time of a scrape, in nanoseconds from the start of the run.
 fn time(server: &ServerAnalysis, scrape: &Scrape) -> i64 {
     let nanos = |it: std::time::Duration| i64::try_from(it.as_nanos()).unwrap_or(i64::MAX);
     nanos(scrape.at) - nanos(server.zero)

@@ -1,4 +1,4 @@
-//! The servers' part of `report.md`: a table and its remarks. Pure.
+//! The servers' section of `report.md`: a table and its remarks. Pure.
 
 use crds::wording::percent;
 use document::{LevelsDocument, ServerMetricsDocument, ServerWindowDocument};
@@ -22,17 +22,17 @@ pub(crate) const COLUMNS: [&str; 11] = [
     "TTFT mean; p50 / p99 of its buckets",
     "queue mean",
 ];
-/// The meaning of the mark after the name of a row.
+/// Explains the mark after the name of a row.
 pub(crate) const GAP_MEANS: &str = "not every server was read right before and right after, or a counter began again: what is counted is too much or too little";
 /// The headers of the GPU columns.
 pub(crate) const GPU_COLUMNS: [&str; 5] = ["", "GPU use", "power", "energy", "memory"];
 
-/// One row per stage with requests. With several stages, also one row for the run.
+/// One row per stage with requests. If there are several stages, one more row for the run.
 pub(crate) fn rows(server: &ServerMetricsDocument) -> Vec<Vec<String>> {
     windows(server).into_iter().map(|(name, it)| row(name, it)).collect()
 }
 
-/// The rows of the GPUs; empty if no server reports GPUs.
+/// The rows with GPU figures; empty if no server reports GPUs.
 pub(crate) fn gpu_rows(server: &ServerMetricsDocument) -> Vec<Vec<String>> {
     let told = |it: &ServerWindowDocument| {
         it.gpu_utilization.is_some() || it.gpu_power_watts.is_some() || it.gpu_memory_mib.is_some()
@@ -64,7 +64,7 @@ fn windows(server: &ServerMetricsDocument) -> Vec<(String, &ServerWindowDocument
     found
 }
 
-/// Whether a row is marked for incomplete counters.
+/// Whether the table marks a row because its counters are incomplete.
 pub(crate) fn has_gaps(server: &ServerMetricsDocument) -> bool {
     windows(server).iter().any(|(_, it)| !it.whole)
 }
@@ -96,7 +96,7 @@ fn whole(count: f64) -> String {
     format!("{count:.0}")
 }
 
-/// The identities of the servers: one line per kind.
+/// The identities of the servers, one line for each different identity.
 pub(crate) fn identities(server: &ServerMetricsDocument) -> Vec<String> {
     let identified = server.identity.iter().fold(0, |sum: u64, it| sum.saturating_add(it.endpoints));
     let mut lines: Vec<String> = Vec::new();
@@ -121,7 +121,7 @@ pub(crate) fn identities(server: &ServerMetricsDocument) -> Vec<String> {
     lines
 }
 
-/// Maximum number of different servers that are named.
+/// Maximum number of different identities that are listed.
 const MAX_LINES: usize = 8;
-/// A server that reported nothing about itself.
+/// The name of a server that reported nothing about itself.
 const UNKNOWN: &str = "a server";

@@ -1,4 +1,4 @@
-//! The figures of a run of one stage, and the counts of every run.
+//! The figures of a run with one stage, and the request counts of every run.
 
 use crds::wording::one_line;
 use document::{ReportDocument, Section, Statistics};
@@ -16,7 +16,7 @@ use crate::{
     text_table::{Cell, add_row, new_table},
 };
 
-/// The distributions of the only stage, the legend of marks, and counts and rates. With several stages, only legend and counts.
+/// For a single stage: its distributions, the legend of marks, request counts and rates. For several stages: only the legend and the counts.
 pub(super) fn parts(document: &ReportDocument, paint: Paint) -> Vec<String> {
     let all_count = document.stages.iter().all(|it| document.counts(it));
     let several = Section::Stages.is_in(document);
@@ -59,7 +59,7 @@ fn distribution(it: &Statistics, show: fn(f64) -> String, is_decisive: bool, is_
     ]
 }
 
-/// A text, and details in brackets after it.
+/// A text, and details that follow it in brackets.
 type Item = (String, Vec<String>);
 
 fn joined(items: &[Item], separator: &str) -> String {
@@ -70,7 +70,7 @@ fn joined(items: &[Item], separator: &str) -> String {
     items.iter().map(item).collect::<Vec<_>>().join(separator)
 }
 
-/// What became of the requests, on one line if it fits.
+/// The requests by outcome, on one line if possible.
 fn counts(document: &ReportDocument) -> String {
     let all = &document.figures;
     let mut kinds: Vec<Item> = vec![(format!("{} ok", all.succeeded), Vec::new())];
@@ -87,13 +87,13 @@ fn counts(document: &ReportDocument) -> String {
     indented(&format!("{} requests in {duration}: {}{also}", all.requests, joined(&kinds, ", ")), usize::MAX)
 }
 
-/// An explanation of a kind whose name does not tell enough.
+/// Explains a kind of outcome if its name does not.
 fn meaning(kind: &str) -> Vec<String> {
     let is_incomplete = kind == RequestOutcome::Incomplete.name();
     is_incomplete.then(|| "their stage ended".to_owned()).into_iter().collect()
 }
 
-/// Rates and costs, details in brackets after their figure.
+/// The line with rates and costs. Each has its details in brackets.
 fn rates_line(document: &ReportDocument) -> Option<String> {
     let cost = document.hardware.as_ref().map(|it| text::cost(it, &it.figures)).unwrap_or_default();
     let cost = cost.into_iter().map(|(name, figure)| (name, text::optional(figure, number)));

@@ -1,4 +1,4 @@
-//! Whether the launcher was healthy, and the first caveats.
+//! Whether the launcher was healthy, and the most important caveats.
 
 use crds::{LauncherReason, Word as _, wording::one_line};
 use document::ReportDocument;
@@ -9,13 +9,13 @@ use crate::{
     text::{self, BUSIEST_THREAD, SEND_LAG, shortened},
 };
 
-/// Maximum number of caveats; `report.md` has all.
+/// Maximum number of caveats that are shown; `report.md` has all.
 const MOST_NOTES: usize = 5;
 /// Maximum number of lines of a caveat.
 const NOTE_LINES: usize = 2;
-/// Checks that a line on a healthy launcher shows, and their names there.
+/// The checks that are shown if the launcher was healthy, with the names to show.
 const BRIEF: [(&str, &str); 2] = [(SEND_LAG, SEND_LAG), (BUSIEST_THREAD, "CPU")];
-/// Reasons that concern the launcher, not the server.
+/// Reasons that concern the launcher instead of the server.
 const OWN_REASONS: [LauncherReason; 9] = [
     LauncherReason::SendLagTooLarge,
     LauncherReason::ReceiveDelayTooLarge,
@@ -52,7 +52,7 @@ fn health(document: &ReportDocument, paint: Paint) -> String {
     sentence("launcher healthy", Style::Green, &format!(": {}", shown.join(", ")), paint)
 }
 
-/// Stages that are not valid because of the launcher, with the reason.
+/// Stages that are invalid because of the launcher, with the reason.
 fn faults_of_stages(document: &ReportDocument) -> impl Iterator<Item = String> {
     document.stages.iter().flat_map(|stage| {
         let names = stage.invalid.iter().filter_map(|it| LauncherReason::named(it.split(':').next()?));
@@ -61,7 +61,7 @@ fn faults_of_stages(document: &ReportDocument) -> impl Iterator<Item = String> {
     })
 }
 
-/// The first caveats, one each, and how many more there are.
+/// The first caveats, and the number of caveats that are left out.
 fn notes(document: &ReportDocument, paint: Paint) -> Vec<String> {
     let servers = document.server_metrics.iter().flat_map(|it| &it.remarks);
     let remarks: Vec<&String> = document.self_judgement.remarks.iter().chain(servers).collect();

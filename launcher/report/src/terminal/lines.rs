@@ -1,16 +1,16 @@
-//! Lines that fit a terminal.
+//! Formats lines so that they fit a terminal.
 
 use crate::{
     paint::{Paint, Style},
     text_table::wrapped,
 };
 
-/// The width of the widest line. Only a table with many wide figures, or one long word, may need more.
+/// Maximum line width, in characters. Only a table with many wide figures, or one long word, may be wider.
 pub(super) const WIDTH: u16 = 100;
-/// How far the lines after the first of a sentence are indented.
+/// Indentation of all lines of a sentence except the first.
 const INDENT: u16 = 2;
 
-/// A sentence that begins with a word in a style, wrapped.
+/// A wrapped sentence that begins with a styled word.
 pub(super) fn sentence(word: &str, style: Style, rest: &str, paint: Paint) -> String {
     let text = indented(&format!("{word}{rest}"), usize::MAX);
     match text.strip_prefix(word) {
@@ -19,11 +19,11 @@ pub(super) fn sentence(word: &str, style: Style, rest: &str, paint: Paint) -> St
     }
 }
 
-/// A text in lines that fit, all but the first indented. Text after `most` lines is left out.
+/// A text wrapped to the line width, with all lines except the first indented. Lines after the first `most` lines are left out.
 pub(super) fn indented(text: &str, most: usize) -> String {
     let mut lines = wrapped(text, WIDTH - INDENT);
     if lines.len() > most {
-        // The shorter last line has room for the ellipsis.
+        // The last line is made shorter, so that an ellipsis fits.
         lines.truncate(most);
         if let Some(last) = lines.last_mut() {
             last.push('\u{2026}');

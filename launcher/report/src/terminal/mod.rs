@@ -1,4 +1,4 @@
-//! The text that a run prints at its end: the answer first, then what decides it.
+//! The text that is printed at the end of a run. The answer comes first, then what it is based on.
 
 mod figures;
 mod judgement;
@@ -19,15 +19,15 @@ use super::{
     text_table::{add_row, new_table},
 };
 
-/// The figures of a run as text, with a line break at its end. With several stages, the table shows each stage and no pooled figure, because pooled
-/// figures of different loads describe no load.
+/// The figures of a run as text, with a final line break. With several stages, a table shows each stage. There are no figures over all stages,
+/// because figures of different loads together describe no load.
 pub fn table(document: &ReportDocument, paint: Paint) -> String {
     let parts: Vec<String> =
         Section::of(document, Renderer::Terminal).flat_map(|section| parts(section, document, paint)).collect();
     parts.join("\n\n") + "\n"
 }
 
-/// The parts of a section, with a blank line between them.
+/// The parts of a section, which are separated by blank lines.
 fn parts(section: Section, document: &ReportDocument, paint: Paint) -> Vec<String> {
     match section {
         Section::Head => vec![answer(document, paint)],
@@ -37,7 +37,7 @@ fn parts(section: Section, document: &ReportDocument, paint: Paint) -> Vec<Strin
         Section::Stages => vec![stages::table(document, paint)],
         Section::Figures => figures::parts(document, paint),
         Section::Judgement => vec![judgement::lines(document, paint)],
-        // Shown within other sections, or only in `report.md`.
+        // These sections are shown within other sections, or only in `report.md`.
         Section::Headline
         | Section::Profiling
         | Section::Classes
@@ -57,7 +57,7 @@ fn parts(section: Section, document: &ReportDocument, paint: Paint) -> Vec<Strin
     }
 }
 
-/// The answer, the outcome, and further reasons. The rows of the objectives show why an objective is missed or undecided.
+/// The answer, the outcome, and further reasons. The reasons for missed or undecided objectives are in the rows of the objectives instead.
 fn answer(document: &ReportDocument, paint: Paint) -> String {
     let outcome = document.outcome;
     let answer = Answer::new(document).sentence;
@@ -88,7 +88,7 @@ fn answer(document: &ReportDocument, paint: Paint) -> String {
 }
 
 fn loadgen_tests(tests: &LoadGenDocument) -> String {
-    // One column per test: there are few tests, and many figures.
+    // Tests are columns, because there are few tests and many figures.
     let tested: Vec<loadgen::TestRow> = loadgen::rows(tests).collect();
     let header: Vec<&str> = std::iter::once("LoadGen").chain(tested.iter().map(|it| it.name.as_str())).collect();
     let mut table = new_table(&header);
@@ -113,7 +113,7 @@ fn scores(found: &Accuracy) -> String {
     )
 }
 
-/// A note below a table, on lines of its own.
+/// A note on its own lines below a table.
 fn note(text: &str) -> String {
     format!("\n{}", indented(&format!("note: {}", one_line(text)), usize::MAX))
 }

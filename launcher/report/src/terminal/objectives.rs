@@ -1,4 +1,4 @@
-//! The objectives, one row each with its verdict in front.
+//! The objectives, one row each. The row begins with the verdict.
 
 use crds::{Met, Outcome, wording::one_line};
 use document::{ObjectiveDocument, ReportDocument, answer::TagState};
@@ -16,7 +16,7 @@ pub(super) fn rows(document: &ReportDocument, paint: Paint) -> String {
     let rows = &document.objectives;
     let baseline = objectives::baseline(document);
     let is_valid = document.outcome != Outcome::Invalid;
-    // Without a header: each cell contains its meaning.
+    // There is no header, because each cell contains its own label.
     let mut table = new_table(&[]);
     let places = document.stages.len() > 1 && rows.iter().any(|it| place(it).is_some());
     for row in rows {
@@ -52,7 +52,7 @@ fn add(table: &mut Table, row: &ObjectiveDocument, cells: Vec<Cell>) {
         Some(stage) => format!(" in stage {stage}"),
         None => String::new(),
     };
-    // The name of many objectives is the name of their metric.
+    // Many objectives are named after their metric. Then the name is not repeated.
     let name = if row.name == row.metric.name() { String::new() } else { format!("{}: ", row.name) };
     add_marked_row(table, mark, format!("{name}{}{stage}", row.figure()), cells);
 }
@@ -71,13 +71,13 @@ fn limit(row: &ObjectiveDocument, limit: Option<f64>) -> String {
     limit.map_or_else(|| NOTHING.to_owned(), |it| format!("{side} {}", row.exact_text(it)))
 }
 
-/// The stage with the measured value, of an objective for every stage.
+/// The stage that the measured value comes from, for an objective on every stage.
 fn place(row: &ObjectiveDocument) -> Option<String> {
     let stage = row.observed_stage.as_ref().filter(|_| row.stage.as_deref() == Some("*"))?;
     Some(format!("in {}", shortened(stage)))
 }
 
-/// Whether the row needs a reason. A value beyond its limit explains itself.
+/// Whether the row needs a reason. A value past its limit needs none.
 fn has_reason(row: &ObjectiveDocument) -> bool {
     !row.reason.is_empty() && (row.met == Met::Inconclusive || row.baseline.is_some())
 }

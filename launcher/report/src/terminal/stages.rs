@@ -1,4 +1,4 @@
-//! The table of stages: the load of each, and the figures that decide.
+//! The table of stages: the load of each stage, and its most important figures.
 
 use crds::{
     Met, ObjectiveCounts,
@@ -17,17 +17,17 @@ use crate::{
     text_table::{Cell, add_row, new_table},
 };
 
-/// The percentiles that every table of stages shows, unless objectives need their room.
+/// The percentiles in every table of stages, unless objectives need the space.
 const USUAL: [(Figure, Stat); 4] =
     [(Figure::Ttft, Stat::P50), (Figure::Ttft, Stat::P99), (Figure::Itl, Stat::P99), (Figure::Latency, Stat::P99)];
-/// Maximum number of columns with a statistic. With more, the usual names and figures need more than 80 columns.
+/// Maximum number of columns with a statistic. With more columns, the usual names and figures need more than 80 characters.
 const MOST_STATISTICS: usize = 4;
 
-/// What a column shows.
+/// The content of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shown {
     figure: Figure,
-    /// `None`: the figure has one value.
+    /// The statistic; `None` if the figure has only one value.
     stat: Option<Stat>,
 }
 
@@ -48,7 +48,7 @@ pub(super) fn table(document: &ReportDocument, paint: Paint) -> String {
     table.painted(WIDTH, paint)
 }
 
-/// A figure: bold if it decides, in brackets if it is not valid.
+/// A value as a cell: bold if it is decisive, in brackets if it is not valid.
 pub(super) fn value(text: String, is_decisive: bool, is_valid: bool) -> Cell {
     match (is_valid, is_decisive) {
         _ if text == NOTHING => text.into(),
@@ -80,7 +80,7 @@ impl Shown {
         }
     }
 
-    /// The figure of a stage, with the sign of a missed or undecided objective.
+    /// The value for a stage, with the sign of its objective if that is missed or undecided.
     fn judged(self, document: &ReportDocument, stage: &StageDocument, is_valid: bool) -> Cell {
         let text = self.text(stage);
         match self.met(document, stage).filter(|_| is_valid && text != NOTHING) {
@@ -90,14 +90,14 @@ impl Shown {
         }
     }
 
-    /// Whether a stage meets all objectives for this figure; `None`: no objective bounds it there.
+    /// Whether a stage meets all objectives on this figure; `None` if no objective applies to it there.
     fn met(self, document: &ReportDocument, stage: &StageDocument) -> Option<Met> {
         let met = document.objectives.iter().filter(|it| Shown::of(it) == self);
         let met: Vec<Met> = met.filter_map(|it| Some(it.in_stage(&stage.name)?.met)).collect();
         (!met.is_empty()).then(|| ObjectiveCounts::count(met).all())
     }
 
-    /// The figures of the objectives decide; without objectives, what users compare first.
+    /// Whether the figure is decisive: an objective limits it. Without objectives, whether users usually compare it first.
     fn is_decisive(self, document: &ReportDocument) -> bool {
         let usual =
             [(Figure::Ttft, Some(Stat::P99)), (Figure::Itl, Some(Stat::P99)), (Figure::OutputTokensPerSecond, None)];
@@ -122,7 +122,7 @@ fn columns(document: &ReportDocument) -> Vec<Shown> {
         .collect()
 }
 
-/// The statistics to show: first what the objectives bound, then the usual ones, in the order of the catalogue.
+/// The statistics to show: first the ones that objectives limit, then the usual ones. Sorted in the order of the catalogue.
 fn statistics(document: &ReportDocument) -> Vec<Shown> {
     let times = document.objectives.iter().filter(|it| it.metric.unit() == MetricUnit::Time).map(Shown::of);
     let mut shown: Vec<Shown> = Vec::new();
@@ -139,13 +139,13 @@ fn cost_title(hardware: &HardwareDocument) -> String {
     format!("{} per\nM output", one_line(hardware.currency.as_deref().unwrap_or_default()))
 }
 
-/// The price of a million output tokens in a stage.
+/// The price of a million output tokens in a stage, as text.
 fn cost_of(hardware: &HardwareDocument, stage: &StageDocument) -> String {
     let found = hardware.stages.iter().find(|it| it.name == stage.name);
     optional(found.and_then(|it| it.figures.cost_per_million_output_tokens), number)
 }
 
-/// Requests that failed or were cancelled, of all requests.
+/// Number of requests that failed or were cancelled, and number of all requests.
 fn failed(stage: &StageDocument) -> Cell {
     let failed = stage.figures.failed.saturating_add(stage.figures.cancelled);
     let text = format!("{failed} of {}", stage.figures.requests);

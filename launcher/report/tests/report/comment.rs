@@ -1,4 +1,4 @@
-//! `comment.md`: the summary of the run.
+//! Tests `comment.md`.
 
 use report::comment;
 use workload_profiles::workload::Stage;
@@ -35,7 +35,7 @@ fn a_comment_tells_the_verdict_the_figures_and_their_intervals() {
     assert!(reasons.contains("- **TooManyErrors**"), "{reasons}");
 }
 
-/// The number of columns of a row: pipes outside entities.
+/// The number of columns in a table row. Escaped pipes do not count.
 fn columns(row: &str) -> usize {
     row.matches('|').count() - 1
 }

@@ -1,4 +1,4 @@
-//! A small measurement made by hand: an open-loop stage of ten requests and a closed-loop stage of four.
+//! A small hand-made measurement: an open-loop stage of ten requests and a closed-loop stage of four.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ load:
   stages: [{rate: 10, duration: 1}, {concurrency_level: 2, num_requests: 4}]
 ";
 
-/// A measurement, with everything that a report needs about it.
+/// A measurement with everything that a report needs.
 pub struct Fixture {
     pub run: ResolvedRun,
     pub workload: Workload,
@@ -78,7 +78,7 @@ impl Fixture {
         fixture
     }
 
-    /// With everything that a server and a user can report.
+    /// The fixture with everything that a server and a user can report.
     pub fn with_all_told() -> Self {
         let mut fixture = Fixture::new();
         let text = |it: &str| Some(it.to_owned());
@@ -101,7 +101,7 @@ impl Fixture {
         fixture
     }
 
-    /// With only its first stage.
+    /// The fixture with only its first stage.
     pub fn of_one_stage() -> Self {
         let mut fixture = Fixture::new();
         fixture.workload.stages.truncate(1);
@@ -109,7 +109,7 @@ impl Fixture {
         fixture
     }
 
-    /// With a first stage of 400 requests over 40 s.
+    /// The fixture with only a first stage of 400 requests over 40 s.
     pub fn of_a_steady_stage() -> Self {
         let mut fixture = Fixture::of_one_stage();
         fixture.requests = (0..400).map(|number| succeeded(0, number, 100 * number, 40 + number * 7 % 5)).collect();
@@ -120,7 +120,7 @@ impl Fixture {
         self.analyse_beside(None)
     }
 
-    /// With an earlier run for the objectives.
+    /// Analyses the fixture with an earlier run as the baseline of its objectives.
     pub fn analyse_beside(&self, baseline: Option<&dyn Source>) -> Analysed {
         let classes = self.workload.classes.classes.len();
         let mut recorder = Recorder::new(self.workload.stages.len(), self.workload.goodput.clone(), Keep::Records)
@@ -170,7 +170,7 @@ fn files() -> Vec<FileDigest> {
     vec![FileDigest { path: "/data/traces/prod.csv".into(), bytes: Some(3), sha256: Some(sha256.into()) }]
 }
 
-/// CPU use of two threads per stage: the second is busier, and one read in a hundred came 2 ms late.
+/// CPU use of two threads per stage. The second thread is busier, and one read in a hundred came 2 ms late.
 fn workers(stages: usize) -> Vec<WorkerVitals> {
     let stage = |cpu: u64| {
         let mut delays = TimeHistogram::default();
@@ -201,7 +201,7 @@ pub fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// Sent 1 ms late, first token after `ttft`, then four more, each 10 ms later.
+/// A successful request: sent 1 ms late, the first token after `ttft`, then four more tokens 10 ms apart.
 fn succeeded(stage: u32, number: u64, due: u64, ttft: u64) -> (RequestRecord, WireTally) {
     let first = ms(due + 1 + ttft);
     let record = RequestRecord {

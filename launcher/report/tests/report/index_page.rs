@@ -1,4 +1,4 @@
-//! `index.html`: a page of all runs of a results folder.
+//! Tests `index.html`, the page of all runs in a folder.
 
 use std::{fs, path::Path, thread};
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::fixture::Fixture;
 
-/// A results folder of the fixture below a root.
+/// Stores the results of the fixture in a folder below a root.
 fn store(root: &Path, name: &str, fixture: &Fixture) -> Stored {
     let analysed = fixture.analyse();
     let report = fixture.report(&analysed);
@@ -21,7 +21,7 @@ fn store(root: &Path, name: &str, fixture: &Fixture) -> Stored {
     stored
 }
 
-/// The rows that the page shows, the newest first.
+/// The rows in the order in which the page shows them: the newest first.
 fn rows(root: &Path) -> Vec<Value> {
     let page = fs::read_to_string(root.join("index.html")).unwrap();
     let (_, data) = page.split_once("data-format=\"benchwright.dev/index/v1\">").unwrap();
@@ -80,7 +80,7 @@ fn an_update_reads_what_is_new_or_changed_and_forgets_what_is_gone() {
     let rows = rows(root.path());
     assert_eq!(folders(&rows), ["two", "one"]);
     assert_eq!((&rows[0]["run"]["name"], &rows[1]["page"]), (&"renamed".into(), &"report.html".into()));
-    // A page that was damaged is made again.
+    // A damaged page is rewritten.
     fs::write(root.path().join("index.html"), "half a pa").unwrap();
     assert_eq!(index::rebuild(root.path()).unwrap(), rebuilt(2, 2));
 }
@@ -192,7 +192,7 @@ fn a_hostile_name_does_not_leave_the_data_of_the_page() {
     let root = tempfile::tempdir().unwrap();
     let hostile = "</script><script>alert(1)</script><img src=x onerror=alert(1)>";
     write(root.path(), "bad/report.json", &run_json(hostile, "2026-01-01T00:00:00Z"));
-    // A folder's name has no slash.
+    // A folder name cannot contain a slash.
     write(root.path(), "<img src=x onerror=alert(1)>/report.json", &run_json("a", "2026-01-01T00:00:00Z"));
     index::rebuild(root.path()).unwrap();
     let page = fs::read_to_string(root.path().join("index.html")).unwrap();

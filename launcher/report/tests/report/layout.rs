@@ -1,4 +1,4 @@
-//! What a person reads about a sweep: its stages first, in the width of a terminal, with marks on percentiles of too few values.
+//! Tests the layout of the report of a sweep: stages come first, tables fit a terminal, and percentiles of too few values have a mark.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use workload_profiles::workload::{Goodput, PromptReuse, Stage};
 
 use crate::fixture::{Fixture, ms};
 
-/// Seven stages, from 4 to 256 requests. The TTFT of each is 40 ms longer than the TTFT of the previous stage.
+/// Seven stages with 4 to 256 requests. The TTFT increases by 40 ms from stage to stage.
 pub fn sweep() -> Fixture {
     let mut fixture = Fixture::new();
     let (record, wire) = fixture.requests[0].clone();
@@ -55,7 +55,7 @@ fn prompts_of_a_salt_that_was_given_are_not_called_new() {
     let text = page(&fixture);
     assert!(text.contains("prompts=replayed") && !text.contains("will be new ones"), "{text}");
     assert!(text.contains("This run had profile.promptSalt of-an-earlier-run"), "{text}");
-    // Texts from a seed stay the same even without the salt.
+    // Texts that derive from a seed stay the same without the salt.
     for prompts in [PromptReuse::PerStage, PromptReuse::Repeated] {
         fixture.workload.prompts = prompts;
         let text = page(&fixture);
@@ -63,7 +63,7 @@ fn prompts_of_a_salt_that_was_given_are_not_called_new() {
     }
 }
 
-/// Checks the order of the parts in a text.
+/// Checks that the parts appear in a text in this order.
 fn check_order(text: &str, parts: &[&str]) {
     let places: Vec<Option<usize>> = parts.iter().map(|it| text.find(it)).collect();
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{parts:?} at {places:?} of {text}");
@@ -80,7 +80,7 @@ fn a_sweep_begins_with_its_stages() {
         &page(&fixture),
         &["## Stages", "good share", "concurrency-64", "## All stages together", "TTFT from", "## How far to trust"],
     );
-    // Pooled distributions of different loads describe no load.
+    // A distribution over different loads describes no load, so it is not shown.
     assert!(!table(&fixture).contains("TTFT from"));
     assert!(table(&Fixture::of_one_stage()).contains("TTFT from"));
 }

@@ -1,4 +1,4 @@
-//! Records in, all reports out.
+//! Tests all reports of a run: records in, reports out.
 
 #![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]
 
@@ -47,7 +47,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use workload_profiles::workload::{LengthDistribution, PromptText, RequestSource, Shape};
 
-/// Reports contain the release that wrote them; snapshots must survive the next release.
+/// Removes the release from a report, so that snapshots stay valid for the next release.
 fn without_version(text: &str) -> String {
     text.replace(TOOL_VERSION, "[version]")
 }
@@ -81,7 +81,7 @@ fn a_field_of_another_release_is_ignored_and_another_type_of_a_field_is_named() 
     let mut report = json_of(&fixture, &fixture.analyse());
     let document = ReportDocument::read(&report.to_string()).unwrap();
     report["toolVersion"] = "7.1.0".into();
-    // An unknown key in a type of the document, and in a type that refuses unknown keys because users write it.
+    // Adds an unknown key to a type of the document, and to a type that refuses unknown keys because users write it.
     report["figures"]["ttftMs"]["p75point5"] = 1.into();
     report["resolvedRun"]["validity"]["maxMoonPhase"] = 1.into();
     for stage in report["stages"].as_array_mut().unwrap() {
@@ -189,7 +189,7 @@ fn cost_has_a_heading_of_its_own_and_stands_on_the_terminal() {
     for name in names {
         assert!(of("Accelerators and cost").contains(name) && !of("Interactivity").contains(name), "{page}");
     }
-    // The column of the stages' table.
+    // The title of the cost column in the table of stages.
     assert!(table.contains("USD per") && table.contains("M output"), "{table}");
     let without = Fixture { run: crds::ResolvedRun { hardware: None, ..fixture.run.clone() }, ..fixture };
     assert!(!terminal::table(&without.report(&analysed).document().unwrap(), Paint::OFF).contains("USD"));
@@ -209,13 +209,13 @@ fn the_json_report_of_one_stage() {
     let fixture = Fixture::of_one_stage();
     let analysed = fixture.analyse();
     let mut json = json_of(&fixture, &analysed);
-    // The columns of the time series have their own snapshot.
+    // The time series has its own snapshot.
     json.as_object_mut().unwrap().shift_remove("timeSeries").unwrap();
     let text = serde_json::to_string_pretty(&json).unwrap();
     insta::assert_snapshot!(without_version(&text));
 }
 
-/// One fixture per corner case of the formats.
+/// One fixture for each corner case of the formats.
 fn corners() -> Vec<(&'static str, Fixture)> {
     let with = |change: fn(&mut Fixture)| {
         let mut fixture = Fixture::new();
@@ -280,7 +280,7 @@ fn shared_prefix(question_len: LengthDistribution) -> RequestSource {
     }
 }
 
-/// Every key below some parts of `report.json`. The keys of the fields that `keys of kinds` names are data.
+/// Collects every key below some parts of `report.json`. Keys of the fields in `keys of kinds` are data, so they are not collected.
 fn keys(value: &Value, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(entries) => {
@@ -408,7 +408,7 @@ fn the_workload_of_a_report_is_a_profile_of_the_same_load() {
     let report = json_of(&fixture, &fixture.analyse());
     let run = crds::resolve::ResolvedRun { harness: crds::benchmark_run::Harness::Benchwright, ..fixture.run.clone() };
     let (workload, _) = workload_profiles::parse(&run, &report["workload"].to_string()).unwrap();
-    // Except for the credential, which no report contains.
+    // Everything survives except the credential, which no report contains.
     assert_ne!(workload.headers, fixture.workload.headers);
     assert_eq!(workload_profiles::Workload { headers: fixture.workload.headers.clone(), ..workload }, fixture.workload);
 }
@@ -432,7 +432,7 @@ fn report_json_holds_what_repeats_the_run() {
 #[test]
 fn a_workload_is_written_even_where_its_text_is_no_workload_any_more() {
     let mut fixture = Fixture::new();
-    // Of the maximum length. The text in place of a secret is longer.
+    // A text of the maximum length. It becomes longer when the secret is replaced.
     let extra = format!(r#"{{"a": "{}", "api_key": "x"}}"#, "a".repeat((64 << 10) - 40));
     fixture.workload.sampling.extra = serde_json::from_str(&extra).unwrap();
     let report = json_of(&fixture, &fixture.analyse());
@@ -472,7 +472,7 @@ fn requests_parquet_names_the_server_where_there_are_several() {
 fn requests_parquet_has_a_row_for_every_request() {
     let fixture = Fixture::new();
     let mut analysed = fixture.analyse();
-    // Sorted by end, as a run leaves them, not by number.
+    // Sorted by end time, as a run leaves records, instead of by number.
     let mut records: Vec<RequestRecord> = analysed.records.into_iter().collect();
     records.reverse();
     analysed.records = records.into_iter().collect();
@@ -528,7 +528,7 @@ fn no_request_needs_more_of_the_table_than_is_reckoned_with_before_the_load() {
     let fixture = Fixture::new();
     let analysed = fixture.analyse();
     let model = &fixture.requests[0].0;
-    // No value occurs twice, and none follows from another.
+    // No value occurs twice, and none can be derived from another.
     let mut state = 1_u64;
     let mut random = move || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

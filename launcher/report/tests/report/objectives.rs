@@ -1,4 +1,4 @@
-//! Objectives in every report of a run that has them.
+//! Tests how every report shows objectives.
 
 use analysis::objectives::Source;
 use crds::{Met, Outcome};
@@ -13,7 +13,7 @@ use crate::{
     json_of, keys,
 };
 
-/// The fixture as a valid measurement with three objectives: one met, one missed, and one undecided.
+/// The fixture as a valid measurement with a met, a missed and an undecided objective.
 fn judged(enforcement: &str) -> (Fixture, Analysed) {
     judged_beside(enforcement, None)
 }
@@ -45,7 +45,7 @@ fn xml_of(fixture: &Fixture, analysed: &Analysed) -> String {
     String::from_utf8(text).unwrap()
 }
 
-/// Each element with its attributes, as a reader of XML sees them.
+/// Each element with its attributes, as an XML parser reads them.
 fn elements(xml: &str) -> Vec<(String, Vec<(String, String)>)> {
     let mut reader = Reader::from_str(xml);
     let mut found = Vec::new();
@@ -105,7 +105,7 @@ fn a_report_is_the_baseline_of_a_later_run() {
     assert!((limit - earlier * 1.1).abs() < 1e-5, "{limit} is 10 % above {earlier}");
 }
 
-/// The report of a run with some model as the baseline.
+/// The report of a run that measured this model, for use as a baseline.
 fn earlier(model: &str) -> ReportDocument {
     let (fixture, analysed) = judged("Report");
     let mut report = json_of(&fixture, &analysed);
@@ -242,7 +242,7 @@ fn junit_xml_has_a_case_for_the_validity_and_one_for_each_objective() {
 }
 
 proptest! {
-    /// Names come from users and messages from servers: any text stays a single text in the XML.
+    /// Names from users and messages from servers stay within one text of the XML, whatever they contain.
     #[test]
     fn any_text_is_escaped(name in any::<String>(), stage in any::<String>(), error in any::<String>()) {
         let mut fixture = Fixture::new();
@@ -285,7 +285,7 @@ fn a_document_judged_by_its_own_objectives_stays_as_it_is() {
     let document = fixture.report(&fixture.analyse()).document().unwrap();
     assert!(document.objectives.iter().any(|it| it.reason.contains("95 % interval")), "{:?}", document.objectives);
     assert_eq!(document.judged(fixture.run.slo.as_ref().unwrap(), None), document);
-    // An invalid run decides nothing, and stays invalid.
+    // In an invalid run, objectives stay undecided, and the run stays invalid.
     fixture.run.validity.min_successful_requests = 1_000_000;
     let invalid = fixture.report(&fixture.analyse()).document().unwrap();
     assert_eq!(invalid.outcome, Outcome::Invalid);

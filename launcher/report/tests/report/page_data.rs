@@ -1,4 +1,4 @@
-//! The data of charts: distributions, ITL over time, and the sample of requests.
+//! Tests the data for charts: distributions, ITL over time, and the sample of requests.
 
 use document::ReportDocument;
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ fn distributions_have_the_values_of_the_figures() {
         let expected = figure["p50"].as_f64().unwrap();
         assert!((median / expected - 1.0).abs() < 0.000_6, "{key}: {median} and not {expected}");
     }
-    // 40 to 44 ms, 80 requests each, from the due time.
+    // Five values from 40 to 44 ms, with 80 requests each. They count from the due time.
     let ttft = &stage["distributions"]["ttftMs"];
     assert_eq!(numbers(&ttft["share"]), [0.2, 0.4, 0.6, 0.8, 1.0]);
     assert_eq!(stage["distributions"], report["distributions"]);
@@ -46,7 +46,7 @@ fn distributions_say_how_many_independent_values_they_are_worth() {
     for (key, of) in [("ttftMs", "ttftMs"), ("tpotMs", "tpotMs"), ("latencyMs", "latencyMs"), ("itlMs", "tpotMs")] {
         assert!((worth(key) - mean(of)).abs() <= 0.05, "{key}: {}", worth(key));
     }
-    // There are four gaps per request, which depend on each other.
+    // There are four gaps per request. They depend on each other, so they count as fewer values.
     assert_eq!(stage["distributions"]["itlMs"]["count"], 1_600);
     assert!(worth("itlMs") <= 400.0);
     let two = Fixture::new();
@@ -74,7 +74,7 @@ fn each_gap_is_in_one_field_of_the_map() {
     let bins = report["timeSeries"]["due"].as_array().unwrap().len();
     assert_eq!((heat["binsPerColumn"].as_u64(), columns.len()), (Some(1), bins));
     assert_eq!(columns.iter().flat_map(numbers).sum::<f64>(), 13.0 * 4.0);
-    // All of them are 10 ms.
+    // All ITLs are 10 ms.
     let edges = numbers(&heat["edgesMs"]);
     assert!(edges.len() == 2 && edges[0] < 10.0 && 10.0 < edges[1], "{edges:?}");
 }
@@ -105,7 +105,7 @@ fn the_report_of_thirty_long_stages_is_small_and_is_read_again() {
     fixture.workload.stages = vec![stage; 30];
     fixture.requests.clear();
     for number in 0..9_000_u64 {
-        // The step is prime to the range, so that values cover the whole range.
+        // The factor and the modulus have no common divisor, so the values cover the whole range.
         let (spread, at) = (ms(number * 7_919 % 9_973), ms(number * 400));
         let first = at + ms(20) + spread / 20;
         let gaps = [1_u32, 2, 3, 5].map(|it| ms(8) + spread / (40 * it));

@@ -1,4 +1,4 @@
-//! Several runs of the same load in every file and message.
+//! Tests every file and message about several runs of the same load.
 
 use std::{collections::BTreeSet, fs};
 
@@ -14,7 +14,7 @@ use crate::{
     keys, without_version,
 };
 
-/// A run with requests `slower` milliseconds slower, and with an objective on TTFT.
+/// A run whose requests take `slower` milliseconds longer, with an objective on TTFT.
 fn repeat(number: u32, slower: u64) -> Repeat {
     let mut fixture = Fixture::of_a_steady_stage();
     for (record, _) in &mut fixture.requests {
@@ -65,11 +65,11 @@ fn the_spread_between_runs_stands_beside_that_within_them() {
     let number = |name: &str| ttft[name].as_f64().unwrap();
     assert!((number("mean") - values.iter().sum::<f64>() / 3.0).abs() < 1e-9, "{ttft}");
     assert_eq!((number("min"), number("max")), (values[0], values[2]));
-    // Standard deviation of 0, 5 and 40: sqrt((15^2 + 10^2 + 25^2) / 2) = 21.79.
+    // The standard deviation of 0, 5 and 40 is sqrt((15^2 + 10^2 + 25^2) / 2) = 21.79.
     assert!((number("stddevBetweenRuns") - 21.79).abs() < 0.1, "{ttft}");
     let half = 4.302_653 * number("stddevBetweenRuns") / 3.0_f64.sqrt();
     assert!((ttft["intervalBetweenRuns"][1].as_f64().unwrap() - number("mean") - half).abs() < 1e-3, "{ttft}");
-    // The requests of each run lie within 17 ms, so single runs do not suggest the difference between runs.
+    // The requests of each run differ by at most 17 ms, so the spread within runs does not show the difference between runs.
     assert!(number("standardErrorWithinRuns") < 1.0 && number("independentStandardErrorWithinRuns") < 1.0, "{ttft}");
     let rate = figure(&document, "requestsPerSecond");
     assert!(rate.get("independentStandardErrorWithinRuns").is_none(), "a rate is no mean of requests: {rate}");
@@ -84,7 +84,7 @@ fn every_key_stands_in_the_documentation() {
     let starts = [start(1, [1.0, 2.0], [Some(1.0); 2])];
     let of_nop = json_of(&Series { measures_start: true, ..series(&run, &starts, None) });
     document["starts"] = of_nop["starts"].clone();
-    // docs/benchmarkrun.md explains the keys of a summary.
+    // The summaries are removed, because docs/benchmarkrun.md explains their keys.
     for run in document["runs"].as_array_mut().unwrap() {
         assert!(run.as_object_mut().unwrap().remove("summary").is_some());
     }
@@ -166,7 +166,7 @@ fn a_run_whose_figures_do_not_count_is_listed_and_in_no_mean() {
     assert_eq!(json_of(&series(&run, &all, None))["summary"]["meanOfRuns"], 3);
 }
 
-/// A run of nop, with the times of two replicas in seconds; `None`: not in the log.
+/// A run that measures a start, with the times of two replicas in seconds. A time is `None` if the log does not contain it.
 fn start(number: u32, observed: [f64; 2], by_log: [Option<f64>; 2]) -> Repeat {
     let replica = json!({"url": "u", "command": [], "pid": 1, "started": "2026-01-02T03:04:05Z"});
     let replicas = observed.map(|seconds| {
@@ -193,7 +193,7 @@ fn a_series_of_nop_has_the_spread_of_its_starts_first_and_no_rates_of_one_reques
     let run = run();
     let shown = Series { measures_start: true, ..series(&run, &repeats, None) };
     let page = markdown(&shown);
-    // For 40, 44 and 42, the standard deviation is 2, and half the interval is 4.303 x 2 / sqrt(3) = 4.968.
+    // The values are 40, 44 and 42. The standard deviation is 2, and half the interval is 4.303 x 2 / sqrt(3) = 4.968.
     let rows = "| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n\
                 | launch to ready | 42s | 37.03s to 46.97s | 2s | - | 40s | 44s |\n\
                 | start to ready | 36s | 36s to 36s | 0s | - | 36s | 36s |\n\

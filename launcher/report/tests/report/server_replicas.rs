@@ -1,4 +1,4 @@
-//! How the requests were distributed over the replicas of a server in a cluster.
+//! Tests how reports show the distribution of requests over the replicas of a server in a cluster.
 
 use crds::benchmark_run::Distribution;
 use document::{CalledReplicaDocument, Parts, ReportDocument, ServerReplicasDocument};

@@ -1,4 +1,4 @@
-//! What the servers reported about themselves, in every report.
+//! Tests what every report contains from the servers' metrics.
 
 use std::{collections::BTreeSet, fs, fs::File, path::Path, sync::Arc, time::Duration};
 
@@ -25,7 +25,7 @@ use crate::{
 /// Time zero of the run on the machine's clock.
 const ZERO: Duration = Duration::from_secs(1_000);
 
-/// Everything that a server can report, after this number of tokens.
+/// Metrics with everything that a server can report, after this number of tokens.
 fn text(tokens: u64, running: u64) -> String {
     let histogram = |name: &str| {
         format!(
@@ -74,12 +74,12 @@ fn tokens_of_client(prompt: u64, output: u64) -> ClientTokens {
     ClientTokens { prompt: TokenRange::exact(prompt), output: TokenRange::exact(output) }
 }
 
-/// A server that counted this number of tokens, and the requests, by the end of the load.
+/// The metrics of a server that counted this number of tokens and the same number of requests by the end of the load.
 pub fn server(analysed: &Analysed, tokens: u64, client: Option<ClientTokens>) -> ServerAnalysis {
     server_of(analysed, tokens, client, tokens)
 }
 
-/// The same server after a run with at most `most_requests` requests.
+/// The metrics of the same server after a run of at most `most_requests` requests.
 fn server_of(analysed: &Analysed, tokens: u64, client: Option<ClientTokens>, most_requests: u64) -> ServerAnalysis {
     let mut store = Store::default();
     let index = store.add_address(None);
@@ -125,7 +125,7 @@ fn json(fixture: &Fixture, analysed: &Analysed, server: &ServerAnalysis) -> Valu
     json_of_report(&fixture.report(&with(analysed, server)))
 }
 
-/// The same analysis with figures of servers.
+/// The same analysis with the servers' figures.
 pub fn with(analysed: &Analysed, server: &ServerAnalysis) -> Analysed {
     let mut analysed = analysed.clone();
     analysed.analysis.servers = Some(server.clone());
@@ -142,7 +142,7 @@ fn every_figure_of_servers_stands_in_the_documentation_and_is_read_again() {
     let documentation = fs::read_to_string(path).unwrap();
     let mut found = BTreeSet::new();
     keys(&json["serverMetrics"], &mut found);
-    // The names of GPUs, settings and reasons come from the servers.
+    // Names of GPUs, settings and reasons come from the servers, so no documentation lists them.
     for data in ["NVIDIA H100", "block_size", "status 503"] {
         assert!(found.remove(data), "{data}");
     }
@@ -180,7 +180,7 @@ fn the_course_of_a_run_has_a_column_for_each_metric() {
     assert!(columns.clone().count() == 11 && columns.clone().all(|it| it.len() == 5), "{series}");
     assert_eq!(series["runningRequests"], serde_json::json!([2.0, 2.0, 4.0, 4.0, 4.0]));
     assert_eq!(series["gpuUtilization"][2], 0.04);
-    // 1 token at the start, 130 at 2 s, and 260 at 6 s.
+    // The counter was 1 at the start, 130 at 2 s, and 260 at 6 s.
     assert_eq!(series["generationTokensPerSecond"], serde_json::json!([64.5, 64.5, 32.5, 32.5, 32.5]));
     assert_eq!((&series["prefixCacheHitShare"][0], &series["failedScrapes"][4]), (&1.0.into(), &0.into()));
 }
@@ -216,7 +216,7 @@ fn requests_of_other_clients_are_a_remark_in_json_and_markdown() {
         "the server finished 240 requests that this run did not send (12 % of its 2000): another client used it";
     let remarks = |it: &ServerAnalysis| it.remarks.iter().filter(|it| it.contains("did not send")).count();
     assert!(shared.remarks.iter().any(|it| it.starts_with(expected)), "{:?}", shared.remarks);
-    // It also explains the tokens.
+    // Requests of other clients also explain the difference of the tokens.
     assert!(!shared.remarks.iter().any(|it| it.contains("tokens during the run")), "{:?}", shared.remarks);
     assert_eq!(json(&fixture, &analysed, &shared)["serverMetrics"]["otherRequests"], 240.0);
     let page = markdown::render(&fixture.report(&with(&analysed, &shared)).document().unwrap());
@@ -248,9 +248,9 @@ fn counts_that_cannot_be_compared_say_nothing_about_other_clients() {
         report.others.map(|it| it.others)
     };
     assert_eq!(others(&[(0, 100), (3_000, 300), (7_000, 600)], Some(400)), Some(100.0));
-    // A server may count one request as several.
+    // Without a maximum, because a server may count one request as several, nothing is reported.
     assert_eq!(others(&[(0, 100), (3_000, 300), (7_000, 600)], None), None);
-    // A restart, and then no scrape after the run.
+    // The server restarted. Or there was no scrape after the run.
     assert_eq!(others(&[(0, 1_000), (3_000, 300), (7_000, 900)], Some(400)), None);
     assert_eq!(others(&[(0, 100), (3_000, 900)], Some(400)), None);
 }

@@ -1,4 +1,4 @@
-//! `stages.csv` beside `report.json`.
+//! Compares `stages.csv` with `report.json`.
 
 use std::{fs, path::Path};
 
@@ -11,7 +11,7 @@ use crate::{
     json_of_report, servers,
 };
 
-/// The rows as texts, the header first.
+/// The rows of the file as texts, the header first; and `report.json`.
 fn rows(fixture: &Fixture, analysed: &Analysed) -> (Vec<Vec<String>>, Value) {
     let server = servers::server(analysed, 260, None);
     let analysed = servers::with(analysed, &server);

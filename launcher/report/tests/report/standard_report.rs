@@ -1,4 +1,4 @@
-//! The standard benchmark report of llm-d, in its two revisions.
+//! Tests the standard benchmark report of llm-d in its two revisions.
 
 use std::{fs, path::Path};
 
@@ -13,7 +13,7 @@ use crate::{
     json_of_report, servers,
 };
 
-/// The files of llm-d-benchmark, on machines that have them.
+/// The files of llm-d-benchmark. Not every machine has them.
 const PEERS: &str = "../../../shared/peer-data/llm-d-benchmark/llmdbenchmark/analysis/benchmark_report";
 
 fn document(revision: Revision, report: &Parts<'_>, index: usize) -> (String, Value) {
@@ -25,7 +25,7 @@ fn document(revision: Revision, report: &Parts<'_>, index: usize) -> (String, Va
     (text, value)
 }
 
-/// With sessions in its first stage.
+/// Adds sessions to the first stage.
 fn with_sessions(mut analysis: Analysis) -> Analysis {
     let times = analysis.stages[0].figures.latency;
     let lengths = analysis.stages[0].figures.osl;
@@ -85,7 +85,7 @@ fn every_standard_report_is_valid_by_its_makers_schema() {
     }
 }
 
-/// A value of the format in milliseconds, by its unit.
+/// A value of the format, converted from its unit to milliseconds.
 fn millis(statistics: &Value, value: &str) -> f64 {
     let factor = match statistics["units"].as_str().unwrap() {
         "s" | "s/token" => 1e3,
@@ -122,7 +122,7 @@ fn read_back_by_its_units_it_has_the_figures_of_report_json() {
             for value in ["mean", "min", "p50", "p90", "p99", "p99p9", "max"] {
                 let found = &aggregate["latency"][there];
                 check_equal(millis(found, value), &stage["figures"][here][value], &format!("{there}.{value}"));
-                // Releases of Prism that skip units read every time as seconds.
+                // Releases of Prism that ignore units assume that every time is in seconds.
                 check_equal(found[value].as_f64().unwrap() * 1e3, &stage["figures"][here][value], there);
             }
         }
@@ -168,11 +168,11 @@ fn revision_0_2_1_has_the_course_over_time() {
     let (points, bins) = (ttft["series"].as_array().unwrap(), json["timeSeries"]["due"].as_array().unwrap());
     assert!(points.len() > 100 && points.len() <= bins.len(), "{} of {}", points.len(), bins.len());
     assert_eq!(points[0]["ts"], "2026-01-02T03:04:05Z");
-    // In report.json the times of bins have four digits.
+    // Times of bins have only four digits in `report.json`.
     let expected = json["timeSeries"]["ttftMs"]["p50"][0].as_f64().unwrap();
     let found = points[0]["p50"].as_f64().unwrap() * 1e3;
     assert!((found / expected - 1.0).abs() < 1e-3, "{found}, {expected}");
-    // Ten requests per second, in bins with whole numbers of requests.
+    // Ten requests per second. The bins contain whole numbers of requests.
     let rates = over_time["throughput"]["request_rate"]["series"].as_array().unwrap();
     let mean = rates.iter().map(|it| it["value"].as_f64().unwrap()).sum::<f64>() / rates.len() as f64;
     assert!((mean - 10.0).abs() < 1.0, "{mean}");
@@ -191,7 +191,7 @@ fn revision_0_2_1_has_the_servers_over_time() {
     let component = &standard["results"]["observability"]["components"][0];
     let running = &component["time_series"]["num_requests_running"];
     assert_eq!((&running["units"], &component["component_label"]), (&"count".into(), &"target".into()));
-    // With bins of one second, the stage lies in the bin that begins 3 s after the start of the run.
+    // The bins are one second wide. The stage is in the bin that begins 3 s after the start of the run.
     assert_eq!(running["series"], serde_json::json!([{"ts": "2026-01-02T03:04:08Z", "value": 4.0}]));
     assert_eq!(component["time_series"]["kv_cache_usage"]["units"], "fraction");
     let (_, older) = document(Revision::V02, &report, 1);
@@ -244,7 +244,7 @@ fn what_was_not_measured_is_not_in_a_standard_report() {
     ] {
         let (_, fixture) = corners().into_iter().find(|it| it.0 == name).unwrap();
         let analysed = fixture.analyse();
-        // The stage that shows the corner case.
+        // Uses the stage that contains the corner case.
         let index = usize::from(name == "no success");
         let text = benchmark_report::render(Revision::V02, &fixture.report(&analysed), index).unwrap();
         let aggregate = text.split("keywords:").nth(1).unwrap();
@@ -269,7 +269,7 @@ fn several_stages_have_a_standard_report_each() {
     assert_eq!(name(&one, 0), ["benchmark_report_v0.2.yaml", "benchmark_report_v0.2.1.json"]);
 }
 
-/// Writes the reports of every corner case into a folder, for other programs: `BENCHMARK_REPORTS=FOLDER cargo test -p report`.
+/// Writes the reports of every corner case to a folder, so that other programs can check them: `BENCHMARK_REPORTS=FOLDER cargo test -p report`.
 #[test]
 fn standard_reports_are_written_where_asked() {
     let Some(folder) = std::env::var_os("BENCHMARK_REPORTS") else { return };

@@ -1,4 +1,4 @@
-//! How the servers that the run itself started came up, in each format.
+//! Tests how each format shows the starts of servers that the run itself started.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! The text at the end of a run: colours, widths and marks of validity.
+//! Tests the text at the end of a run: colours, widths and marks of validity.
 
 use crds::units::Span;
 use document::ReportDocument;
@@ -20,7 +20,7 @@ fn plain(document: &ReportDocument) -> String {
     terminal::table(document, Paint::OFF)
 }
 
-/// With an objective that is met and one that is missed.
+/// Adds an objective that is met and one that is missed.
 fn with_objectives(fixture: Fixture) -> Fixture {
     let objectives = json!([
         {"name": "ttft", "metric": "ttft", "stat": "p90", "stage": "*", "bound": {"max": "5s"}},
@@ -30,7 +30,7 @@ fn with_objectives(fixture: Fixture) -> Fixture {
     Fixture { run: crds::ResolvedRun { slo: Some(slo), ..fixture.run.clone() }, ..fixture }
 }
 
-/// The text without escape sequences.
+/// Removes escape sequences from a text.
 fn without_styles(text: &str) -> String {
     let mut parts = text.split('\u{1b}');
     let first = parts.next().unwrap().to_owned();
@@ -105,7 +105,7 @@ fn figures_of_an_invalid_run_are_in_brackets() {
     assert_eq!(document.outcome.name(), "Invalid");
     let text = plain(&document);
     assert!(text.contains("(values in brackets are not valid)") && text.contains(" (49ms) "), "{text}");
-    // Where only one stage is at fault, the other stages count.
+    // If only one stage is invalid, the other stages count.
     document.stages[1].invalid = vec!["SendLagTooLarge: late".to_owned()];
     let text = plain(&document);
     assert!(text.contains(" 49ms ") && text.contains(" (30ms) ") && text.contains("c2 (not valid)"), "{text}");

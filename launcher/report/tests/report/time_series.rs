@@ -1,4 +1,4 @@
-//! The time series of `report.json`.
+//! Tests the time series in `report.json`.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::{
     json_of,
 };
 
-/// The text of a series in the file.
+/// The text of the time series in the file.
 fn text_of_series(fixture: &Fixture, analysed: &Analysed) -> String {
     let mut text = Vec::new();
     fixture.report(analysed).document().unwrap().write(&mut text).unwrap();
@@ -24,12 +24,12 @@ fn sum(column: &Value) -> u64 {
     column.as_array().unwrap().iter().map(|it| it.as_u64().unwrap()).sum()
 }
 
-/// Every column of a series, under any name.
+/// Collects every column of a series, whatever its name.
 fn columns<'a>(value: &'a Value, found: &mut Vec<&'a Vec<Value>>) {
     match value {
         Value::Array(column) => found.push(column),
         Value::Object(entries) => {
-            // The ITL map has its own columns.
+            // The ITL map has its own columns, which differ in length.
             entries.iter().filter(|(key, _)| *key != "itlHeat").for_each(|(_, it)| columns(it, found));
         }
         _ => {}
@@ -41,7 +41,7 @@ fn the_time_series_of_one_stage() {
     let fixture = Fixture::of_one_stage();
     let analysed = fixture.analyse();
     insta::assert_snapshot!(text_of_series(&fixture, &analysed));
-    // The only stage would have the same series.
+    // In a run of one stage, the stage would have the same series as the run.
     assert!(json_of(&fixture, &analysed)["stages"][0].get("timeSeries").is_none());
 }
 

@@ -1,4 +1,4 @@
-//! [I/O] The thread's loop: starts due scrapes and lookups, and processes their results.
+//! [I/O] The loop of the scrape thread: starts scrapes and lookups that are due, and processes their results.
 
 mod names;
 #[cfg(test)]
@@ -31,21 +31,21 @@ use super::{
     lookup::{Known, Place},
 };
 
-/// The time between two lookups of a name. A new pod is found within this time.
+/// Time between two lookups of a name. A new pod is found within this time.
 const LOOK_UP_EVERY: Duration = Duration::from_secs(10);
-/// The maximum size of a response to `/version` and similar paths, in bytes; SGLang's response contains all its settings.
+/// Maximum size of a response from `/version` and similar paths, in bytes. SGLang's response contains all its settings.
 const MAX_VERSION_BYTES: usize = 1 << 20;
-/// The longest list of models, in bytes.
+/// Maximum size of a list of models, in bytes.
 const MAX_MODELS_BYTES: usize = 4 << 20;
-/// Timeout of the version and model requests: the load waits for them.
+/// Timeout of the requests for version and models. It is short because the load waits for them.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(2);
-/// Doublings of the interval when memory is full: up to 18 hours.
+/// Maximum number of times that the interval is doubled when memory is full. With it, the interval is up to 18 hours.
 const MAX_HALVINGS: u32 = 16;
 
-/// Parts of an interval in which the scrapes of different addresses begin.
+/// Number of parts of an interval. The scrapes of different addresses begin in different parts.
 const PARTS: usize = 16;
 
-/// A finished operation.
+/// The result of a finished operation.
 enum Event {
     Scraped { endpoint: usize, at: Duration, took: Duration, edge: bool, result: Result<Vec<u8>, String> },
     LookedUp { source: usize, found: Result<Vec<SocketAddr>, String> },
@@ -63,16 +63,16 @@ pub(super) struct Worker {
     resolver: Resolver,
     budget: Budget,
     sources: Vec<Known>,
-    /// The last lookup of each source.
+    /// Handle of the last lookup of each source.
     lookups: Vec<Option<AbortHandle>>,
     unusable: Vec<(String, String)>,
     endpoints: Vec<Endpoint>,
     store: Store,
     under_way: FuturesUnordered<LocalBoxFuture<'static, Event>>,
     edge: Option<Edge>,
-    /// First lookups that have not ended.
+    /// Number of sources whose first lookup has not ended.
     first_lookups: usize,
-    /// Version and model requests in flight.
+    /// Number of requests for version or models in flight.
     questions: usize,
     next_lookup: Duration,
 }
@@ -109,7 +109,7 @@ impl Worker {
         }
     }
 
-    /// Works until [`Command::End`].
+    /// Runs until [`Command::End`].
     pub(super) async fn run(mut self) -> Scraped {
         let sleeper = self.clock.sleeper();
         self.find();
@@ -129,12 +129,12 @@ impl Worker {
         self.into_scraped()
     }
 
-    /// The time between two scrapes of an address: longer after memory was full.
+    /// Returns the time between two scrapes of an address. It is longer once memory was full.
     fn interval(&self) -> Duration {
         self.interval * (1 << self.store.halvings().min(MAX_HALVINGS))
     }
 
-    /// The time of the next due operation.
+    /// Returns when the next operation is due.
     fn next(&self) -> Duration {
         let dues = self.endpoints.iter().filter(|it| !it.gone && !it.busy).map(|it| it.due);
         let again = self.edge.as_ref().and_then(|it| it.again);
@@ -166,7 +166,7 @@ impl Worker {
         };
         let index = self.store.add_address(known.source.engine);
         let place = self.endpoints.len();
-        // The scrapes of many addresses are spread over the interval.
+        // Spreads the scrapes of many addresses over the interval.
         let part = u32::try_from(place % PARTS).unwrap_or_default();
         let interval = self.interval();
         let due = self.clock.now() + interval + interval * part / PARTS as u32;
@@ -191,7 +191,7 @@ impl Worker {
         }
     }
 
-    /// Begins a scrape, unless one is in flight.
+    /// Begins a scrape of an address, unless one is in flight.
     fn start(&mut self, place: usize) {
         let now = self.clock.now();
         let interval = self.interval();
@@ -214,7 +214,7 @@ impl Worker {
         self.under_way.push(scraped.boxed_local());
     }
 
-    /// Starts all due operations.
+    /// Starts all operations that are due.
     fn tick(&mut self) {
         let now = self.clock.now();
         if self.edge.as_ref().and_then(|it| it.again).is_some_and(|it| it <= now) {
@@ -246,7 +246,7 @@ impl Worker {
         live.into_iter().for_each(|it| self.start(it));
     }
 
-    /// Notifies the launcher when the round before or after a load is over.
+    /// If the round before or after a load is over, notifies the launcher.
     fn end_edge(&mut self) {
         let over = self.edge.as_ref().is_some_and(Edge::is_over);
         if !over || self.first_lookups > 0 || self.questions > 0 {
@@ -259,7 +259,7 @@ impl Worker {
         }
     }
 
-    /// Whether a server may still count tokens: it has requests in flight, or did not respond.
+    /// Whether a server may still be counting tokens: it reported requests in flight, or its last scrape failed.
     fn is_busy(&self) -> bool {
         let live: Vec<usize> = self.endpoints.iter().filter(|it| !it.gone).map(|it| it.index).collect();
         let running = self.store.series().iter().filter(|it| it.role == Role::Running && live.contains(&it.address));
@@ -318,7 +318,7 @@ impl Worker {
         }
     }
 
-    /// Requests the version and the models of a model server once.
+    /// Requests version and models of a model server. Does so only once per address.
     fn ask(&mut self, place: usize) {
         let endpoint = &mut self.endpoints[place];
         let engine = self.store.addresses().get(endpoint.index).and_then(|it| it.engine);

@@ -1,4 +1,4 @@
-//! Resolves the names of sources repeatedly: their addresses come and go.
+//! Resolves the host names of sources repeatedly, because their addresses change.
 
 use std::net::SocketAddr;
 
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Worker {
-    /// Creates the endpoints of all sources, and begins to look up names.
+    /// Creates the endpoints of all sources, and begins to look up host names.
     pub(super) fn find(&mut self) {
         for source in 0..self.sources.len() {
             match self.sources[source].place {
@@ -27,8 +27,8 @@ impl Worker {
         }
     }
 
-    /// Begins to look up the name of a source, unless its last lookup is still in flight. A lookup that takes too long is abandoned, but the system
-    /// continues it.
+    /// Begins to look up the host name of a source, unless its last lookup is still in flight. A lookup that takes too long is abandoned,
+    /// but the system continues it.
     pub(super) fn look_up(&mut self, source: usize) {
         let Place::Name { host, port } = self.sources[source].place.clone() else { return };
         if self.lookups[source].as_ref().is_some_and(|it| !it.is_finished()) {
@@ -53,7 +53,7 @@ impl Worker {
         let found = match found {
             Ok(found) => found,
             Err(problem) => {
-                // Known addresses stay in use.
+                // After a failed lookup, known addresses stay in use.
                 let known = self.endpoints.iter().any(|it| it.source == source);
                 self.sources[source].problem = Some(problem).filter(|_| !known);
                 return;
@@ -75,7 +75,7 @@ impl Worker {
         for address in new {
             let back = self.endpoints.iter().position(|it| it.source == source && it.address == Some(address));
             match back {
-                // A wrong guess is not scraped again.
+                // An address that was a wrong guess is not scraped again.
                 Some(place) if self.endpoints[place].has_none => {}
                 Some(place) => {
                     let endpoint = &mut self.endpoints[place];
@@ -86,7 +86,8 @@ impl Worker {
         }
     }
 
-    /// After the first response from an address of a name: addresses of the other family are not scraped, because they lead to the same servers.
+    /// Called after the first response from an address of a name. Addresses of the other IP family are then no longer scraped, because they
+    /// lead to the same servers.
     pub(super) fn take_family(&mut self, place: usize) {
         let Endpoint { source, address: Some(address), .. } = self.endpoints[place] else { return };
         if self.sources[source].is_v4.is_some() {
@@ -99,7 +100,7 @@ impl Worker {
                 self.edge.iter_mut().for_each(|it| it.end(place));
             }
         }
-        // There may be room for more of this family.
+        // There may now be room for omitted addresses of this family.
         if self.sources[source].left_out > 0 {
             self.look_up(source);
         }

@@ -64,7 +64,7 @@ fn of_a_server_with_addresses_of_two_families_one_is_asked() {
     let mut worker = named(false);
     let [four, six] = [SocketAddr::from((Ipv4Addr::LOCALHOST, 80)), SocketAddr::from((Ipv6Addr::LOCALHOST, 80))];
     worker.take_lookup(0, Ok(vec![four, six]));
-    // Both scrapes are in flight.
+    // Scrapes of both addresses are in flight.
     answered(&mut worker, 1, TEXT);
     answered(&mut worker, 0, TEXT);
     assert_eq!(worker.live(), [1]);

@@ -5,14 +5,14 @@ use std::borrow::Cow;
 /// Maximum number of labels per series; vLLM's `cache_config_info` has about 40.
 const MAX_LABELS: usize = 64;
 
-/// A label, its value without escapes.
+/// A label. Its value contains no escape sequences.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label<'a> {
     pub name: &'a str,
     pub value: Cow<'a, str>,
 }
 
-/// The labels of a series in the order of the text. `None`: the text cannot be read, or has more than 64 labels.
+/// The labels of a series in the order of the text. `None` if the text cannot be read, or has more than [`MAX_LABELS`] labels.
 pub fn labels(text: &str) -> Option<Vec<Label<'_>>> {
     let mut found = Vec::new();
     let mut rest = text.trim_start();
@@ -44,7 +44,7 @@ fn closing_quote(text: &str) -> Option<usize> {
     })
 }
 
-/// `\\`, `\"` and `\n` stand for a backslash, a quote and a line feed. Any other backslash is literal.
+/// Replaces the escape sequences `\\`, `\"` and `\n` by a backslash, a quote and a line feed. Any other backslash stays.
 fn unescaped(text: &str) -> Cow<'_, str> {
     if !text.contains('\\') {
         return Cow::Borrowed(text);

@@ -1,8 +1,8 @@
-//! Prometheus text, format 0.0.4, and OpenMetrics text 1.0: bytes -> samples. Pure.
+//! Parses Prometheus text (format 0.0.4) and OpenMetrics text (1.0) to samples. Pure.
 //!
-//! Reading is lenient: an unreadable line is counted and skipped. The timestamps and exemplars of a server are ignored, because samples get their
-//! time from the launcher's clock. Types and help texts are ignored as well: [`crate::families`] knows the meaning of names. A last line without a
-//! line feed is skipped, because its number may be truncated. Source: <https://prometheus.io/docs/instrumenting/exposition_formats/>.
+//! Parsing is lenient: lines that cannot be read are counted and skipped. Timestamps and exemplars from the server are ignored, because samples get
+//! their time from the launcher's clock. Types and help texts are ignored too, because [`crate::families`] knows the meaning of names. A last line
+//! without a line feed is skipped, because its number may be truncated. Source: <https://prometheus.io/docs/instrumenting/exposition_formats/>.
 
 mod labels;
 #[cfg(test)]
@@ -10,7 +10,7 @@ mod tests;
 
 pub use labels::{Label, labels};
 
-/// Maximum length of a name with its labels, in bytes. The longest ones of vLLM have about 1,500.
+/// Maximum length of a name with its labels, in bytes. The longest ones of vLLM have about 1,500 bytes.
 pub const MAX_SERIES_BYTES: usize = 8 << 10;
 /// Maximum length of a metric name, in bytes.
 const MAX_NAME_BYTES: usize = 256;
@@ -20,24 +20,24 @@ const MAX_NAME_BYTES: usize = 256;
 pub struct Sample<'a> {
     /// The name of the metric, with its suffix such as `_total` or `_bucket`.
     pub name: &'a str,
-    /// The text between the braces; empty without labels. [`labels`] reads it.
+    /// The text between the braces, for [`labels`]; empty if there are no labels.
     pub labels: &'a str,
     /// The value, which may be infinite or NaN.
     pub value: f64,
 }
 
-/// How many lines of a text were read.
+/// Statistics about a text that was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Samples with a wanted name.
+    /// Number of samples with a wanted name.
     pub samples: usize,
-    /// Samples with another name.
+    /// Number of samples with another name.
     pub unwanted: usize,
-    /// Unreadable lines.
+    /// Number of lines that could not be read.
     pub bad: usize,
 }
 
-/// Passes every sample with a wanted name to `each`, in the order of the text. `each` returns `false` to stop reading.
+/// Calls `each` for every sample with a wanted name, in the order of the text. Stops when `each` returns `false`.
 pub fn scan<'a>(text: &'a [u8], wanted: impl Fn(&str) -> bool, mut each: impl FnMut(Sample<'a>) -> bool) -> Counts {
     let mut counts = Counts::default();
     let mut rest = text;
@@ -65,7 +65,7 @@ pub fn scan<'a>(text: &'a [u8], wanted: impl Fn(&str) -> bool, mut each: impl Fn
     counts
 }
 
-/// The last line of an OpenMetrics text.
+/// Whether this is the last line of an OpenMetrics text.
 fn is_end(line: &[u8]) -> bool {
     line.strip_prefix(b"#").is_some_and(|it| it.trim_ascii() == b"EOF")
 }
@@ -93,7 +93,7 @@ fn read<'a>(line: &'a [u8], wanted: &impl Fn(&str) -> bool) -> Line<'a> {
         },
     };
     let Some((value, rest)) = number(rest) else { return Line::Bad };
-    // Only a timestamp and an exemplar may follow. Without this rule a line of a web page such as `margin 0 auto` would be a sample.
+    // Only a timestamp and an exemplar may follow the value. Without this rule, a line of a web page such as `margin 0 auto` would be a sample.
     let rest = number(rest).map_or(rest, |(_, rest)| rest).trim_ascii_start();
     if !rest.is_empty() && rest[0] != b'#' {
         return Line::Bad;
@@ -107,14 +107,14 @@ fn read<'a>(line: &'a [u8], wanted: &impl Fn(&str) -> bool) -> Line<'a> {
     }
 }
 
-/// The number at the beginning of a text, and the rest.
+/// Splits a text into the number at its start and the rest.
 fn number(text: &[u8]) -> Option<(f64, &[u8])> {
     let text = text.trim_ascii_start();
     let end = text.iter().position(u8::is_ascii_whitespace).unwrap_or(text.len());
     Some((str::from_utf8(&text[..end]).ok()?.parse().ok()?, &text[end..]))
 }
 
-/// The value of the first sample with this name and without labels. It compares only the beginning of each line, and is therefore fast.
+/// The value of the first sample with this name and without labels. This is fast, because it compares only the start of each line.
 pub fn value_of(text: &[u8], name: &str) -> Option<f64> {
     let mut lines = text.split_inclusive(|it| *it == b'\n').filter_map(|it| it.strip_suffix(b"\n"));
     lines.find_map(|line| {
@@ -123,7 +123,7 @@ pub fn value_of(text: &[u8], name: &str) -> Option<f64> {
     })
 }
 
-/// The position of the closing brace. Braces within quotes do not count. `None`: there is none within [`MAX_SERIES_BYTES`].
+/// The position of the closing brace. Ignores braces within quotes. `None` if there is none within [`MAX_SERIES_BYTES`].
 fn closing_brace(text: &[u8]) -> Option<usize> {
     let mut quoted = false;
     let mut escaped = false;

@@ -21,7 +21,7 @@ fn check(text: &str, expected: &[(&str, &str, f64)], bad: usize) {
     assert_eq!((found.as_slice(), counts.bad), (expected, bad), "{text}");
 }
 
-/// A text in vLLM's form.
+/// A text as vLLM writes it.
 const TEXT: &str = "# HELP vllm:num_requests_running Number of requests in model execution batches.\n\
     # TYPE vllm:num_requests_running gauge\n\
     vllm:num_requests_running{engine=\"0\",model_name=\"a\\\"b\\\\c}\"} 3.0\n\
@@ -62,7 +62,7 @@ fn exemplars_timestamps_and_what_follows_the_end_are_ignored() {
 #[test]
 fn what_cannot_be_read_is_counted_and_the_rest_is_read() {
     check("a one\n1a 1\n{x=\"1\"} 1\nb{x=\"1\" 1\nc\n<html>\nd 1\n", &[("d", "", 1.0)], 6);
-    // 12 may be the beginning of 1234.
+    // The last line is skipped, because 12 may be a truncated 1234.
     check("a 1\nb 12", &[("a", "", 1.0)], 1);
     let (found, counts) = samples(b"a{x=\"\xff\"} 1\nb 2\n");
     assert_eq!((found.len(), counts.bad), (1, 1));
@@ -87,7 +87,7 @@ fn a_line_is_a_sample_only_with_a_value() {
 fn a_value_is_found_by_its_whole_name() {
     let text = "# HELP start When.\nstart_ms 1\nstart{a=\"1\"} 2\nstart 1.75e+09\nstart 4\n";
     assert_eq!(value_of(text.as_bytes(), "start"), Some(1.75e9));
-    // 4 may be the beginning of 42.
+    // The number is ignored, because 4 may be a truncated 42.
     assert_eq!((value_of(b"start 4", "start"), value_of(b"start x\n", "start")), (None, None));
 }
 
@@ -136,7 +136,7 @@ proptest! {
         text[at] = byte;
         let whole = samples(TEXT.as_bytes()).0;
         let kept = samples(&text).0.iter().filter(|it| whole.contains(it)).count();
-        // A changed byte could complete `# EOF` only if the rest of the line matched, which no line of the text does.
+        // A changed byte could produce `# EOF` only if the rest of the line matched, but no line of the text does.
         prop_assert!(kept + 2 >= whole.len());
     }
 

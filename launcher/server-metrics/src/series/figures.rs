@@ -1,6 +1,6 @@
-//! The figures of a time window from the samples. Pure.
+//! Computes the figures of a time window from the samples. Pure.
 //!
-//! Gauges are read within the window itself. Increases of counters and histograms run from the last scrape that ended before the window to the first
+//! Gauges are read within the window. Increases of counters and histograms count from the last scrape that ended before the window to the first
 //! scrape that began after it.
 
 use std::{
@@ -15,37 +15,38 @@ use super::{
 };
 use crate::families::{Part, Role};
 
-/// How many intervals the scrapes of an increase may be outside the window. Beyond that, the increase would include other windows.
+/// Maximum distance of these scrapes from the window, in scrape intervals. With a larger distance, the increase would include too much from outside
+/// the window.
 pub(super) const REACH: u32 = 2;
 
-/// The metrics of all servers together in a window. A value that no server reported is `None`. An increase, distribution or sum is also `None` if a
-/// server with that metric cannot provide it: see [`WindowFigures::is_gap`] and [`Address::is_several_servers`].
+/// The metrics of all servers together in a time window. A value is `None` if no server reported it. Increases, distributions and sums are also
+/// `None` if a server that has the metric cannot provide it: see [`WindowFigures::is_gap`] and [`Address::is_several_servers`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WindowFigures {
-    /// The first scrape from which increases count, and the last scrape to which they count, on the machine's monotonic clock; `None`: no scrape
-    /// succeeded.
+    /// The times of the first scrape from which increases count and of the last scrape to which they count, on the machine's monotonic clock. `None`
+    /// if no scrape succeeded.
     pub bracket: Option<(Duration, Duration)>,
-    /// Every address had a scrape right before the window and one right after it, and no counter restarted between them.
+    /// Whether every address had a scrape right before the window and one right after it, and no counter restarted in between.
     pub whole: bool,
-    /// The scrapes of an address are too far outside the window, so its counters have no increases.
+    /// Whether the scrapes of an address are too far from the window, so that its counters have no increases.
     pub is_gap: bool,
-    /// Restarts of a server: scrapes in which a counter was smaller than before, or another process responded.
+    /// Number of scrapes that show a restart: a counter was smaller than before, or another process responded.
     pub resets: u64,
-    /// The fraction of the window in which the metrics of all responding servers were known; sums cover this part.
+    /// The fraction of the window in which the metrics of all servers that ever responded were known. Sums cover this part.
     pub answered_share: Option<f64>,
-    /// Requests, summed over all servers.
+    /// Number of requests over all servers.
     pub running: Option<Levels>,
     pub waiting: Option<Levels>,
-    /// Requests running and waiting by Little's law: the total latency of the finished requests divided by the time. It does not depend on the
-    /// moments at which gauges were read.
+    /// Mean number of requests running and waiting, by Little's law: total latency of the finished requests / time. It does not depend on when gauges
+    /// were read.
     pub by_littles_law: Option<f64>,
-    /// A fraction: the mean over all servers, and the minimum and maximum of any server.
+    /// KV cache usage as a fraction. The mean is over all servers. Minimum and maximum are those of any server.
     pub kv_cache_usage: Option<Levels>,
     pub preemptions: Option<f64>,
     pub prompt_tokens: Option<f64>,
     pub generation_tokens: Option<f64>,
     pub succeeded: Option<f64>,
-    /// Tokens.
+    /// Number of tokens that were looked up in the prefix cache.
     pub prefix_queries: Option<f64>,
     pub prefix_hits: Option<f64>,
     pub ttft: Option<Latency>,
@@ -57,18 +58,18 @@ pub struct WindowFigures {
     pub pool_ready_pods: Option<Levels>,
     pub pool_queue: Option<Levels>,
     pub pool_kv_cache_usage: Option<Levels>,
-    /// A fraction of time: the mean over all GPUs, and the minimum and maximum of any GPU.
+    /// GPU utilization as a fraction of time. The mean is over all GPUs. Minimum and maximum are those of any GPU.
     pub gpu_utilization: Option<Levels>,
-    /// Total watts of all GPUs.
+    /// Power in watts, summed over all GPUs.
     pub gpu_power: Option<Levels>,
-    /// Total joules of all GPUs.
+    /// Energy in joules, summed over all GPUs.
     pub gpu_energy: Option<f64>,
-    /// Total MiB of all GPUs.
+    /// Used memory in MiB, summed over all GPUs.
     pub gpu_memory: Option<Levels>,
 }
 
 impl WindowFigures {
-    /// Tokens found in the prefix cache / tokens looked up; SGLang has prompt tokens instead of looked-up tokens.
+    /// Tokens found in the prefix cache / tokens looked up there. SGLang does not report looked-up tokens, so its prompt tokens are used.
     pub fn prefix_hit_share(&self) -> Option<f64> {
         let queries = self.prefix_queries.or(self.prompt_tokens).filter(|it| *it > 0.0)?;
         self.prefix_hits.map(|it| it / queries).filter(|it| it.is_finite())
@@ -78,7 +79,7 @@ impl WindowFigures {
 /// The scrapes of an address between which increases count.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bracket {
-    /// `None`: no scrape succeeded before the window.
+    /// The last scrape before the window; `None` if no scrape succeeded before it.
     pub(super) begin: Option<Scrape>,
     /// The scrape from which increases count: the one before the window, or the first successful one.
     first: Scrape,
@@ -89,7 +90,7 @@ pub(super) struct Bracket {
 }
 
 impl Store {
-    /// The figures of a window, with times of the machine's monotonic clock. `interval`: the time between two scrapes.
+    /// Computes the figures of the window from `from` to `to`, on the machine's monotonic clock. `interval`: the time between two scrapes.
     pub fn figures(&self, from: Duration, to: Duration, interval: Duration) -> WindowFigures {
         let brackets: Vec<Option<Bracket>> = {
             let bracket = |it: &Address| bracket(it.scrapes(), (from, to), interval * REACH);
@@ -103,7 +104,7 @@ impl Store {
         let mixed = self.addresses.iter().any(Address::is_several_servers);
         let sum = |role: Role| levels::in_sequence(self.sums(role, (from, to), hold));
         let each = |role: Role| levels::each(&self.gauges(role, (from, to), hold));
-        // An address that never responded does not contribute to any figure.
+        // Addresses that never responded do not contribute to any figure.
         let answered = self.addresses.iter().filter(|it| it.scrapes().iter().any(|it| it.ok)).count();
         let answers = answered > 0 && known.len() == answered;
         let e2e = view.latency(Role::E2e);
@@ -146,32 +147,32 @@ pub(super) fn bracket(scrapes: &[Scrape], (from, to): (Duration, Duration), reac
     let begin = good().take_while(|it| it.at + it.took <= from).last();
     let after = good().find(|it| it.at >= to);
     let end = after.or_else(|| good().last().filter(|it| it.at >= from))?;
-    // The next scrape waits for a slow scrape.
+    // A slow scrape delays the next scrape.
     let reach = reach + begin.map_or(end.took, |it| it.took.max(end.took));
     let first = begin.or_else(|| good().next())?;
-    // Without a scrape before the window, what happened until the first one is unknown.
+    // If there is no scrape before the window, the time from its start to the first scrape is not covered.
     let before = begin.map_or(first.at.saturating_sub(from), |it| from.saturating_sub(it.at + it.took));
-    // A single scrape shows no increase.
+    // An increase needs two scrapes.
     let is_single = begin.is_none() && first.number == end.number;
     let is_far = is_single || before > reach || end.at.saturating_sub(to) > reach;
     Some(Bracket { begin, first, end, whole: begin.is_some() && after.is_some(), is_far })
 }
 
-/// The samples, and the scrapes around the current window.
+/// The store, with the scrapes around the current window.
 struct View<'a> {
     store: &'a Store,
     brackets: &'a [Option<Bracket>],
 }
 
 impl View<'_> {
-    /// The series of a role. `None`: an address cannot provide the increases of its series.
+    /// The series with this role. `None` if an address cannot provide the increases of its series.
     fn of_role(&self, role: Role) -> Option<impl Iterator<Item = (&Series, Bracket)>> {
         let series = || self.store.named(role).filter_map(|it| Some((it, (*self.brackets.get(it.address)?)?)));
         let is_known = !self.store.is_mixed(role) && !series().any(|(_, bracket)| bracket.is_far);
         is_known.then(series)
     }
 
-    /// The sum over all series; `None`: there is none.
+    /// The increase summed over all series; `None` if there are no series.
     fn increase(&self, role: Role) -> Option<f64> {
         let of_counter = |(series, bracket): (&Series, Bracket)| {
             (series.part == Part::Counter).then(|| increase(series, bracket)).flatten()
@@ -196,13 +197,13 @@ impl View<'_> {
         all.latency()
     }
 
-    /// Whether an address cannot provide the increase of a counter that it has.
+    /// Whether an address has a counter whose increase it cannot provide.
     fn is_gap(&self) -> bool {
         let is_far = |address: usize| self.brackets.get(address).copied().flatten().is_some_and(|it| it.is_far);
         self.store.series.iter().any(|it| it.role != Role::Kept && it.is_counter() && is_far(it.address))
     }
 
-    /// Scrapes in which any counter of an address restarted.
+    /// Number of scrapes in which a counter of an address restarted.
     fn resets(&self) -> u64 {
         let mut found: BTreeMap<usize, BTreeSet<u32>> = BTreeMap::new();
         for series in self.store.series.iter().filter(|it| it.shows_restarts()) {

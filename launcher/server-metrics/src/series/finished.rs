@@ -1,4 +1,4 @@
-//! Requests that each server finished within a time window, counted so that a comparison with a client's requests is safe. Pure.
+//! Counts the requests that each server finished within a time window, such that they can be compared safely with a client's requests. Pure.
 
 use std::time::Duration;
 
@@ -8,27 +8,27 @@ use super::{
 };
 use crate::families::{Part, Role};
 
-/// Label values of requests that did not run to their end. A gateway that resends a request leaves one of them behind.
+/// Labels of requests that did not run to their end. If a gateway resends a request, the first attempt is counted with such a label.
 const UNFINISHED: [&str; 2] = [r#"finished_reason="abort""#, r#"finished_reason="error""#];
 
-/// The requests of one server within a window.
+/// The requests of one server in a time window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FinishedRequests {
-    /// The index of its address.
+    /// The index of the server's address.
     pub address: usize,
-    /// Requests that ran to their end between the scrape before the window and the scrape after it, by the server's counter.
+    /// Number of requests that ran to their end between the scrape before the window and the scrape after it, from the server's counter.
     pub finished: f64,
-    /// Requests that were running or waiting at the scrape before the window.
+    /// Number of requests that were running or waiting at the scrape before the window.
     pub earlier: f64,
 }
 
 impl Store {
-    /// One entry per server that counts its requests. `None`: the count of a server is not safe to compare:
+    /// Returns one entry per server that counts its requests. `None` if a server's count cannot be compared safely, because:
     ///
     /// - a scrape before or after the window is missing or too far away, or a counter restarted;
-    /// - `process_start_time_seconds` is missing or changed. Without it, a Service that leads to one pod and later to another pod looks like one
-    ///   server with jumping counters;
-    /// - the number of requests in flight before the window is unknown. Any client may have sent them, such as an earlier run.
+    /// - `process_start_time_seconds` is missing or changed. Without it, a Service that leads first to one pod and then to another looks like a
+    ///   single server whose counters jump; or
+    /// - the number of requests in flight before the window is unknown. They may come from any client, such as an earlier run.
     pub fn finished(&self, from: Duration, to: Duration, interval: Duration) -> Option<Vec<FinishedRequests>> {
         let mut found = Vec::new();
         for (index, address) in self.addresses.iter().enumerate() {
@@ -62,7 +62,7 @@ impl Store {
         address.processes.only().is_some() && !address.is_several_servers() && !counters.any(fell)
     }
 
-    /// The sum of a gauge over the engines of an address in one scrape.
+    /// The value of a gauge in one scrape, summed over the engines of an address. `None` if it is unknown.
     fn level(&self, address: usize, role: Role, number: u32) -> Option<f64> {
         let values = self.of_address(address, role).map(|it| it.value_in(number));
         values.reduce(|sum, it| Some(sum? + it?)).flatten()
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
     use crate::series::{Answer, Keep};
 
-    /// Metrics of a process that started at time 100, with its finished, aborted and in-flight requests.
+    /// The metrics of a process that started at time 100. They contain its finished, aborted and in-flight requests.
     fn page(finished: u64, aborted: u64, under_way: u64) -> String {
         format!(
             "process_start_time_seconds 100\n\
@@ -88,7 +88,7 @@ mod tests {
         )
     }
 
-    /// Checks the requests in the window from 0.5 s to 1.5 s of servers with one page per second.
+    /// Checks the requests in the window from 0.5 s to 1.5 s. Each server has one page of metrics per second.
     fn check(servers: &[[String; 3]], expected: Option<&[(f64, f64)]>) {
         let mut store = Store::default();
         for (index, pages) in servers.iter().enumerate() {
@@ -109,7 +109,7 @@ mod tests {
         let server = [page(10, 0, 3), page(15, 4, 2), page(30, 9, 0)];
         check(std::slice::from_ref(&server), Some(&[(20.0, 4.0)]));
         check(&[server.clone(), server], Some(&[(20.0, 4.0), (20.0, 4.0)]));
-        // A GPU exporter counts no requests.
+        // A GPU exporter does not count requests.
         let gpus = || "DCGM_FI_DEV_POWER_USAGE 1\n".to_owned();
         check(&[[gpus(), gpus(), gpus()]], Some(&[]));
     }

@@ -1,10 +1,10 @@
-//! Quantiles of a histogram from its buckets. Pure.
+//! Computes quantiles from the buckets of a histogram. Pure.
 
-/// A distribution of times from the server's buckets, in seconds. A quantile in the lowest or highest bucket is `None`, because only one bound of
-/// that bucket is known.
+/// A distribution of times in seconds, from the server's buckets. A quantile is `None` if it is in the lowest or highest bucket, because only one
+/// bound of that bucket is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Latency {
-    /// Observations in the window.
+    /// Number of observations in the window.
     pub count: f64,
     pub mean: f64,
     pub p50: Option<f64>,
@@ -15,26 +15,26 @@ pub struct Latency {
 /// The increases of a histogram over a window.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Increases {
-    /// Upper bounds with the number of observations up to each bound, for every histogram.
+    /// For every histogram, pairs (upper bound, number of observations up to this bound).
     pub(super) buckets: Vec<(f64, f64)>,
     pub(super) sum: f64,
     pub(super) count: f64,
 }
 
 impl Increases {
-    /// `None`: there were no observations.
+    /// `None` if there were no observations.
     pub(super) fn latency(mut self) -> Option<Latency> {
         if self.count <= 0.0 || !self.count.is_finite() || !self.sum.is_finite() {
             return None;
         }
         self.buckets.sort_by(|one, other| one.0.total_cmp(&other.0));
         let mut merged: Vec<(f64, f64)> = Vec::new();
-        // Skip bounds that only some histograms have. Every histogram has the bound +Inf.
+        // Skips bounds that only some histograms have. The bound +Inf occurs once per histogram, so it gives their number.
         let histograms = self.buckets.iter().filter(|it| it.0 == f64::INFINITY).count();
         for bucket in self.buckets.chunk_by(|one, other| one.0 == other.0).filter(|it| it.len() == histograms) {
             merged.push((bucket[0].0, bucket.iter().map(|it| it.1).sum()));
         }
-        // The server writes the buckets of one text one by one, while it continues to count.
+        // Makes the counts increase. They may not, because the server writes the buckets one by one and continues to count meanwhile.
         let mut most = 0.0_f64;
         for (_, count) in &mut merged {
             most = most.max(*count);
@@ -51,9 +51,9 @@ impl Increases {
     }
 }
 
-/// A quantile by linear interpolation within its bucket, as Prometheus' `histogram_quantile` computes it, except where that would be a guess: if 147
-/// waits of 0.02 ms are all in a lowest bucket up to 0.3 s, Prometheus returns a p99 of 0.297 s. `None`: the quantile is in the lowest or highest
-/// bucket, which has no lower or no upper bound; there is no bucket without an upper bound, or no observation.
+/// A quantile by linear interpolation within its bucket, as in Prometheus' `histogram_quantile`. But where Prometheus would guess, the result is
+/// `None`. For example, if 147 waits of 0.02 ms are all in a lowest bucket up to 0.3 s, Prometheus returns a p99 of 0.297 s. `None` if the quantile
+/// is in the lowest or highest bucket, which lacks a lower or an upper bound; if there is no bucket +Inf; or if there are no observations.
 fn quantile(buckets: &[(f64, f64)], share: f64) -> Option<f64> {
     let (bound, all) = *buckets.last()?;
     if bound != f64::INFINITY || buckets.len() < 2 || all <= 0.0 {
@@ -85,7 +85,7 @@ mod tests {
         let buckets = [(0.1, 10.0), (0.5, 30.0), (1.0, 40.0), (INF, 50.0)];
         check(&buckets, 0.4, Some(0.1 + 0.4 * 0.5));
         check(&buckets, 0.6, Some(0.5));
-        // The lowest bucket has no lower bound, and the highest no upper one.
+        // The lowest bucket has no lower bound, and the highest bucket has no upper bound.
         check(&buckets, 0.1, None);
         check(&buckets, 0.2, None);
         check(&buckets, 0.99, None);
@@ -107,7 +107,7 @@ mod tests {
         let some =
             vec![(1.0, 0.0), (2.0, 10.0), (4.0, 10.0), (INF, 10.0), (2.0, 0.0), (3.0, 10.0), (4.0, 10.0), (INF, 10.0)];
         let latency = Increases { buckets: some, sum: 20.0, count: 20.0 }.latency().unwrap();
-        // Up to 2 s there are ten of 20, and up to 4 s all of them: the first server has no bound at 3 s.
+        // Ten of 20 observations are up to 2 s, and all are up to 4 s. The bound 3 s is skipped, because the first server does not have it.
         assert_eq!((latency.p50, latency.p90), (None, Some(3.6)));
         let none = vec![(1.0, 0.0), (2.0, 10.0), (INF, 10.0), (5.0, 10.0), (INF, 10.0)];
         let latency = Increases { buckets: none, sum: 20.0, count: 20.0 }.latency().unwrap();

@@ -1,19 +1,19 @@
-//! Gauges over a time window: mean, minimum and maximum. Pure.
+//! Computes mean, minimum and maximum of gauges over a time window. Pure.
 //!
-//! A sample is valid until the next one, at most for [`HOLD`] intervals. After that the level is unknown.
+//! A sample is valid until the next sample, but for at most [`HOLD`] scrape intervals. After that, the value is unknown.
 
 use std::{collections::BTreeSet, time::Duration};
 
 use super::{Scrape, Series, Store};
 use crate::families::{Part, Role};
 
-/// How many intervals between scrapes a sample stays valid.
+/// How long a sample stays valid, in scrape intervals.
 pub(super) const HOLD: u32 = 5;
 
-/// A gauge over a window.
+/// The values of a gauge over a time window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Levels {
-    /// Weighted by time.
+    /// The mean, weighted by time.
     pub mean: f64,
     pub min: f64,
     pub max: f64,
@@ -25,7 +25,7 @@ impl Levels {
     }
 }
 
-/// A value and its period of validity.
+/// A value and the time in which it is valid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Held {
     pub(super) from: Duration,
@@ -33,7 +33,7 @@ pub(super) struct Held {
     pub(super) value: f64,
 }
 
-/// The parts of a window with the sample that is valid in each part. `samples` are in time order.
+/// Splits a window into the parts in which each sample is valid. `samples` must be in time order.
 fn held(samples: impl Iterator<Item = (Duration, f64)>, (from, to): (Duration, Duration), hold: Duration) -> Vec<Held> {
     let mut samples = samples.peekable();
     let mut found = Vec::new();
@@ -48,7 +48,7 @@ fn held(samples: impl Iterator<Item = (Duration, f64)>, (from, to): (Duration, D
 }
 
 impl Store {
-    /// The valid periods of each sample of a role's gauges, within a window.
+    /// For each gauge with this role, its values and their times of validity within a window.
     pub(super) fn gauges(&self, role: Role, window: (Duration, Duration), hold: Duration) -> Vec<Vec<Held>> {
         let parts = |(series, scrapes): (&Series, &[Scrape])| {
             let time = |number: u32| {
@@ -60,8 +60,7 @@ impl Store {
         self.of_role(role, Part::Gauge).map(parts).collect()
     }
 
-    /// The sum of a role's gauges over all servers, for the periods in which all of them are known. Without a silent server the sum would be too
-    /// small.
+    /// The sum of the gauges with this role over all servers. Times in which a server is silent are left out, because the sum would be too small.
     pub(super) fn sums(&self, role: Role, window: (Duration, Duration), hold: Duration) -> Vec<Held> {
         if self.is_mixed(role) {
             return Vec::new();
@@ -69,15 +68,15 @@ impl Store {
         without(sums(&self.gauges(role, window, hold)), self.silences(role, hold, hold))
     }
 
-    /// The periods in which a server with this role was silent. A silence is between two successful scrapes that are more than `hold` apart: it
-    /// begins `known` after the first scrape and ends at the second. The silences are in time order and do not overlap.
+    /// The times in which any server with this role was silent, in order and without overlaps. A server is silent if more than `hold` passes between
+    /// two successful scrapes. A silence begins `known` after the first of them and ends at the second.
     pub(super) fn silences(&self, role: Role, hold: Duration, known: Duration) -> Vec<Silence> {
         let addresses: BTreeSet<usize> = self.named(role).map(|it| it.address).collect();
         let addresses = addresses.iter().filter_map(|it| self.addresses.get(*it));
         united(addresses.flat_map(|it| silences(it.scrapes(), hold, known)).collect())
     }
 
-    /// The fraction of a window in which no server was silent. `None`: the window has no length.
+    /// The fraction of a window in which no server was silent. `None` if the window has no length.
     pub(super) fn answered_share(&self, (from, to): (Duration, Duration), hold: Duration) -> Option<f64> {
         let all = united(self.addresses.iter().flat_map(|it| silences(it.scrapes(), hold, hold)).collect());
         let silent: Duration = all.iter().map(|it| it.1.min(to).saturating_sub(it.0.max(from))).sum();
@@ -86,10 +85,11 @@ impl Store {
     }
 }
 
-/// A period in which a server was silent: from, to.
+/// The time in which a server was silent: (from, to).
 pub(super) type Silence = (Duration, Duration);
 
-/// An address can be silent from its first response to its last scrape; after that its server may be gone permanently.
+/// The silences of one address. They begin after its first response, and end with its last scrape, because the server may be gone permanently after
+/// that.
 fn silences(scrapes: &[Scrape], hold: Duration, known: Duration) -> Vec<Silence> {
     let good = || scrapes.iter().filter(|it| it.ok);
     let between = good().zip(good().skip(1)).map(|(one, next)| (one.at, next.at));
@@ -111,7 +111,7 @@ fn united(mut silences: Vec<Silence>) -> Vec<Silence> {
     found
 }
 
-/// The parts minus the silences. Both are in time order.
+/// Removes the silences from the parts. Both must be in time order.
 pub(super) fn without(parts: Vec<Held>, silences: Vec<Silence>) -> Vec<Held> {
     let mut found = Vec::with_capacity(parts.len());
     for Held { mut from, to, value } in parts {
@@ -129,21 +129,21 @@ pub(super) fn without(parts: Vec<Held>, silences: Vec<Silence>) -> Vec<Held> {
     found
 }
 
-/// The mean over all of several gauges, and the minimum and maximum of any gauge.
+/// The mean over all values of several gauges, and the minimum and maximum of any gauge.
 pub(super) fn each(gauges: &[Vec<Held>]) -> Option<Levels> {
     levels(gauges.iter().flatten().copied())
 }
 
-/// The levels of consecutive parts.
+/// The mean, minimum and maximum over consecutive parts.
 pub(super) fn in_sequence(parts: Vec<Held>) -> Option<Levels> {
     levels(parts.into_iter())
 }
 
-/// The sum of several gauges with its valid periods. A gauge is left out of the sum while it is unknown.
+/// The sum of several gauges, with times of validity. While a gauge is unknown, the sum does not include it.
 pub(super) fn sums(gauges: &[Vec<Held>]) -> Vec<Held> {
     let mut changes: Vec<(Duration, f64, i32)> =
         gauges.iter().flatten().flat_map(|it| [(it.from, it.value, 1), (it.to, -it.value, -1)]).collect();
-    // Ends at a given moment come before beginnings at the same moment.
+    // If one value ends when another begins, the end comes first.
     changes.sort_by_key(|it| (it.0, it.2));
     let (mut now, mut value, mut known) = (Duration::ZERO, 0.0, 0);
     let mut parts = Vec::with_capacity(changes.len());
@@ -153,7 +153,7 @@ pub(super) fn sums(gauges: &[Vec<Held>]) -> Vec<Held> {
         }
         (now, value, known) = (at, value + change, known + count);
         if known == 0 {
-            // Prevents rounding errors from accumulating.
+            // Resets the sum, so that rounding errors do not accumulate.
             value = 0.0;
         }
     }
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn sums_are_of_the_same_moment() {
         let (one, two) = (gauge(&[(0.0, 1.0), (2.0, 3.0)], (0.0, 4.0)), gauge(&[(1.0, 10.0), (3.0, 0.0)], (0.0, 4.0)));
-        // 1, then 11, then 13, then 3.
+        // The sum is 1, then 11, then 13, then 3.
         assert_eq!(in_sequence(sums(&[one, two])).unwrap(), Levels { mean: 7.0, min: 1.0, max: 13.0 });
     }
 }

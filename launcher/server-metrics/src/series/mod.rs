@@ -1,8 +1,8 @@
-//! The samples of all scrapes, within a bound on memory. Pure.
+//! The samples of all scrapes, in limited memory. Pure.
 //!
-//! Times are from the launcher's monotonic clock. A counter that falls once has restarted at zero; increases include both parts. When memory is full,
-//! every second scrape is removed, and the caller scrapes half as often from then on. Increases between the ends of loads stay exact; means lose
-//! resolution.
+//! Times are from the machine's monotonic clock. If a counter falls, it has restarted at zero; increases then include the parts before and after the
+//! restart. If memory is full, every second scrape is removed, and from then on the caller scrapes half as often. Increases over whole loads stay
+//! exact, because the scrapes at their ends are kept; means become less precise.
 
 mod figures;
 mod finished;

@@ -3,26 +3,26 @@
 use super::Scrape;
 use crate::families::{Meaning, Part, Role};
 
-/// Maximum number of counter restarts that are recorded separately; the losses of later restarts are added to the last one.
+/// Maximum number of counter restarts that are recorded separately. Further restarts are added to the last record.
 const MAX_RESETS: usize = 64;
 
-/// The samples of one name with one set of labels at one address.
+/// The samples of one metric name with one set of labels at one address.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// The index of its address.
+    /// The index of the address.
     pub address: usize,
     /// The name of the metric, with its suffix.
     pub metric: Box<str>,
-    /// `name="value"`, separated by commas and sorted by name.
+    /// The labels as `name="value"`, separated by commas and sorted by name.
     pub labels: Box<str>,
     pub role: Role,
     pub part: Part,
-    /// The upper bound of a histogram bucket.
+    /// The upper bound of the histogram bucket; infinite for other series.
     pub bound: f64,
     numbers: Vec<u32>,
     values: Vec<f64>,
-    /// The scrape number at which the counter restarted, and the offset to add to later values: the counter's previous value. If a different process
-    /// responded, the first value of its counter is subtracted.
+    /// For each restart: (number of its scrape, offset that is added to the values from then on). The offset is the last value before the restart. If
+    /// a different process responded, it is that value minus the first value of the new process.
     resets: Vec<(u32, f64)>,
     last: f64,
 }
@@ -52,12 +52,12 @@ impl Series {
         self.numbers.is_empty()
     }
 
-    /// The scrape number and the value of each sample, as the server wrote it, in time order.
+    /// (scrape number, value as the server wrote it) of each sample, in time order.
     pub fn samples(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
         self.numbers.iter().copied().zip(self.values.iter().copied())
     }
 
-    /// The value in this scrape.
+    /// The value in this scrape; `None` if the scrape has no value.
     pub(super) fn value_in(&self, number: u32) -> Option<f64> {
         let place = self.numbers.binary_search(&number).ok()?;
         self.values.get(place).copied()
@@ -68,8 +68,9 @@ impl Series {
         self.last
     }
 
-    /// `changed`: another process responded than in the previous scrape. The first value of a new process's counter is no increase, because the
-    /// process may be an old one that is new to us. `false`: the value is no number, or a second value of this scrape, and is not kept.
+    /// Adds a sample. `changed`: whether a different process responded than in the previous scrape. The first value of a different process is no
+    /// increase, because it may have been running for long. Returns `false` if the value is not kept, because it is not finite or is a second value
+    /// in the same scrape.
     pub(super) fn push(&mut self, number: u32, value: f64, changed: bool) -> bool {
         if !value.is_finite() || self.numbers.last() == Some(&number) {
             return false;
@@ -89,12 +90,13 @@ impl Series {
         true
     }
 
-    /// Whether a fall shows that a server restarted. A metric that no figure needs may be a gauge in spite of its name.
+    /// Whether a falling value shows a restart of the server. This is not so for metrics that no figure needs, because they may be gauges in spite of
+    /// their names.
     pub(super) fn shows_restarts(&self) -> bool {
         self.is_counter() && self.role != Role::Kept && !self.role.is_absolute()
     }
 
-    /// Whether the counter fell in this scrape, which is the newest.
+    /// Whether the counter fell in this scrape, which must be the newest.
     pub(super) fn fell(&self, number: u32) -> bool {
         self.resets.last().is_some_and(|it| it.0 == number)
     }
@@ -110,7 +112,7 @@ impl Series {
         matches!(self.part, Part::Counter | Part::Bucket | Part::Sum | Part::Count)
     }
 
-    /// Keeps only the samples of these scrapes, which are sorted by number.
+    /// Keeps only the samples from these scrapes, which must be sorted by number.
     pub(super) fn keep(&mut self, scrapes: &[Scrape]) {
         let kept: Vec<bool> =
             self.numbers.iter().map(|number| scrapes.binary_search_by_key(number, |it| it.number).is_ok()).collect();
@@ -120,8 +122,9 @@ impl Series {
         self.values.retain(|_| flags.next().copied().unwrap_or(false));
     }
 
-    /// The increase of a counter from one scrape to another, including restarts. `None`: it has no sample by then. A counter that is missing in the
-    /// first scrape starts at zero, unless there was no such scrape, or it does not count from the start of its process.
+    /// The increase of a counter between two scrapes, including restarts. `None` if there is no sample up to `to`. If the first scrape lacks the
+    /// counter, it started at zero then. This is not assumed if there was no first scrape (`from` is `None`), or if the counter does not count from
+    /// the start of its process.
     pub(super) fn increase(&self, from: Option<u32>, to: u32) -> Option<f64> {
         let end = self.place(to)?;
         let begin = match from {
@@ -135,17 +138,17 @@ impl Series {
         Some((self.whole(end) - begin).max(0.0)).filter(|it| it.is_finite())
     }
 
-    /// The restarts of the counter after one scrape and until another.
+    /// The scrapes after `from` and up to `to` in which the counter restarted.
     pub(super) fn resets(&self, from: u32, to: u32) -> impl Iterator<Item = u32> + '_ {
         self.resets.iter().map(|it| it.0).filter(move |it| (from + 1..=to).contains(it))
     }
 
-    /// The index of the last sample up to a scrape.
+    /// The index of the last sample in or before a scrape.
     fn place(&self, number: u32) -> Option<usize> {
         self.numbers.partition_point(|it| *it <= number).checked_sub(1)
     }
 
-    /// The value of a sample plus the losses of earlier restarts.
+    /// The value of a sample plus the offsets of all restarts up to it.
     fn whole(&self, place: usize) -> f64 {
         let (number, value) = (self.numbers[place], self.values[place]);
         let lost: f64 = self.resets.iter().filter(|(at, _)| *at <= number).map(|(_, lost)| lost).sum();

@@ -1,28 +1,28 @@
-//! Identifies the process that responds at an address: detects restarts, and several servers behind one address. Pure.
+//! Identifies the process that responds at an address. Detects restarts, and several servers behind one address. Pure.
 //!
-//! A process is identified by `process_start_time_seconds`, which most libraries write. A start time earlier than the last process's is no restart:
-//! another server has responded. Without that metric a restart shows as a falling counter, and two falls are taken for several servers.
+//! `process_start_time_seconds`, which most libraries report, identifies a process. If its value is earlier than before, that is no restart: a
+//! different server has responded. Without this metric, a falling counter shows a restart, and two falls are interpreted as several servers.
 
 /// The metric with the start time of a process, in seconds since 1970.
 pub(super) const START: &str = "process_start_time_seconds";
-/// Start times that differ by less belong to one process, in seconds: some libraries recompute the time for each scrape.
+/// Maximum difference in seconds between start times of the same process. Some libraries compute the start time anew for each scrape.
 const SAME: f64 = 2.0;
-/// Maximum number of scrapes with a falling counter that may still be one restarted server.
+/// Maximum number of scrapes with a falling counter that can still be explained by one server that restarted.
 const MAX_FALLS: u32 = 1;
 
-/// The processes that answered at one address.
+/// The processes that responded at one address.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Processes {
     start: Option<f64>,
     changed: bool,
-    /// An older process has responded after a newer one.
+    /// Whether an older process has responded after a newer one.
     older_came: bool,
-    /// Scrapes in which a counter fell although the process was the same or unknown.
+    /// Number of scrapes in which a counter fell although the process was the same or unknown.
     falls: u32,
 }
 
 impl Processes {
-    /// Processes the start time in a scrape. Returns whether a different process responded than the last time.
+    /// Records the start time from a scrape. Returns whether a different process responded than in the previous scrape.
     pub(super) fn see(&mut self, start: Option<f64>) -> bool {
         let Some(start) = start.filter(|it| it.is_finite()) else { return false };
         let before = *self.start.get_or_insert(start);
@@ -45,7 +45,7 @@ impl Processes {
         self.older_came || self.falls > MAX_FALLS
     }
 
-    /// The start time of the only process that responded; `None`: it is unknown, or there were several processes.
+    /// The start time of the process; `None` if it is unknown, or if different processes responded.
     pub(super) fn only(&self) -> Option<f64> {
         self.start.filter(|_| !self.changed)
     }

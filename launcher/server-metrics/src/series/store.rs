@@ -1,4 +1,4 @@
-//! The samples of all addresses, within a bound on memory.
+//! The samples of all addresses, in limited memory.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -17,22 +17,22 @@ use crate::{
     parse::{self, Counts, Sample},
 };
 
-/// Bounds on the memory of the samples.
+/// Limits on the memory for samples.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Values and scrapes of all series. Each takes 12 bytes.
+    /// Maximum number of values and scrapes over all series. Each takes 12 bytes.
     pub samples: usize,
-    /// Series of all addresses.
+    /// Maximum number of series over all addresses.
     pub series: usize,
-    /// Series of one address.
+    /// Maximum number of series of one address.
     pub series_of_one: usize,
-    /// Names and labels of all series, in bytes.
+    /// Maximum bytes of names and labels over all series.
     pub text: usize,
 }
 
 impl Default for Limits {
-    /// 48 MiB of samples: a vLLM server has about 250 series, so this is 4.6 hours at one scrape per second. 50,000 series have about 15 MB of names
-    /// and labels, and each of these is kept twice.
+    /// 48 MiB of samples. A vLLM server has about 250 series, so this is enough for 4.6 hours at one scrape per second. 50,000 series have about 15
+    /// MB of names and labels, each of which is stored twice.
     fn default() -> Limits {
         Limits { samples: 4 << 20, series: 50_000, series_of_one: 20_000, text: 32 << 20 }
     }
@@ -40,25 +40,25 @@ impl Default for Limits {
 
 /// Maximum length of the labels of a series, in bytes; longer labels are truncated.
 pub(super) const MAX_LABELS_BYTES: usize = 1_024;
-/// Scrapes before and after loads that are never removed: two per load of a rate search.
+/// Maximum number of scrapes at starts and ends of loads that are never removed. A rate search has two per load.
 pub(super) const MAX_EDGES: usize = 64;
 
-/// The response of an address, or a failure.
+/// The response of an address, or its failure.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer<'a> {
     /// When the request was sent, on the machine's monotonic clock.
     pub at: Duration,
     pub took: Duration,
-    /// The text; `None`: the scrape failed.
+    /// The text of the response; `None` if the scrape failed.
     pub text: Option<&'a [u8]>,
-    /// It was requested before or after a load.
+    /// Whether it marks the start or the end of a load. Such scrapes are not removed if memory is full.
     pub edge: bool,
 }
 
 /// Which series of an address are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// Series that a figure needs.
+    /// Only series that a figure needs.
     Known,
     /// All series.
     All,
@@ -69,33 +69,33 @@ pub enum Keep {
 pub struct Address {
     pub(super) scrapes: Vec<Scrape>,
     pub(super) next: u32,
-    /// Index by name and labels as they appear in the text. `None`: only the labels of the series matter, not its value.
+    /// Index of each series by its name and labels as they are in the text. `None` for a series of which only the labels matter.
     by_text: HashMap<Box<str>, Option<usize>>,
     pub(super) series: usize,
-    /// Maximum number of series beyond the limits in any scrape.
+    /// Maximum number of series in any scrape that were left out because of the limits.
     pub left_out: usize,
-    /// Maximum number of unreadable lines in any scrape.
+    /// Maximum number of lines in any scrape that could not be read.
     pub bad_lines: usize,
-    /// Label texts that describe the server, each with its role.
+    /// The labels of series that describe the server, each with its role.
     pub infos: Vec<(Role, Box<str>)>,
-    /// The source of the metrics; `None` before the first response.
+    /// The kind of source; `None` before the first response.
     pub engine: Option<MetricsKind>,
     pub(super) processes: Processes,
 }
 
 impl Address {
-    /// Whether several servers have responded in turn, as behind a gateway or a Service with a cluster address. Increases and sums then describe none
-    /// of the servers. GPU series contain the name of their GPU, and so stay separate.
+    /// Whether several servers respond in turn at this address, as behind a gateway or a Service with a cluster address. Increases and sums are then
+    /// meaningless. GPU metrics are an exception, because their labels name the GPU.
     pub fn is_several_servers(&self) -> bool {
         self.engine != Some(MetricsKind::Dcgm) && self.processes.are_several_servers()
     }
 
-    /// In time order.
+    /// The scrapes in time order.
     pub fn scrapes(&self) -> &[Scrape] {
         &self.scrapes
     }
 
-    /// The number of series that are kept.
+    /// Number of series that are kept.
     pub fn series(&self) -> usize {
         self.series
     }
@@ -108,7 +108,7 @@ pub struct Store {
     pub(super) addresses: Vec<Address>,
     pub(super) series: Vec<Series>,
     pub(super) samples: usize,
-    /// Bytes of names and labels.
+    /// Total bytes of names and labels.
     pub(super) text: usize,
     pub(super) halvings: u32,
 }
@@ -118,7 +118,7 @@ impl Store {
         Store { limits, ..Store::default() }
     }
 
-    /// Adds an address and returns its index. `engine`: the source of its metrics; `None`: its first response identifies it.
+    /// Adds an address and returns its index. `engine`: the kind of source; `None` if it is to be identified by the first response.
     pub fn add_address(&mut self, engine: Option<MetricsKind>) -> usize {
         self.addresses.push(Address { engine, ..Address::default() });
         self.addresses.len() - 1
@@ -132,7 +132,7 @@ impl Store {
         &self.series
     }
 
-    /// The series of a role. If an address has no series of the role, its series with the role's older name are used.
+    /// The series with this role. If an address has none, its series with the role's older name are used.
     pub(super) fn named(&self, role: Role) -> impl Iterator<Item = &Series> {
         let old = role.old();
         let of = |it: &&Series| it.role == role && old.is_some();
@@ -141,23 +141,23 @@ impl Store {
         series.filter(move |it| it.role == role || (Some(it.role) == old && !new.contains(&it.address)))
     }
 
-    /// The series of a role with this part of their metric, each with the scrapes of its address.
+    /// The series with this role and this part of a metric, each with the scrapes of its address.
     pub(super) fn of_role(&self, role: Role, part: Part) -> impl Iterator<Item = (&Series, &[Scrape])> {
         let series = self.named(role).filter(move |it| it.part == part);
         series.map(|it| (it, self.addresses.get(it.address).map_or(&[][..], |it| it.scrapes())))
     }
 
-    /// Whether an address with this role has several servers that respond in turn.
+    /// Whether several servers respond in turn at an address with this role.
     pub(super) fn is_mixed(&self, role: Role) -> bool {
         self.named(role).any(|it| self.addresses.get(it.address).is_some_and(Address::is_several_servers))
     }
 
-    /// How many times every second scrape was removed. The caller scrapes at 2 to this power times its interval.
+    /// How many times every second scrape was removed. The caller multiplies its scrape interval by 2 to this power.
     pub fn halvings(&self) -> u32 {
         self.halvings
     }
 
-    /// Adds the response of an address. Returns whether it contained samples: a text without samples is a failure.
+    /// Adds the response of an address. Returns whether it contained samples. A text without samples is a failure.
     pub fn record(&mut self, address: usize, answer: Answer<'_>, keep: Keep) -> bool {
         let Some(of) = self.addresses.get_mut(address) else { return false };
         let number = of.next;
@@ -227,7 +227,7 @@ impl Store {
         counts
     }
 
-    /// Removes every second scrape, except scrapes before and after loads and the last scrape. `false`: there is nothing to remove.
+    /// Removes every second scrape, except scrapes at starts and ends of loads and the last scrape. Returns `false` if there was nothing to remove.
     fn halve(&mut self) -> bool {
         let before = self.samples;
         self.halvings += 1;
@@ -253,7 +253,7 @@ impl Store {
     }
 }
 
-/// The source of the metrics in a text: the first name with a known source decides.
+/// The kind of source of a text, by the first metric name that is known.
 pub(super) fn engine(text: &[u8]) -> Option<MetricsKind> {
     let mut found = None;
     let counts = parse::scan(
@@ -267,7 +267,8 @@ pub(super) fn engine(text: &[u8]) -> Option<MetricsKind> {
     found.or((counts.samples > 0).then_some(MetricsKind::Prometheus))
 }
 
-/// Whether both series count the energy of the same GPU. Other labels name the pod that uses the GPU, and so change during a run.
+/// Whether two series count the energy of the same GPU. Their other labels may differ: they name the pod that uses the GPU, which can change during a
+/// run.
 pub(super) fn is_same_gpu(one: &Series, other: &Series) -> bool {
     let gpu = |it: &Series| {
         let labels = parse::labels(&it.labels)?;
@@ -276,7 +277,7 @@ pub(super) fn is_same_gpu(one: &Series, other: &Series) -> bool {
     (one.role, one.address) == (other.role, other.address) && gpu(other).is_some_and(|it| gpu(one) == Some(it))
 }
 
-/// Adds a new series; `Some(None)`: its labels were noted and no values are kept. `None`: its labels are unreadable.
+/// Adds a new series. Returns `Some(None)` if its labels were stored and its values are not kept, and `None` if its labels cannot be read.
 pub(super) fn new_series(
     address: usize,
     sample: Sample<'_>,

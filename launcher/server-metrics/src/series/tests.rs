@@ -9,7 +9,7 @@ fn secs(seconds: f64) -> Duration {
     Duration::from_secs_f64(seconds)
 }
 
-/// A store of one address with these scrapes; `None`: a failed scrape. Each takes 10 ms.
+/// A store with one address and these scrapes as (time in seconds, text). `None` is a failed scrape. Each scrape takes 10 ms.
 fn store(scrapes: &[(f64, Option<&str>)]) -> Store {
     let mut store = Store::default();
     store.add_address(None);
@@ -36,9 +36,9 @@ fn an_increase_is_from_the_scrape_before_to_the_scrape_after() {
     let found = figures(&store, 1.5, 2.5);
     assert_eq!((found.generation_tokens, found.whole), (Some(60.0), true));
     assert_eq!(found.bracket, Some((secs(1.0), secs(3.0))));
-    // A scrape that was still in flight when the window began does not count as a scrape before it.
+    // A scrape that is still in flight when the window begins does not count as before the window.
     assert_eq!(figures(&store, 1.005, 2.0).generation_tokens, Some(50.0));
-    // No scrape before or after the window.
+    // There is no scrape before or after the window.
     let late = figures(&store, -0.0, 9.0);
     assert_eq!((late.generation_tokens, late.whole), (Some(70.0), false));
     assert_eq!(figures(&store, 1.5, 2.5).prompt_tokens, None);
@@ -49,12 +49,12 @@ fn a_counter_that_begins_again_loses_nothing() {
     let texts = [100, 150, 20, 30].map(tokens);
     let scrapes: Vec<_> = texts.iter().enumerate().map(|(at, text)| (at as f64, Some(text.as_str()))).collect();
     let found = figures(&store(&scrapes), 0.5, 2.5);
-    // 50 before the restart, 30 after it.
+    // The counter increased by 50 before the restart and by 30 after it.
     assert_eq!((found.generation_tokens, found.resets, found.whole), (Some(80.0), 1, false));
     assert_eq!(figures(&store(&scrapes), 2.5, 2.6).resets, 0);
 }
 
-/// The tokens of a process with this start time.
+/// Metrics of a process that started at `start`, with `value` tokens.
 fn of_process(start: u64, value: u64) -> String {
     format!("process_start_time_seconds {start}\n{}vllm:num_requests_running 1\n", tokens(value))
 }
@@ -79,7 +79,7 @@ fn servers_that_answer_in_turn_have_no_increase_and_no_sum() {
 
 #[test]
 fn a_process_that_is_new_to_us_counts_from_its_first_sample() {
-    // Behind a Service the connection may lead to a different server with much higher counters.
+    // Behind a Service, the connection may lead to a different server with much higher counters.
     let found = figures(
         &at_each_second(&[(100, 50), (100, 60), (200, 7_000), (200, 7_005)].map(|(start, it)| of_process(start, it))),
         0.5,
@@ -105,7 +105,7 @@ fn several_exporters_of_gpus_stay_apart() {
 #[test]
 fn energy_is_of_a_gpu_whatever_else_its_labels_say() {
     let text = |labels: &str, energy: u64| format!("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{{{labels}}} {energy}\n");
-    // A pod begins to use the first GPU; the second one is new.
+    // A pod begins to use the first GPU, so its labels change. The second GPU is new.
     let begin = text("UUID=\"a\",pod=\"\"", 70_000_000);
     let middle = text("UUID=\"a\",pod=\"vllm-0\"", 70_001_000) + &text("UUID=\"b\"", 90_000_000);
     let end = text("UUID=\"a\",pod=\"vllm-0\"", 70_003_000) + &text("UUID=\"b\"", 90_000_500);
@@ -123,7 +123,7 @@ fn a_window_within_a_gap_has_no_increase() {
     }
     let found = figures(&gap, 1.0, 29.0);
     assert_eq!((found.generation_tokens, found.is_gap, found.whole), (Some(890.0), false, true));
-    // A slow server is scraped less often.
+    // A slow server gets fewer scrapes.
     let mut slow = Store::default();
     slow.add_address(None);
     for at in [0.0, 4.0, 8.0] {
@@ -151,7 +151,7 @@ fn two_names_of_one_figure_count_once() {
     let (old, new) = ("gpu_prefix_cache", "prefix_cache");
     let mut store = store(&[(0.0, Some(&both(&[old, new], 0))), (2.0, Some(&both(&[old, new], 100)))]);
     assert_eq!(figures(&store, 1.0, 1.5).prefix_queries, Some(100.0));
-    // The second server has only the old names.
+    // The second server has only metrics with the old names.
     let second = store.add_address(None);
     for (at, value) in [(0.0, 0), (2.0, 30)] {
         let text = both(&[old], value);
@@ -162,7 +162,7 @@ fn two_names_of_one_figure_count_once() {
     assert_eq!((found.prefix_queries, found.prefix_hits), (Some(130.0), Some(65.0)));
 }
 
-/// Adds an address with these scrapes, in the form of [`store`].
+/// Adds an address with these scrapes. See [`store`] for their form.
 fn add(store: &mut Store, scrapes: &[(f64, Option<String>)]) {
     let address = store.add_address(None);
     for (at, text) in scrapes {
@@ -176,7 +176,7 @@ fn a_silent_server_does_not_make_a_sum_smaller() {
     let running = |value: u32| format!("vllm:num_requests_running {value}\n");
     let mut store = Store::default();
     add(&mut store, &(0..20).map(|at| (f64::from(at), Some(running(8)))).collect::<Vec<_>>());
-    // The server responds up to 3 s and from 16 s on. Its value at 3 s is valid until 8 s.
+    // The server responds until 3 s and from 16 s on. Its value at 3 s is valid until 8 s.
     let of = |at: u32| Some(running(8)).filter(|_| at <= 3 || at >= 16);
     add(&mut store, &(0..20).map(|at| (f64::from(at), of(at))).collect::<Vec<_>>());
     let found = figures(&store, 0.0, 20.0);
@@ -184,7 +184,7 @@ fn a_silent_server_does_not_make_a_sum_smaller() {
     assert!((found.answered_share.unwrap() - 12.0 / 20.0).abs() < 1e-12, "{found:?}");
     let silent = figures(&store, 9.0, 15.0);
     assert_eq!((silent.running, silent.answered_share), (None, Some(0.0)));
-    // A server that appears later, and a server that is gone permanently, are left out of the sum meanwhile.
+    // A server that appears later, or that is gone permanently, does not make the sum unknown.
     add(&mut store, &[(17.0, Some(running(1))), (18.0, Some(running(1)))]);
     assert_eq!(figures(&store, 16.0, 20.0).running.unwrap(), Levels { mean: 16.75, min: 16.0, max: 17.0 });
 }
@@ -196,9 +196,9 @@ fn addresses_of_one_server_are_found_by_its_process_and_counters() {
     };
     let mut store = Store::default();
     add(&mut store, &scrapes(7, &[(0.0, 10), (1.0, 20), (2.0, 30)]));
-    // The same server, scraped between the scrapes of the first address.
+    // An address of the same server, scraped between the scrapes of the first address.
     add(&mut store, &scrapes(7, &[(0.5, 15), (1.5, 20)]));
-    // A different process, and a different server that started at the same moment.
+    // A different process, and a different server that started at the same time.
     add(&mut store, &scrapes(8, &[(0.5, 15), (1.5, 20)]));
     add(&mut store, &scrapes(7, &[(0.5, 5), (1.5, 500)]));
     assert_eq!(store.twins(), [(0, 1)]);
@@ -212,7 +212,7 @@ fn addresses_of_one_server_are_found_by_its_process_and_counters() {
 fn a_counter_that_is_new_begins_at_zero() {
     let found = figures(&store(&[(0.0, Some("vllm:num_requests_running 0\n")), (2.0, Some(&tokens(40)))]), 1.0, 1.5);
     assert_eq!(found.generation_tokens, Some(40.0));
-    // Without a scrape before the window, the increase counts from the first scrape in it.
+    // Without a scrape before the window, the increase counts from the first scrape within it.
     assert_eq!(
         figures(&store(&[(0.5, Some(&tokens(40))), (2.0, Some(&tokens(50)))]), 0.1, 1.5).generation_tokens,
         Some(10.0)
@@ -260,7 +260,7 @@ fn histograms_have_quantiles_of_the_window_alone() {
              {name}_sum {sum}\n{name}_count {all}\n"
         )
     };
-    // 1,000 slow requests before the window, 10 fast ones within.
+    // 1,000 slow requests before the window, and 10 fast ones within it.
     let found = figures(&store(&[(0.0, Some(&text(0, 1_000, 900.0))), (9.0, Some(&text(10, 1_010, 900.5)))]), 1.0, 8.0);
     let ttft = found.ttft.unwrap();
     assert_eq!((ttft.count, ttft.mean), (10.0, 0.05));
@@ -366,7 +366,7 @@ fn full_memory_forgets_every_second_scrape_and_no_increase() {
     assert_eq!((found.generation_tokens, found.resets), (Some(499.0 + 499.0), 1));
 }
 
-/// All numbers in the figures.
+/// All numbers that the figures contain.
 fn numbers(of: &WindowFigures) -> Vec<f64> {
     let counts = [
         of.answered_share,
@@ -401,7 +401,7 @@ fn numbers(of: &WindowFigures) -> Vec<f64> {
         .collect()
 }
 
-/// A line of any metric: a metric that a figure needs, or another metric.
+/// A line with any metric, which a figure may need or not.
 fn line() -> impl Strategy<Value = String> {
     let name = prop::sample::select(vec![
         "vllm:num_requests_running",
@@ -439,7 +439,7 @@ proptest! {
         let mut value = 0;
         let mut texts = vec![tokens(0)];
         for (place, step) in steps.iter().enumerate() {
-            // A restart is visible if the value is smaller than before.
+            // A restart is detected only if the new value is smaller than the old one.
             value = if place == again && *step < value { *step } else { value + step };
             texts.push(tokens(value));
         }

@@ -1,7 +1,7 @@
-//! Detects addresses of the same server: a name and its address, or two names. Pure.
+//! Detects addresses that lead to the same server, such as a name and its address, or two names. Pure.
 //!
-//! Two addresses are the same server if the same process responds at both, both have the same counters, and no counter has less at one address than
-//! it had earlier at the other. Without `process_start_time_seconds` this is unknown.
+//! Two addresses lead to the same server under three conditions: the same process responds at both, both have the same counters, and no counter at
+//! one address is smaller than it was earlier at the other. Without `process_start_time_seconds`, this is unknown.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use super::{Scrape, Series, Store};
 use crate::families::{Part, Role};
 
 impl Store {
-    /// Pairs of addresses of the same server: the first address, and a later one.
+    /// Pairs of addresses that lead to the same server: (first address, later address).
     pub fn twins(&self) -> Vec<(usize, usize)> {
         let mut by_start = HashMap::<u64, Vec<usize>>::new();
         let mut found = Vec::new();
@@ -48,7 +48,7 @@ impl Store {
             })
     }
 
-    /// The samples of a series with their scrapes.
+    /// The samples of a series, each with its scrape.
     fn timed(&self, series: &Series) -> Vec<(Scrape, f64)> {
         let scrapes = self.addresses.get(series.address).map_or(&[][..], |it| it.scrapes());
         let scrape = |number: u32| scrapes.binary_search_by_key(&number, |it| it.number).ok().map(|it| scrapes[it]);
@@ -56,7 +56,7 @@ impl Store {
     }
 }
 
-/// Whether every sample of `later` is at least the value of `earlier` in a scrape that had ended before.
+/// Whether every sample of `later` is at least as large as the samples of `earlier` from scrapes that had ended before it.
 fn goes_on(earlier: &[(Scrape, f64)], later: &[(Scrape, f64)]) -> bool {
     let mut before = earlier.iter().peekable();
     let mut most = f64::NEG_INFINITY;

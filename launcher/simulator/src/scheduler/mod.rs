@@ -1,4 +1,4 @@
-//! Which sequences take part in a step: first come, first served, with chunked prefill, as in vLLM. Pure.
+//! Decides which sequences take part in a step: first come, first served, with chunked prefill, as in vLLM. Pure.
 //!
 //! Running sequences continue in the order of their admission: one token each, or the next piece of their prompt. The remaining tokens of the step go
 //! to waiting sequences while fewer than the allowed number run. The step that computes the last token of a prompt yields the first token of the
@@ -23,11 +23,11 @@ pub use sequence::Sequence;
 /// Counts of the prefix cache and the KV cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheStats {
-    /// Tokens that were looked up.
+    /// Number of tokens that were looked up in the prefix cache.
     pub queries: u64,
-    /// Tokens that were found.
+    /// Number of tokens that were found in the prefix cache.
     pub hits: u64,
-    /// Preempted sequences.
+    /// Number of preemptions.
     pub preemptions: u64,
 }
 
@@ -43,7 +43,7 @@ pub struct Scheduler<T> {
 }
 
 impl<T> Scheduler<T> {
-    /// An empty scheduler with the limits of these options.
+    /// Creates an empty scheduler with the limits in these options.
     pub fn new(options: &SimOptions) -> Self {
         Scheduler {
             max_num_seqs: options.max_num_seqs as usize,
@@ -60,7 +60,7 @@ impl<T> Scheduler<T> {
         self.waiting.push_back(sequence);
     }
 
-    /// Removes the sequences that their owners no longer want.
+    /// Removes the sequences for whose owner `keep` returns false.
     pub fn retain(&mut self, keep: impl Fn(&T) -> bool) {
         let cache = &mut self.cache;
         let mut stays = |sequence: &mut Sequence<T>| {
@@ -83,37 +83,37 @@ impl<T> Scheduler<T> {
         })
     }
 
-    /// Clears the prefix cache of ended sequences.
+    /// Removes the blocks of ended sequences from the prefix cache.
     pub fn forget(&mut self) {
         self.cache.forget();
     }
 
-    /// Sequences in the batch.
+    /// Number of sequences in the batch.
     pub fn running(&self) -> usize {
         self.running.len()
     }
 
-    /// Sequences in the queue.
+    /// Number of sequences in the queue.
     pub fn waiting(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Blocks of the KV cache that sequences hold.
+    /// Number of KV cache blocks that sequences hold.
     pub fn used_blocks(&self) -> u32 {
         self.cache.used()
     }
 
-    /// The cache counts so far.
+    /// Returns the counts of the prefix cache and of preemptions so far.
     pub fn cache_stats(&self) -> CacheStats {
         self.stats
     }
 
-    /// Decides what the step that begins now computes; `None` when there is nothing to do.
+    /// Decides what the step that begins now computes. `None` if there is nothing to do.
     pub fn begin_step(&mut self, now: Duration) -> Option<StepLoad> {
         let mut budget = self.max_num_batched_tokens;
         let mut load = StepLoad::default();
         let preempted = self.continue_running(&mut budget, &mut load);
-        // A preempted sequence goes before all others, but not in the same step.
+        // A preempted sequence is resumed before all others, but not in the same step.
         while !preempted && self.running.len() < self.max_num_seqs && budget > 0 {
             let Some(sequence) = self.waiting.front_mut() else { break };
             if !admit(&mut self.cache, sequence, &mut self.stats, now) {
@@ -137,7 +137,7 @@ impl<T> Scheduler<T> {
                 next += 1;
                 continue;
             }
-            // It may be the same sequence.
+            // This may be the same sequence.
             let Some(mut last) = self.running.pop() else { break };
             self.cache.release(&mut last.held);
             last.computed = 0;
@@ -150,8 +150,8 @@ impl<T> Scheduler<T> {
         preempted
     }
 
-    /// Ends the current step. Calls `on_token` for each sequence that got a token: its counters are up to date, but `last_token` is still the time of
-    /// the previous token. Removes complete sequences.
+    /// Ends the current step, and removes complete sequences. Calls `on_token` for each sequence that got a token. Its counters are then up to date,
+    /// but `last_token` is still the time of the previous token.
     pub fn end_step(&mut self, now: Duration, mut on_token: impl FnMut(&Sequence<T>)) {
         let cache = &mut self.cache;
         self.running.retain_mut(|sequence| {
@@ -173,10 +173,10 @@ impl<T> Scheduler<T> {
     }
 }
 
-/// Gives a waiting sequence its leading blocks from the prefix cache; `false`: the KV cache has no room for it.
+/// Assigns the leading blocks in the prefix cache to a waiting sequence. Returns `false` if the KV cache has no room for the sequence.
 fn admit<T>(cache: &mut KvCache, sequence: &mut Sequence<T>, stats: &mut CacheStats, now: Duration) -> bool {
     let tokens = sequence.tokens();
-    // The last token is always computed, because it yields the next one.
+    // The last token is always computed, because the next token results from it.
     let full = sequence.work.blocks.full();
     let reusable = full.len().min(((tokens - 1) / cache.block_size()) as usize);
     let found = cache.lookup(&full[..reusable]);
@@ -195,7 +195,8 @@ fn admit<T>(cache: &mut KvCache, sequence: &mut Sequence<T>, stats: &mut CacheSt
     true
 }
 
-/// Schedules the sequence's part of the step: the tokens that are not computed yet, up to the budget. `false`: the KV cache has no room for them.
+/// Schedules a sequence's part of the step: the tokens that are not computed yet, up to the budget. Returns `false` if the KV cache has no room for
+/// them.
 fn schedule<T>(cache: &mut KvCache, sequence: &mut Sequence<T>, budget: &mut u32, load: &mut StepLoad) -> bool {
     let left = sequence.tokens() - sequence.computed;
     let scheduled = left.min(*budget);

@@ -9,11 +9,11 @@ use super::super::work::Work;
 /// A request in the engine. Times are simulated.
 #[derive(Debug)]
 pub struct Sequence<T> {
-    /// Whose it is.
+    /// The owner of the request.
     pub owner: T,
-    /// What it asks.
+    /// The work that the request asks for.
     pub work: Work,
-    /// When it came.
+    /// When the request arrived.
     pub arrived: Duration,
     /// When it was admitted to the batch.
     pub admitted: Duration,
@@ -21,21 +21,21 @@ pub struct Sequence<T> {
     pub first_token: Duration,
     /// When its newest token was ready.
     pub last_token: Duration,
-    /// Tokens of the answer so far.
+    /// Number of answer tokens so far.
     pub generated: u32,
-    /// Prompt tokens from the prefix cache at the first admission.
+    /// Number of prompt tokens from the prefix cache at the first admission.
     pub cached: u32,
-    /// How often it was preempted.
+    /// How often the request was preempted.
     pub preemptions: u32,
     pub(super) computed: u32,
     pub(super) scheduled: u32,
     pub(super) held: HeldBlocks,
-    /// Tokens of the answer with known digests.
+    /// Number of answer tokens whose digests are known.
     hashed: u32,
 }
 
 impl<T> Sequence<T> {
-    /// A sequence that came at `arrived`.
+    /// Creates a sequence that arrived at `arrived`.
     pub fn new(owner: T, work: Work, arrived: Duration) -> Self {
         Sequence {
             owner,
@@ -59,7 +59,7 @@ impl<T> Sequence<T> {
         self.generated >= self.work.output_tokens
     }
 
-    /// Tokens of the prompt and of the answer so far.
+    /// Number of tokens in the prompt and in the answer so far.
     pub(super) fn tokens(&self) -> u32 {
         self.work.prompt_tokens + self.generated
     }

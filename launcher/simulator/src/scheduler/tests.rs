@@ -44,7 +44,7 @@ fn caching(num_gpu_blocks: u32, sequences: Vec<Work>) -> Scheduler<usize> {
 /// The load of a step as (prompts, prefill tokens, sequences, context), and the sequences that got a token.
 type Step = ((u32, u32, u32, u64), Vec<usize>);
 
-/// All steps to the end.
+/// Runs all steps to the end.
 fn steps(scheduler: &mut Scheduler<usize>) -> Vec<Step> {
     let mut steps = Vec::new();
     while let Some(load) = scheduler.begin_step(NOW) {
@@ -94,7 +94,8 @@ fn who_leaves_makes_room() {
 fn a_cached_prefix_is_not_computed_again_but_for_its_last_token() {
     let mut scheduler = caching(100, vec![work(0..12, 1)]);
     assert_eq!(steps(&mut scheduler), vec![((1, 12, 1, 0), vec![0])]);
-    // 12 tokens again: only the block with the last token is computed. 14: the rest. A different first token: all.
+    // The same 12 tokens: only the block with the last token is computed. 14 tokens: only the rest is computed. Another first token: everything is
+    // computed.
     for (tokens, load) in [(0..12, (1, 4, 1, 8)), (0..14, (1, 2, 1, 12)), (1..13, (1, 12, 1, 0))] {
         scheduler.add(Sequence::new(1, work(tokens, 1), NOW));
         assert_eq!(steps(&mut scheduler), vec![(load, vec![1])]);
@@ -113,7 +114,7 @@ fn prompts_of_one_step_share_their_blocks() {
 fn a_prompt_that_goes_on_after_an_answer_finds_that_too() {
     let mut scheduler = caching(100, vec![work(0..6, 7)]);
     steps(&mut scheduler);
-    // 6 and 6 of the answer's tokens were computed, the last one never.
+    // 6 prompt tokens and 6 answer tokens were computed. The last token of an answer is never computed.
     let tokens: Vec<u32> = (0..6).chain((0..7).map(|place| text::word_id(7, place))).chain([1, 2, 3]).collect();
     scheduler.add(Sequence::new(1, work(tokens.into_iter(), 1), NOW));
     assert_eq!(steps(&mut scheduler), vec![((1, 4, 1, 12), vec![1])]);
@@ -121,14 +122,14 @@ fn a_prompt_that_goes_on_after_an_answer_finds_that_too() {
 
 #[test]
 fn a_full_cache_takes_the_place_of_who_came_last_and_computes_it_again() {
-    // Six blocks. Both sequences fit at first, with 2 blocks each; at the end each of them needs 4.
+    // There are six usable blocks. Both sequences fit at first, with 2 blocks each. At the end each of them needs 4.
     let mut scheduler = caching(7, vec![work(0..8, 8), work(100..108, 6)]);
     let steps = steps(&mut scheduler);
     let of = |owner| steps.iter().filter(|(_, owners)| owners.contains(&owner)).count();
     assert_eq!((of(0), of(1)), (8, 6));
     assert_eq!(scheduler.cache_stats(), CacheStats { queries: 16, hits: 0, preemptions: 1 });
     assert_eq!(scheduler.used_blocks(), 0);
-    // The second sequence starts twice: with its prompt, and later with its prompt and its tokens so far, minus the cached blocks.
+    // The second sequence has two prefills: its prompt, and after its preemption its prompt and its tokens so far, minus the cached blocks.
     let prefills: Vec<u32> = steps.iter().filter(|it| it.0.0 > 0).map(|it| it.0.1).collect();
     assert_eq!(prefills.len(), 2, "{steps:?}");
     assert_eq!(prefills[0], 16);

@@ -12,7 +12,7 @@ async fn ask(client: &mut Client, path: &str, body: &Value) -> String {
     text(client.post(path, body).await).await
 }
 
-/// The events of a stream, each with the name in its `event` line.
+/// Returns the events of a stream, each with the name in its `event` line.
 fn events(stream: &str) -> Vec<(String, Value)> {
     let lines = stream.split("\n\n").filter(|it| it.starts_with("event: ")).map(|event| {
         let (name, data) = event.split_once('\n').unwrap();
@@ -37,7 +37,7 @@ async fn a_message_is_streamed_and_whole_with_the_same_text() {
     let texts: String = events.iter().filter_map(|(_, it)| it["delta"]["text"].as_str()).collect();
     let end = &events[6].1;
     assert_eq!((&end["delta"]["stop_reason"], &end["usage"]["output_tokens"]), (&json!("max_tokens"), &json!(3)));
-    // 3 words and 7 tokens of the template.
+    // The prompt has 3 words, and 7 tokens from the template.
     assert_eq!(end["usage"]["input_tokens"], 10);
     body["stream"] = json!(false);
     let whole: Value = serde_json::from_str(&ask(&mut client, "/v1/messages", &body).await).unwrap();
@@ -82,7 +82,7 @@ async fn adapters_are_served_beside_the_model() {
 async fn an_image_counts_by_its_size() {
     let simulator = Simulator::new(fixed());
     let mut client = Client::new(&simulator).await;
-    // 56 x 29 pixels: two patches by two.
+    // An image of 56 x 29 pixels has 2 x 2 patches.
     let url = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAADgAAAAdCAAAAAA=";
     let mut tokens = Vec::new();
     for content in [

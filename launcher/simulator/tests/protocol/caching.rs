@@ -8,12 +8,12 @@ use tokio::time::Instant;
 use crate::client::{Client, Stream, text};
 use crate::fixed;
 
-/// With blocks of 16 tokens, and usage that includes the prefix cache.
+/// Options with blocks of 16 tokens. The usage includes the prefix cache.
 fn options() -> SimOptions {
     SimOptions { prompt_tokens_details: true, ..fixed() }
 }
 
-/// The times of the tokens of a two-token answer, in milliseconds, and the details of its usage.
+/// Returns the times of the tokens of a two-token answer, in milliseconds, and the details of its usage.
 async fn ask(client: &mut Client, path: &str, mut body: Value) -> (Vec<u128>, Value) {
     body["stream"] = json!(true);
     body["stream_options"] = json!({"include_usage": true});
@@ -34,7 +34,7 @@ async fn a_prompt_that_begins_as_one_before_has_its_first_token_sooner() {
     let prompt: Vec<u32> = (0..70).collect();
     let mut other = prompt.clone();
     other[40] = 999;
-    // The first token: 10 + 2 ms, and 1 ms per computed token; then 10 + 2.
+    // The first token takes 10 + 2 ms, plus 1 ms per computed token. The second takes 10 + 2 ms.
     for (tokens, cached) in [(&prompt[..], 0), (&prompt[..], 64), (&prompt[..64], 48), (&other[..], 32)] {
         let computed = tokens.len() as u128 - u128::from(cached as u32);
         let (times, details) = ask(&mut client, "/v1/completions", json!({"prompt": tokens})).await;
@@ -48,7 +48,7 @@ async fn a_prompt_that_begins_as_one_before_has_its_first_token_sooner() {
         ("prompt_tokens_by_source_total", 274.0),
         ("prompt_tokens_total", 274.0),
         ("request_prefill_kv_computed_tokens_sum", 130.0),
-        // Computed prompt tokens, and two tokens of each answer.
+        // Computed prompt tokens, plus the two tokens of each of the four answers.
         ("iteration_tokens_total_sum", 130.0 + 8.0),
     ] {
         assert_eq!(client.metric(name).await, expected, "{name}");
@@ -76,24 +76,24 @@ async fn a_chat_that_goes_on_finds_what_was_said_before() {
     let body = json!({"messages": messages, "max_tokens": 40});
     let first: Value = serde_json::from_str(&text(client.post("/v1/chat/completions", &body).await).await).unwrap();
     let details = |answer: &Value| answer["usage"]["prompt_tokens_details"].clone();
-    // 37 tokens: two blocks, which are new.
+    // The prompt has 37 tokens: two full blocks, which are new.
     let expected = json!({"cached_tokens": 0, "created_cache_tokens": 32, "multimodal_tokens": null});
     assert_eq!(details(&first), expected);
     messages.push(first["choices"][0]["message"].clone());
     messages.push(json!({"role": "user", "content": long}));
     let body = json!({"messages": messages, "max_tokens": 4});
     let second: Value = serde_json::from_str(&text(client.post("/v1/chat/completions", &body).await).await).unwrap();
-    // 37 tokens of the first prompt and 40 of its answer. The last one was not computed: 4 blocks of 76 tokens.
+    // 37 tokens of the first prompt and 40 of its answer. The last token was not computed, so 76 tokens make 4 full blocks.
     assert_eq!(details(&second)["cached_tokens"], 64, "{second}");
-    // A request with its own salt shares no block.
+    // A request with its own salt shares no block with other requests.
     let (_, details) = ask(&mut client, "/v1/chat/completions", json!({"messages": messages, "cache_salt": "a"})).await;
     assert_eq!(details, json!({"cached_tokens": 0, "created_cache_tokens": 112}));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_full_cache_forgets_what_was_used_longest_ago() {
-    // 140 blocks, including one reserved block. A prompt of 640 tokens holds 40, and one more with its answer. The fifth prompt takes the last 22
-    // blocks of the prompt from 10,000 on; the other 18 stay.
+    // There are 140 blocks, including one reserved block. A prompt of 640 tokens holds 40 blocks, and one more with its answer. The fifth prompt
+    // evicts the last 22 blocks of the prompt that begins with 10,000. The other 18 blocks of this prompt remain.
     let options = SimOptions { num_gpu_blocks: 140, max_num_batched_tokens: 4_096, ..options() };
     let mut client = Client::new(&Simulator::new(options)).await;
     let mut cached = async |first: u32| {

@@ -69,7 +69,7 @@ async fn each_prompt_has_its_choices_streamed_or_whole() {
                 (&json!(prompt_tokens), &json!(5 * count))
             );
         }
-        // They run concurrently: the first token of the last choice comes before the last token of the first choice.
+        // The choices run concurrently: the first token of the last choice arrives before the last token of the first choice.
         let order: Vec<_> = chunks.iter().map(|it| it["choices"][0]["index"].as_u64().unwrap() as usize).collect();
         let last_begins = order.iter().position(|it| *it == count - 1).unwrap();
         assert!(order[last_begins..].contains(&0), "{order:?}");

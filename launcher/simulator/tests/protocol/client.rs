@@ -1,4 +1,4 @@
-//! A client that shows what comes over the wire, and when.
+//! A client that records what arrives over the connection, and when.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,7 +43,7 @@ impl Client {
         self.send(Request::post(path).header("content-type", "application/json"), body.to_string()).await
     }
 
-    /// A stream of completion tokens for a prompt of `prompt` tokens.
+    /// Starts a stream of completion tokens for a prompt of `prompt` tokens.
     pub async fn stream(&mut self, prompt: usize, output: u32) -> Stream {
         let body = json!({
             "prompt": vec![7; prompt], "max_tokens": output, "stream": true, "stream_options": {"include_usage": true},
@@ -53,12 +53,12 @@ impl Client {
         Stream::new(response)
     }
 
-    /// The body at a path.
+    /// Returns the body at a path.
     pub async fn get(&mut self, path: &str) -> String {
         text(self.send(Request::get(path), "").await).await
     }
 
-    /// The sum over the series of a metric.
+    /// Returns the sum over all series of a metric.
     pub async fn metric(&mut self, name: &str) -> f64 {
         let metrics = self.get("/metrics").await;
         let series = metrics.lines().filter_map(|line| line.strip_prefix(&format!("vllm:{name}{{")));
@@ -68,7 +68,7 @@ impl Client {
     }
 }
 
-/// The body of an answer.
+/// Returns the body of an answer.
 pub async fn text(response: Response<Incoming>) -> String {
     String::from_utf8(response.into_body().collect().await.unwrap().to_bytes().to_vec()).unwrap()
 }
@@ -85,7 +85,7 @@ impl Stream {
         Stream { body: response.into_body(), text: Vec::new() }
     }
 
-    /// The data of the next event; `None` at the end, an error if the connection broke.
+    /// Returns the data of the next event. `None` at the end. An error if the connection broke.
     pub async fn next(&mut self) -> Option<Result<String, hyper::Error>> {
         loop {
             if let Some(end) = self.text.windows(2).position(|it| it == b"\n\n") {
@@ -100,7 +100,7 @@ impl Stream {
         }
     }
 
-    /// All events with their times after `start`, until the end or a broken connection.
+    /// Returns all events with their times since `start`, until the end or until the connection breaks.
     pub async fn all(&mut self, start: Instant) -> Vec<(Duration, String)> {
         let mut events = Vec::new();
         while let Some(Ok(event)) = self.next().await {
@@ -109,7 +109,7 @@ impl Stream {
         events
     }
 
-    /// When each token came, in milliseconds after `start`.
+    /// Returns when each token arrived, in milliseconds after `start`.
     pub async fn token_times(&mut self, start: Instant) -> Vec<u128> {
         let events = self.all(start).await;
         events.iter().filter(|(_, event)| event.contains("\"text\"")).map(|(at, _)| at.as_millis()).collect()

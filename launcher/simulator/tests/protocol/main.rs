@@ -50,7 +50,7 @@ async fn times_are_those_of_the_model() {
     let simulator = Simulator::new(fixed());
     let mut client = Client::new(&simulator).await;
     let start = Instant::now();
-    // First token: 10 + 20 x 1 + 2 ms. Then 10 + 2 ms each.
+    // The first token takes 10 + 20 x 1 + 2 ms, each further token 10 + 2 ms.
     assert_eq!(client.stream(20, 4).await.token_times(start).await, [32, 44, 56, 68]);
 }
 
@@ -64,7 +64,7 @@ async fn headers_come_at_once_and_the_role_with_the_first_token() {
     assert_eq!(start.elapsed(), Duration::ZERO);
     let mut stream = Stream::new(response);
     let times: Vec<_> = stream.all(start).await.into_iter().map(|(at, _)| at.as_millis()).collect();
-    // 3 words and 7 tokens of the template; role, two tokens, the end.
+    // The prompt has 3 words, and 7 tokens from the template. The events are the role, two tokens, and the end.
     assert_eq!(times, [22, 22, 34, 34]);
 }
 
@@ -85,8 +85,9 @@ async fn the_batch_slows_its_tokens_and_the_queue_delays_the_first() {
     for stream in streams {
         times.push(stream.await.unwrap());
     }
-    // The first is alone in its first step: 10 + 10 + 2. Then the second's prompt: 10 + 10 + 2 x 2. Then both: 10 + 2 x 2. The third replaces the
-    // first at 60, with its prompt beside the second's last token: 10 + 10 + 2 x 2.
+    // The first request is alone in its first step: 10 + 10 + 2 ms. The next step also computes the second prompt: 10 + 10 + 2 x 2. Then both decode:
+    // 10 + 2 x 2. At 60 ms the third request replaces the first one. Its prompt is computed together with the second request's last token: 10 + 10 +
+    // 2 x 2.
     assert_eq!(times, [vec![22, 46, 60], vec![46, 60, 84], vec![84, 96, 108]]);
 }
 
@@ -97,7 +98,7 @@ async fn a_machine_that_stood_still_does_not_make_up_for_it() {
     let start = Instant::now();
     let mut stream = client.stream(20, 4).await;
     tokio::time::advance(200 * MILLISECOND).await;
-    // The first token was due at 32. Later steps begin at the current time, except for the 2 ms that a timer may be late.
+    // The first token was due at 32 ms. Later steps begin at the current time, except for the 2 ms that a timer may be late.
     assert_eq!(stream.token_times(start).await, [200, 210, 222, 234]);
 }
 
@@ -139,7 +140,7 @@ async fn token_ids_are_told_where_they_are_asked_for() {
         let each: Vec<_> = choices().filter_map(|it| list(&it["token_ids"])).collect();
         assert_eq!(each.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1, 1], "{events:?}");
         assert_eq!(Some(each.concat()), list(&whole["choices"][0]["token_ids"]), "{whole}");
-        // Once, in the same place as vLLM: in the first chunk of a chat or of a completion.
+        // The ids of the prompt appear once, in the same place as in vLLM: in the first chunk of a chat or of a completion.
         let of_prompt =
             |it: &Value| list(&it["prompt_token_ids"]).or_else(|| list(&it["choices"][0]["prompt_token_ids"]));
         let prompts: Vec<_> = events.iter().map(of_prompt).collect();
@@ -180,7 +181,7 @@ async fn who_hangs_up_leaves_the_batch() {
     let mut endless = first.stream(10, 2_000).await;
     endless.next().await.unwrap().unwrap();
     let mut waiting = second.stream(10, 2).await;
-    // The current step ends at 34. The next one, at 46, is the first that leaves the second request in the queue.
+    // The current step ends at 34 ms. The next step, which ends at 46 ms, is the first that leaves the second request in the queue.
     tokio::time::sleep(30 * MILLISECOND).await;
     assert_eq!(observer.metric("num_requests_running").await, 1.0);
     assert_eq!(observer.metric("num_requests_waiting").await, 1.0);
@@ -190,7 +191,7 @@ async fn who_hangs_up_leaves_the_batch() {
     tokio::time::sleep(20 * MILLISECOND).await;
     assert_eq!(observer.metric("num_requests_running").await, 0.0);
     assert_eq!(observer.metric("kv_cache_usage_perc").await, 0.0);
-    // A client that left counts in the token metrics, but not in the request metrics.
+    // A client that disconnected is counted in the token metrics, but not in the request metrics.
     assert_eq!(observer.metric("request_success_total").await, 1.0);
     assert_eq!(observer.metric("time_to_first_token_seconds_count").await, 2.0);
     assert!(observer.metric("generation_tokens_total").await > 2.0);
@@ -368,7 +369,7 @@ async fn several_threads_share_one_engine() {
         ("request_success_total", streams),
         ("inter_token_latency_seconds_count", tokens - streams),
         ("prefix_cache_queries_total", 40.0 * streams),
-        // All but the first one find the two full blocks.
+        // Every request except the first finds the two full blocks in the cache.
         ("prefix_cache_hits_total", 32.0 * (streams - 1.0)),
     ] {
         assert_eq!(client.metric(name).await, expected, "{name}");

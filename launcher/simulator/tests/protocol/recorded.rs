@@ -7,7 +7,7 @@ use simulator::Simulator;
 use crate::client::{Client, text};
 use crate::fixed;
 
-/// The shape of a text: keys in order, kinds of values, and the words that the protocol fixes.
+/// Returns the shape of a text: its keys in order, the types of its values, and the words that the protocol fixes.
 fn shape(text: &str) -> String {
     fn blur(value: &mut Value, key: &str) {
         match value {
@@ -90,7 +90,7 @@ async fn answers_have_the_shape_of_recorded_ones() {
     }
 }
 
-/// Tokens of several choices come in any order, and words of a real model may be pieces of letters.
+/// Tokens of several choices arrive in any order, and words of a real model may be pieces of letters.
 #[tokio::test(start_paused = true)]
 async fn several_choices_have_the_chunks_of_recorded_ones() {
     for name in ["chat-stream-n2", "completions-stream-n2", "completions-stream-continuous-usage"] {
@@ -107,7 +107,7 @@ async fn several_choices_have_the_chunks_of_recorded_ones() {
     }
 }
 
-/// vLLM leaves out alternatives with bytes that are not valid text, so only the keys are equal.
+/// vLLM omits alternatives whose bytes are not valid text, so only the keys are compared.
 #[tokio::test(start_paused = true)]
 async fn log_probabilities_have_the_keys_of_recorded_ones() {
     let (found, expected) = replay("chat-stream-logprobs").await;
@@ -123,7 +123,7 @@ async fn log_probabilities_have_the_keys_of_recorded_ones() {
 
 #[tokio::test(start_paused = true)]
 async fn errors_are_word_for_word_the_recorded_ones() {
-    // The recorded server had no parser of tool calls, but the simulator has one: errors about tools are left out.
+    // The recorded server had no parser for tool calls, but the simulator has one, so errors about tools are not compared.
     for name in [
         "chat-stream-zero-max-tokens",
         "error-bad-json",

@@ -8,7 +8,7 @@ fn sleepy() -> SimOptions {
     SimOptions { sleep_mode: Some(mode), ..fixed() }
 }
 
-/// Posts JSON, and returns how many milliseconds the answer took, its status and its body.
+/// Posts JSON. Returns how long the answer took in milliseconds, its status and its body.
 async fn timed_post(client: &mut Client, path: &str, body: &Value) -> (u128, u16, String) {
     let start = Instant::now();
     let response = client.post(path, body).await;
@@ -45,7 +45,7 @@ async fn a_request_waits_until_the_server_wakes_up() {
     tokio::time::advance(Duration::from_secs(30)).await;
     assert_eq!(control.metric("num_requests_waiting").await, 1.0);
     assert_answer(&mut control, "/wake_up", 200, r#"{"status":"awake","tags":null}"#).await;
-    // 30 s, then 200 ms to wake up, then 10 + 20 x 1 + 2 ms.
+    // 30 s of sleep, then 200 ms to wake up, then 10 + 20 x 1 + 2 ms for the first token.
     assert_eq!(stream.token_times(start).await, [30_232]);
     assert_eq!(control.get("/is_sleeping").await, r#"{"is_sleeping":false}"#);
 }

@@ -1,4 +1,4 @@
-//! The answers that a BenchmarkRun is written from. Pure.
+//! The answers from which a BenchmarkRun is written. Pure.
 
 use std::{collections::BTreeSet, fmt};
 
@@ -22,7 +22,7 @@ pub(super) struct Answers {
 }
 
 impl Answers {
-    /// Finds the errors that the check of the file would not report in the user's words.
+    /// Finds errors for which the check of the written file would have a message about fields that the user has not written.
     ///
     /// # Errors
     /// There are too many levels, or a figure has two limits.

@@ -23,7 +23,7 @@ const NO_OBJECTIVES: &str = r#"  # Limits that each stage must meet; docs/object
   #   - {name: ttft-p99, metric: ttft, stat: p99, stage: "*", max: 500ms}
 "#;
 
-/// The BenchmarkRun of these answers.
+/// Returns the text of the BenchmarkRun for these answers.
 pub(super) fn text(answers: &Answers) -> String {
     let Answers { target, model, load, objectives } = answers;
     let profile = profile(load);
@@ -69,11 +69,11 @@ fn model(model: Option<&str>) -> String {
     }
 }
 
-/// A shipped profile, with its variable for the levels.
+/// A shipped profile, and its variable for the levels.
 struct Profile {
     name: &'static str,
     variable: &'static str,
-    /// What one level is.
+    /// The sentence that explains what one level is.
     level: &'static str,
 }
 
@@ -127,7 +127,7 @@ fn slo(objectives: &[Objective]) -> String {
     )
 }
 
-/// One objective. Its texts are names and limits that were checked, and need no quotes.
+/// One objective as YAML. Its names and limits have been checked, so they need no quotes.
 fn row(objective: &Objective) -> String {
     let Objective { name, metric, stat, stage, max, min } = objective;
     let stat = stat.map(|it| format!(", stat: {}", it.name())).unwrap_or_default();

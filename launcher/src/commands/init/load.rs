@@ -1,4 +1,4 @@
-//! The load of the answers, and how it is read: `rate 2,4,8 isl 512 osl 128 duration 60s`. Pure.
+//! The load in the user's answers, and its text form: `rate 2,4,8 isl 512 osl 128 duration 60s`. Pure.
 
 use std::{fmt, time::Duration};
 
@@ -7,17 +7,17 @@ use crds::{
     wording::{quoted, suggestion},
 };
 
-/// Maximum number of levels: their list is one text of a BenchmarkRun, which has a maximum length.
+/// Maximum number of levels. Their list is one text in a BenchmarkRun, whose length is limited.
 const MAX_LEVELS: usize = 32;
-/// The words that begin a part of the load.
+/// The keywords of a load.
 const KEYS: [&str; 5] = ["concurrency", "rate", "isl", "osl", "duration"];
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Load {
     pub(super) levels: Levels,
-    /// Tokens of a prompt.
+    /// Prompt length, in tokens.
     pub(super) isl: u32,
-    /// Tokens of an answer.
+    /// Answer length, in tokens.
     pub(super) osl: u32,
     /// The duration of one stage.
     pub(super) duration: Span,
@@ -26,9 +26,9 @@ pub(super) struct Load {
 /// One number per stage.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Levels {
-    /// Requests in flight.
+    /// Concurrent requests in each stage.
     Concurrency(Vec<u32>),
-    /// Requests per second.
+    /// Requests per second in each stage.
     Rate(Vec<RequestRate>),
 }
 
@@ -40,7 +40,7 @@ impl Default for Load {
 }
 
 impl Load {
-    /// Reads a load. What the text leaves out is as in `default`. A list without a key is one of concurrency.
+    /// Reads a load. Parts that the text omits come from `default`. A list without a keyword is a list of concurrencies.
     ///
     /// # Errors
     /// A word is unknown, or a value is wrong or missing.
@@ -78,7 +78,7 @@ impl Load {
 }
 
 impl fmt::Display for Load {
-    /// In a form that [`Load::parse`] reads.
+    /// Writes the load in the form that [`Load::parse`] reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Load { levels, isl, osl, duration } = self;
         let name = match levels {
@@ -90,7 +90,7 @@ impl fmt::Display for Load {
 }
 
 impl Levels {
-    /// The numbers with this text between them.
+    /// Returns the numbers, joined by `between`.
     pub(super) fn joined(&self, between: &str) -> String {
         let texts: Vec<String> = match self {
             Levels::Concurrency(levels) => levels.iter().map(ToString::to_string).collect(),
@@ -107,7 +107,7 @@ fn list<T>(text: &str, parse: impl Fn(&str) -> Result<T, String>) -> Result<Vec<
 /// Reads a number of concurrent requests.
 ///
 /// # Errors
-/// It is no whole number, or 0.
+/// The text is not a whole number above 0.
 pub(super) fn concurrency(text: &str) -> Result<u32, String> {
     count(text)
         .ok_or_else(|| format!("concurrency {} is no whole number from 1; write, for example, 1,8,64", quoted(text)))
@@ -116,7 +116,7 @@ pub(super) fn concurrency(text: &str) -> Result<u32, String> {
 /// Reads a number of requests per second.
 ///
 /// # Errors
-/// It is no number, or outside the bounds of a rate.
+/// The text is not a number, or the number is outside the bounds of a rate.
 pub(super) fn rate(text: &str) -> Result<RequestRate, String> {
     let number = text.trim().parse::<f64>().ok();
     let rate = number.and_then(|it| RequestRate::try_from(it).ok());
@@ -129,7 +129,7 @@ pub(super) fn rate(text: &str) -> Result<RequestRate, String> {
 /// Reads a length in tokens.
 ///
 /// # Errors
-/// It is no whole number, or 0.
+/// The text is not a whole number above 0.
 pub(super) fn tokens(text: &str) -> Result<u32, String> {
     count(text)
         .ok_or_else(|| format!("{} is no number of tokens; write a whole number from 1, such as 512", quoted(text)))
@@ -138,7 +138,7 @@ pub(super) fn tokens(text: &str) -> Result<u32, String> {
 /// Reads the duration of a stage.
 ///
 /// # Errors
-/// It has no unit, or is 0.
+/// The text has no unit, or the duration is 0.
 pub(super) fn duration(text: &str) -> Result<Span, String> {
     let span = text.parse::<Span>().ok().filter(|it| !it.0.is_zero());
     span.ok_or_else(|| {

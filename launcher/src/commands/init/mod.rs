@@ -36,7 +36,7 @@ use self::{
 };
 use super::preset::PresetArg;
 
-/// How long a server may take to list its models.
+/// Maximum time for a server to list its models.
 const MODELS_LIMIT: Duration = Duration::from_secs(2);
 
 #[derive(Args)]
@@ -85,10 +85,10 @@ pub(crate) struct InitArgs {
 
 pub(crate) fn run(args: &InitArgs) -> anyhow::Result<()> {
     let path = args.output.as_path();
-    // Checked first: nobody answers questions for a file that cannot be written.
+    // Check this first, so that nobody answers questions for a file that cannot be written.
     ensure!(args.force || path.symlink_metadata().is_err(), exists(path));
     if let Some(url) = &args.url {
-        // Not checked by clap, whose message would repeat a password.
+        // clap does not check the URL, because its message would repeat a password.
         answers::url(url).map_err(|problem| anyhow!("--url: {problem}"))?;
     }
     let answers = if args.target().is_none() && can_ask() { args.asked()? } else { args.unasked() };
@@ -103,7 +103,7 @@ impl InitArgs {
         self.url.clone().map(Target::Url).or(simulator)
     }
 
-    /// The answers in the flags, and the default of every other answer.
+    /// Returns the answers that the flags give. All other answers have their defaults.
     fn answers(&self) -> Answers {
         let default = Load::default();
         let levels = match (&self.concurrency[..], &self.rate[..]) {
@@ -124,7 +124,7 @@ impl InitArgs {
         }
     }
 
-    /// The questions that no flag answers.
+    /// Returns the questions that no flag answers.
     fn open_questions(&self) -> Vec<Question> {
         let open = [
             (Question::Target, self.target().is_none()),
@@ -135,10 +135,10 @@ impl InitArgs {
         open.into_iter().filter_map(|(question, is_open)| is_open.then_some(question)).collect()
     }
 
-    /// Asks what no flag answers.
+    /// Asks the questions that no flag answers.
     fn asked(&self) -> anyhow::Result<Answers> {
         let check = |answers: &Answers| check(answers, &self.output);
-        // A flag that is wrong cannot be mended by an answer.
+        // Check the flags first, because no answer can correct a wrong flag.
         check(&self.answers()).map_err(|problem| anyhow!(problem))?;
         let terminal = (&mut io::stdin().lock(), &mut io::stderr());
         questions::ask(&self.open_questions(), self.answers(), served_model, check, terminal).map_err(|error| {
@@ -146,7 +146,7 @@ impl InitArgs {
         })
     }
 
-    /// Asks nothing.
+    /// Returns the answers without asking: flags, defaults, and the model that the server lists.
     fn unasked(&self) -> Answers {
         let mut answers = self.answers();
         answers.model = answers.model.or_else(|| served_model(&answers.target));
@@ -159,7 +159,7 @@ fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Checks the file of these answers as `benchwright validate` does.
+/// Checks the file for these answers like `benchwright validate`.
 fn check(answers: &Answers, path: &Path) -> Result<(), String> {
     answers.check()?;
     input::check_text(&document::text(answers), path, &Rules::default()).map_err(|error| error.to_string())
@@ -169,7 +169,7 @@ fn exists(path: &Path) -> String {
     format!("--output is {}, which exists; add --force to replace it, or name another file", path.display())
 }
 
-/// Writes the whole file or nothing.
+/// Writes the file atomically: either the whole file or nothing.
 fn write(path: &Path, text: &str, force: bool) -> anyhow::Result<()> {
     let fill = |file: &mut (dyn Write + Send)| file.write_all(text.as_bytes());
     let written = if force { output::write(path, fill) } else { write_new(path, fill) };
@@ -187,7 +187,7 @@ fn next_commands(path: &Path) -> String {
     )
 }
 
-/// The first model that the server lists. Notes on standard error report other models, and a server that does not list any.
+/// Returns the first model that the server lists. Prints a note if the server lists several models or none.
 fn served_model(target: &Target) -> Option<String> {
     let Target::Url(url) = target else { return None };
     match listed_models(url) {
@@ -202,7 +202,7 @@ fn served_model(target: &Target) -> Option<String> {
             models.into_iter().next()
         }
         Err(why) => {
-            // The error may have text of the server.
+            // The error may contain text from the server.
             let why = one_line(&why.to_string());
             console::say(format_args!(
                 "note: {url} lists no models ({why}); requests will name the model that it serves"
@@ -217,7 +217,7 @@ fn listed_models(url: &str) -> anyhow::Result<Vec<String>> {
     let target = client::Target::new(url, Api::Completions, None, None, &BTreeMap::new())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let served = runtime.block_on(clock::limit(MODELS_LIMIT, probe::models(&target)));
-    // A lookup of the host's name may still be running.
+    // Do not wait: a lookup of the host's name may still be running.
     runtime.shutdown_background();
     let served = served.map_err(|clock::TimedOut| anyhow!("no answer within {}", Span(MODELS_LIMIT)))??;
     Ok(served.into_iter().filter(|it| !it.is_adapter).map(|it| it.id).collect())

@@ -1,4 +1,4 @@
-//! Objectives as answers and flags have them: `ttft p99 500ms`, `ttft.p99<=500ms`, `requestsPerSecond>=9`. Pure.
+//! Objectives in answers and flags: `ttft p99 500ms`, `ttft.p99<=500ms`, `requestsPerSecond>=9`. Pure.
 
 use crds::{
     AnyValue,
@@ -10,7 +10,7 @@ use crds::{
 /// The answer for a run without objectives.
 pub(super) const NONE: &str = "none";
 
-/// Reads objectives with commas between them, or `none`.
+/// Reads objectives that are separated by commas, or `none`.
 ///
 /// # Errors
 /// One of them is wrong.
@@ -18,7 +18,8 @@ pub(super) fn parse_all(text: &str) -> Result<Vec<Objective>, String> {
     if text == NONE { Ok(Vec::new()) } else { text.split(',').map(parse).collect() }
 }
 
-/// Reads one objective. Every stage must meet it. Without `<=` and `>=` the limit is a minimum for rates and goodput, else a maximum.
+/// Reads one objective, which every stage must meet. Without `<=` or `>=`, the limit is a minimum for rates and goodput, and a maximum for other
+/// figures.
 ///
 /// # Errors
 /// The figure is unknown, or the limit is missing or does not fit the figure.
@@ -60,7 +61,7 @@ fn usual_bound(metric: Metric) -> Bound {
     if more_is_better { Bound::Min } else { Bound::Max }
 }
 
-/// The figure, the side of the limit, and the limit.
+/// Splits an objective into the figure, the direction of the limit (if written), and the limit.
 fn parts(text: &str) -> Option<(&str, Option<Bound>, &str)> {
     let at = |sign: &str| text.split_once(sign).map(|(figure, limit)| (figure.trim(), limit.trim()));
     let (figure, bound, limit) = match (at("<="), at(">=")) {

@@ -1,4 +1,4 @@
-//! The four questions. Pure: where answers come from, and where questions go, is the caller's part.
+//! The four questions. Pure: the caller provides the input and the output.
 
 use std::io::{self, BufRead, ErrorKind, Write};
 
@@ -10,7 +10,7 @@ use super::{
     objectives,
 };
 
-/// What is shown for a model that the file does not name.
+/// The default answer if the file does not name a model.
 const SERVED: &str = "the model that the server serves";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl Question {
         }
     }
 
-    /// The answer that Enter stands for.
+    /// The default answer, which is used if the user only presses Enter.
     fn default(self, answers: &Answers) -> String {
         match self {
             Question::Target => answers.target.to_string(),
@@ -52,8 +52,8 @@ impl Question {
     }
 }
 
-/// Asks the questions. `answers` has the default answers, `served_model` returns the default model of a target, and `check` is the check of the
-/// file. A wrong answer is asked again, after the text of the error.
+/// Asks the questions. `answers` contains the default answers, `served_model` returns the default model of a target, and `check` checks the resulting
+/// file. If an answer is wrong, the error is printed and the question is asked again.
 ///
 /// # Errors
 /// The input ends before the last answer, or the terminal cannot be used.
@@ -72,7 +72,7 @@ pub(super) fn ask(
         loop {
             write!(output, "{} [{}]: ", question.text(), question.default(&answers))?;
             output.flush()?;
-            // The error needs a line of its own.
+            // If reading fails, end the line, so that the error message begins on a new one.
             let answer = line(input).inspect_err(|_| drop(writeln!(output)))?;
             let mut changed = answers.clone();
             let set = if answer.is_empty() { Ok(()) } else { question.set(&answer, &mut changed) };

@@ -14,7 +14,7 @@ struct Cli {
     init: InitArgs,
 }
 
-/// The arguments in this line.
+/// Parses the arguments in a line.
 fn parse(line: &str) -> Result<InitArgs, String> {
     let words = std::iter::once("init").chain(line.split_whitespace());
     Cli::try_parse_from(words).map(|it| it.init).map_err(|error| error.to_string())
@@ -24,7 +24,7 @@ fn answers(line: &str) -> Answers {
     parse(line).unwrap().answers()
 }
 
-/// Asks all questions, of a server that lists a model. Returns the answers, and what the terminal shows.
+/// Asks all questions, with a server that lists a model. Returns the answers, and the text on the terminal.
 fn asked(lines: &str) -> (io::Result<Answers>, String) {
     let mut output = Vec::new();
     let args = parse("").unwrap();

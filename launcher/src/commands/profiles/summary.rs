@@ -1,4 +1,4 @@
-//! A workload in two lines: its load and its lengths. Pure.
+//! Describes a workload in two lines: its load and its lengths. Pure.
 
 use workload_profiles::{
     Workload,
@@ -19,7 +19,7 @@ impl Summary {
     }
 }
 
-/// The first sentence of the comment at the top of a template.
+/// Returns the first sentence of the comment at the top of a template.
 pub(super) fn purpose(template: &str) -> String {
     let comment = template.lines().map_while(|it| it.strip_prefix('#')).map(str::trim);
     let text = comment.collect::<Vec<_>>().join(" ");
@@ -44,7 +44,7 @@ fn load(workload: &Workload) -> String {
     texts.join(", then ")
 }
 
-/// Converts nouns after a single 1 to singular: `1 request/s`.
+/// Changes nouns after a single 1 to their singular: `1 request/s`.
 fn of_one(text: &str) -> String {
     let mut words: Vec<&str> = text.split(' ').collect();
     let mut singular = Vec::new();
@@ -62,7 +62,7 @@ fn of_one(text: &str) -> String {
     words.join(" ")
 }
 
-/// The levels of stages; if there are many, only the first and the last.
+/// Lists the levels of stages. If there are many, lists only the first and the last.
 fn listed(levels: &[String]) -> String {
     match levels {
         [first, rest @ ..] if !rest.is_empty() && rest.iter().all(|it| it == first) => {
@@ -73,7 +73,7 @@ fn listed(levels: &[String]) -> String {
     }
 }
 
-/// The common description of stages of one kind, with `{}` in place of the level; and the level.
+/// Returns the description that all stages of one kind share, with `{}` for the level, and the level itself.
 fn kind_and_level(stage: &Stage, unit: &str) -> (String, String) {
     match &stage.load {
         Load::Open { arrivals, rate, duration, count, .. } => {

@@ -1,7 +1,7 @@
-//! Runs the LoadGen tests of a workload: determines the rate if the profile leaves it to the launcher, searches for the peak if a test requests that,
-//! and issues the tests. Any other workload is issued unchanged.
+//! Runs the LoadGen tests of a workload. Determines the rate if the profile leaves it to the launcher, searches for the peak rate if a test requests
+//! this, and issues the tests. Any other workload is issued unchanged.
 //!
-//! A function that the caller passes issues the load: a trial or the whole workload at a time.
+//! The caller passes a function that issues a load. Each call issues one trial or the whole workload.
 
 use std::{sync::Arc, time::Duration};
 
@@ -29,11 +29,11 @@ use measurement::load_result::LoadResult;
 
 /// Number of samples in the burst that estimates a rate.
 const BURST: u64 = 256;
-/// The fraction of a burst's rate at which the search begins.
+/// The fraction of the burst's rate at which the search begins.
 const BEGIN: f64 = 0.8;
-/// Why the result of a search does not count: the remaining load is only a trial.
+/// Why a test's result does not count if the search found no rate: the load that was issued last is only a trial.
 const NO_RATE: &str = "no rate was found for the test itself";
-/// Why the result of LoadGen's own search does not count.
+/// Why a test's result does not count if LoadGen's own search for the peak was stopped.
 const NO_PEAK: &str = "the search for the peak had not ended";
 
 /// Whether the progress of a load shows a forecast of its verdict.
@@ -44,27 +44,27 @@ pub(super) enum ShowForecast {
     No,
 }
 
-/// A load to issue: a workload, or a trial of it.
+/// A load to issue: the workload, or a trial of the workload.
 pub(super) struct OneLoad<'a> {
     pub(super) workload: &'a Workload,
-    /// The stages of the load that are phases; empty for a workload without phases.
+    /// For each stage of the load, its phase, if any. Empty for a workload without phases.
     pub(super) phases: &'a [Option<Arc<PlannedPhase>>],
     pub(super) show_forecast: ShowForecast,
 }
 
 /// An issued load, and its result.
 pub(super) struct Issued {
-    /// The workload of the load that counts, with the rate that was found.
+    /// The workload that was issued in the load that counts, including the rate that was found.
     pub(super) workload: Workload,
-    /// The load that counts.
+    /// The result of the load that counts.
     pub(super) load: LoadResult,
     /// The tests of the load; empty for a workload without tests.
     pub(super) tests: Vec<TestOutcome>,
-    /// The trials before it.
+    /// The verdicts on the trials before this load.
     pub(super) trials: Vec<TrialVerdict>,
 }
 
-/// Issues a workload. `last_offline` is the result of an earlier Offline run against the same target, in samples per second.
+/// Issues a workload. `last_offline` returns the result of an earlier Offline run against the same target, in samples per second.
 pub(super) fn issue(
     workload: &Workload,
     last_offline: impl FnOnce() -> Option<f64>,
@@ -93,7 +93,7 @@ pub(super) fn issue(
         }
         (Some(_), None, Some(Scenario::Server)) => match performance(workload) {
             Some(settings) => searched(workload, &settings, &mut one),
-            // Without limits there is no criterion for a search.
+            // Without limits, a search has no criterion.
             None => guessed(workload, first, BEGIN, &mut one),
         },
         (Some(_), None, Some(Scenario::Offline)) => guessed(workload, performance(workload).as_ref(), 1.0, &mut one),
@@ -104,10 +104,10 @@ pub(super) fn issue(
     }
 }
 
-/// Issues a workload, or a trial.
+/// The function that issues a workload or a trial.
 type One<'a> = &'a mut dyn FnMut(Workload, ShowForecast) -> Result<Issued, Failure>;
 
-/// A workload with `settings` as its only test, and that test's phases as its stages.
+/// Returns a workload whose only test has these settings, and whose stages are the phases of this test.
 fn with_test(workload: &Workload, settings: Settings) -> Workload {
     let mut workload = workload.clone();
     if let Some(loadgen) = &mut workload.loadgen {
@@ -123,7 +123,7 @@ fn with_test(workload: &Workload, settings: Settings) -> Workload {
     workload
 }
 
-/// The same workload at a rate, in queries (Offline: samples) per second.
+/// Returns the workload with another rate, in queries per second, or samples per second in Offline.
 fn at_rate(workload: &Workload, rate: f64) -> Workload {
     let mut workload = workload.clone();
     for test in workload.loadgen.iter_mut().flat_map(|it| &mut it.tests) {
@@ -133,13 +133,13 @@ fn at_rate(workload: &Workload, rate: f64) -> Workload {
     workload
 }
 
-/// The settings of the test that measures performance.
+/// Returns the settings of the test that measures performance.
 fn performance(workload: &Workload) -> Option<Settings> {
     let tests = workload.loadgen.iter().flat_map(|it| &it.tests);
     tests.map(|it| &it.settings).rfind(|it| it.mode != Mode::AccuracyOnly).cloned()
 }
 
-/// Whether the limits of the Server scenario are met, and no sample failed.
+/// Whether all limits of the Server scenario are met, and no sample failed.
 fn met(issued: &Issued) -> bool {
     let judged = issued
         .tests
@@ -149,9 +149,9 @@ fn met(issued: &Issued) -> bool {
     judged.unwrap_or(false)
 }
 
-/// Whether a trial of the launcher's own search succeeded: it ran to its end, and at full length it meets the limits with the margin that early
-/// stopping requires. If there are too few queries for early stopping even without a query over a limit, a lower rate would not help, so the margin
-/// is not required.
+/// Whether a trial of the launcher's own search succeeded. The trial must have run to its end and met the limits. A trial of full length must also
+/// meet the limits with the margin that early stopping requires. This margin is not required if there are too few queries for early stopping even if
+/// no query exceeds the limit, because a lower rate would not help then.
 fn held(issued: &Issued, full: bool) -> bool {
     let test = issued.tests.iter().rev();
     let held = test.map(|it| &it.log).find_map(|log| {
@@ -169,7 +169,7 @@ fn held(issued: &Issued, full: bool) -> bool {
     held.unwrap_or(false)
 }
 
-/// The result of a trial without a test: it does not count.
+/// Marks the result of a trial as one that does not count as a test.
 fn no_test(mut issued: Issued) -> Issued {
     for phase in issued.tests.iter_mut().flat_map(|it| &mut it.log.phases) {
         phase.stopped_early.get_or_insert_with(|| NO_RATE.to_owned());
@@ -177,7 +177,7 @@ fn no_test(mut issued: Issued) -> Issued {
     issued
 }
 
-/// Server without a rate: short trials, and then the workload itself, at a lower rate each time that its limits are not met.
+/// Searches the rate of a Server test. First issues short trials, then the workload itself, at a lower rate each time that its limits are not met.
 fn searched(workload: &Workload, settings: &Settings, one: One<'_>) -> Result<Issued, Failure> {
     let mut tried: Vec<(Trial, bool)> = Vec::new();
     let mut last: Option<Issued> = None;
@@ -199,7 +199,7 @@ fn searched(workload: &Workload, settings: &Settings, one: One<'_>) -> Result<Is
         } else if accuracy.is_empty() {
             one(at_rate(workload, trial.rate), ShowForecast::Yes)?
         } else {
-            // The accuracy result of the first run of full length also holds for a lower rate.
+            // The accuracy result of the first run at full length is also valid for a lower rate, so only the performance test is repeated.
             one(with_test(workload, search::settings(settings, trial)), ShowForecast::Yes)?
         };
         if trial.full {
@@ -223,8 +223,8 @@ fn searched(workload: &Workload, settings: &Settings, one: One<'_>) -> Result<Is
     last.map(|it| Issued { trials, ..it }).ok_or_else(|| Failure::configuration("the search made no trial".into()))
 }
 
-/// For a workload without a rate and without limits: issues it at `share` of the rate of a short burst with these settings. Without settings a rate
-/// has no meaning.
+/// Issues a workload without a rate and without limits, at `share` of the rate that a short burst with these settings reaches. Without settings there
+/// is no rate to set, so the workload is issued unchanged.
 fn guessed(workload: &Workload, settings: Option<&Settings>, share: f64, one: One<'_>) -> Result<Issued, Failure> {
     let Some(settings) = settings else { return one(workload.clone(), ShowForecast::Yes) };
     let (burst, rate) = burst(workload, settings, one)?;
@@ -234,7 +234,7 @@ fn guessed(workload: &Workload, settings: Option<&Settings>, share: f64, one: On
     one(at_rate(workload, rate), ShowForecast::Yes).map(|it| Issued { trials, ..it })
 }
 
-/// Sends a burst of samples. Returns how many of them were complete per second; `None` if that is unknown.
+/// Sends a burst of samples. Returns the number of samples that were completed per second, or `None` if it is unknown.
 fn burst(workload: &Workload, settings: &Settings, one: One<'_>) -> Result<(Issued, Option<f64>), Failure> {
     let short = Settings {
         scenario: Scenario::Offline,
@@ -253,7 +253,7 @@ fn burst(workload: &Workload, settings: &Settings, one: One<'_>) -> Result<(Issu
     Ok((issued, rate))
 }
 
-/// LoadGen's own search: every trial at full length, starting from a rate that must succeed.
+/// LoadGen's own search for the peak rate. Every trial has full length, and the first rate must succeed.
 fn peak_of(workload: &Workload, one: One<'_>) -> Result<Issued, Failure> {
     let Some(settings) = performance(workload) else { return one(workload.clone(), ShowForecast::Yes) };
     if settings.scenario != Scenario::Server {
@@ -278,7 +278,7 @@ fn peak_of(workload: &Workload, one: One<'_>) -> Result<Issued, Failure> {
         tried.push(Tried { trial, met });
         let reported = met || best.is_none();
         if reported {
-            // Only one trial reports its figures.
+            // Only one trial reports its figures as the result.
             phases.iter_mut().for_each(|it| it.result = None);
         }
         answers.extend(issued.tests.iter_mut().flat_map(|it| it.answers.drain(..)));
@@ -302,7 +302,7 @@ fn peak_of(workload: &Workload, one: One<'_>) -> Result<Issued, Failure> {
     }
     if let Some(TestOutcome { log, answers: logged, .. }) = best.tests.first_mut() {
         *logged = answers;
-        // The log covers the whole search, which began with the rate in the settings.
+        // The log describes the whole search, which began with the rate in the settings.
         log.effective = Effective::new(&settings, &log.qsl);
         log.started = started.unwrap_or(log.started);
         log.settings = settings.clone();

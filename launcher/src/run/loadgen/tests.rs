@@ -17,7 +17,7 @@ use measurement::recorder::Keep;
 use prompts::source::ReadRows;
 use simulator::{SimOptions, Simulator, latency::StepCosts};
 
-/// A workload of one Server test.
+/// Returns a workload with one Server test.
 fn workload(settings: Settings, auto_qps: Option<AutoQps>) -> Workload {
     let scenario = settings.scenario;
     let stage = Stage::new("performance", Load::LoadGen { test: 0, phase: Phase::Performance, scenario });
@@ -45,7 +45,8 @@ fn settings(change: impl FnOnce(&mut Settings)) -> Settings {
     settings
 }
 
-/// Issues against a server that answers one request at a time, each in 40 ms. `stop` returns when each load, counted from 0, is stopped, if at all.
+/// Issues the workload against a server that answers one request at a time, each in 40 ms. `stop` returns the time at which a load is stopped, if it
+/// is. Loads are counted from 0.
 fn run(workload: &Workload, stop: impl Fn(usize) -> Option<Duration>) -> Issued {
     let mut loads = 0..;
     let load = |one: &OneLoad<'_>| {
@@ -105,7 +106,7 @@ fn a_search_ends_with_a_test_that_is_valid() {
 
 #[test]
 fn a_trial_that_ends_early_does_not_hold() {
-    // More than three requests are in flight whenever queries arrive faster than the server answers them.
+    // The limit is three queries in flight. It is exceeded whenever queries arrive faster than the server answers them.
     let workload = workload(settings(|it| it.server_max_async_queries = 3), Some(AutoQps::Search));
     let trials = run(&workload, |_| None).trials;
     assert!(trials.iter().all(|it| !it.met || it.rate < 25.0), "{trials:?}");
@@ -113,11 +114,11 @@ fn a_trial_that_ends_early_does_not_hold() {
 
 #[test]
 fn a_trial_of_full_length_holds_when_early_stopping_does() {
-    // 20 queries are too few for a proof, and a lower rate would not help.
+    // 20 queries are too few for early stopping, and a lower rate would not help.
     let few = run(&workload(settings(|_| {}), None), |_| None);
     assert!(!few.tests[0].log.judged(|_, validity| validity.early_stopping.met).unwrap());
     assert!(held(&few, true));
-    // Of 500 queries none may be over the limit; the percentile alone allows four.
+    // With 500 queries, early stopping allows no query over the limit. The percentile alone would allow four.
     let mut many = run(&workload(settings(|it| it.min_query_count = 500), None), |_| None);
     assert!(held(&many, true));
     let result = many.tests[0].log.phases[0].result.as_mut().unwrap();
@@ -134,9 +135,10 @@ fn a_search_that_is_stopped_leaves_no_valid_test() {
         assert_eq!(verdict.valid, Some(false));
         assert!(verdict.reasons[0].contains(NO_RATE), "{:?}", verdict.reasons);
     };
-    // Each while the last answers of a trial come, so that the trial itself is whole. 256 samples at once take 10 s,
+    // Each stop comes while the last answers of a trial arrive, so the trial itself is complete. Here, the answers to 256 concurrent samples take 10
+    // s.
     check(0, 5, |it| it.scenario = Scenario::Offline);
-    // and those that come at twice the rate of the first short trial for 15 s take longer.
+    // Here, samples arrive for 15 s at twice the rate of the first short trial, and their answers take longer than 20 s.
     check(2, 20, |it| {
         it.min_duration_ms = 60_000;
         it.min_query_count = 500;
@@ -155,7 +157,7 @@ fn an_accuracy_test_alone_has_a_share_of_the_rate_of_a_burst() {
     assert_eq!((issued.tests[0].log.settings.mode, issued.tests[0].answers.len()), (Mode::AccuracyOnly, 20));
 }
 
-/// A search for the peak between 4 and 32 queries per second.
+/// Issues a search for the peak rate, between 4 and 32 queries per second.
 fn peak(stop: impl Fn(usize) -> Option<Duration>) -> Issued {
     let settings = settings(|it| {
         it.mode = Mode::FindPeakPerformance;
@@ -180,7 +182,7 @@ fn the_log_of_a_search_for_the_peak_begins_with_its_first_trial() {
 
 #[test]
 fn a_search_for_the_peak_that_is_stopped_is_not_valid() {
-    // At 32 per second, 500 queries arrive in 16 s and take 20 s: the trial is complete.
+    // At 32 per second, 500 queries arrive within 16 s and their answers take 20 s, so at 18 s the trial is complete.
     let issued = peak(|load| (load == 3).then_some(Duration::from_secs(18)));
     assert_eq!(issued.trials.len(), 4);
     assert!(issued.trials[2].met);

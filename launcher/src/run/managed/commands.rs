@@ -1,4 +1,4 @@
-//! [I/O] The commands of `benchwright server`: one server for several runs.
+//! [I/O] The commands of `benchwright server`, which manage one server for several runs.
 
 use std::{
     io,
@@ -27,8 +27,8 @@ use crate::{
 };
 use engine::stop::Stop;
 
-/// Starts the server of a file, waits until it is ready, and leaves it running. Returns the exit code: the same as for a run if the server is not
-/// ready in time, or a signal ends the wait.
+/// Starts the server of a file, waits until it is ready, and leaves it running. Returns the exit code. If the server is not ready in time, or a
+/// signal ends the wait, it is the same as for a run.
 ///
 /// # Errors
 /// The file cannot be used.
@@ -52,7 +52,7 @@ pub fn start(file: &Path) -> anyhow::Result<u8> {
     }
 }
 
-/// Fails if a server with this description already runs.
+/// Returns an error if a server with this description is already running.
 fn runs_already(file: &Path, server: &ManagedServer) -> Result<(), Failure> {
     let Some(running) = find::running(&state::folder(), &find::key(server)) else { return Ok(()) };
     let State { name, since, .. } = running;
@@ -87,11 +87,11 @@ fn started(input: &Input, server: &ManagedServer, stop: &Stop) -> Result<Managed
     Ok(managed)
 }
 
-/// Ends servers: the server of a file, the server with a name, or, without either, all servers that no run started for itself. `force` includes the
-/// servers of runs. Returns whether nothing is left of the servers.
+/// Ends servers: the server of a file, the server with a name, or, if neither is given, all servers that were not started for a single run. `force`
+/// includes the servers of single runs. Returns whether all of them have ended completely.
 ///
 /// # Errors
-/// The file cannot be used, or a state file is unreadable, so that an unknown server may still run.
+/// The file cannot be used, or a state file cannot be read, so that an unknown server may still be running.
 pub fn stop(file: Option<&Path>, name: Option<&str>, force: bool) -> anyhow::Result<bool> {
     let folder = state::folder();
     let mut chosen = chosen(&folder, file, name)?;
@@ -133,7 +133,7 @@ pub fn stop(file: Option<&Path>, name: Option<&str>, force: bool) -> anyhow::Res
     Ok(nothing_left)
 }
 
-/// Fails if a state file is unreadable: its server may still run.
+/// Returns an error if a state file cannot be read, because its server may still be running.
 fn refuse_unreadable(folder: &Path) -> anyhow::Result<()> {
     let unreadable = state::unreadable(folder);
     let shown = |(path, error): &(PathBuf, io::Error)| format!("cannot read {}: {error}", path.display());
@@ -146,7 +146,7 @@ fn refuse_unreadable(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints the servers, and returns whether there is one.
+/// Prints the servers. Returns whether there is any.
 ///
 /// # Errors
 /// The file cannot be used.

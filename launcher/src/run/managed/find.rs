@@ -1,4 +1,4 @@
-//! [I/O] Finds servers of this user that were started earlier.
+//! [I/O] Finds servers that this user started earlier.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -12,12 +12,13 @@ use managed_server::{state, state::State, sweep};
 use sha2::{Digest as _, Sha256};
 use tracing::warn;
 
-/// The suffix of a folder with the logs of a server.
+/// The suffix of the folder with a server's logs.
 pub(super) const LOGS: &str = ".logs";
 /// How long the logs of a failed server are kept.
 const LOGS_KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// The key of a server: equal for all servers with the same start configuration. The lifecycle and the distribution of load do not affect it.
+/// Returns the key of a server. It is equal for all servers with the same start configuration. The lifecycle and the distribution of the load do not
+/// affect it.
 pub(super) fn key(server: &ManagedServer) -> String {
     let common = ManagedServer {
         lifecycle: Lifecycle::default(),
@@ -29,13 +30,13 @@ pub(super) fn key(server: &ManagedServer) -> String {
     hex(&Sha256::digest(text)[..8])
 }
 
-/// A running server with this key that outlives its run, with all replicas alive.
+/// Returns a running server with this key that outlives its run, if all its replicas are running.
 pub(super) fn running(folder: &Path, key: &str) -> Option<State> {
     let runs = |it: &State| it.lasting && it.is_kept() && !it.replicas.is_empty() && it.runs().iter().all(|it| *it);
     state::all(folder).into_iter().find(|it| it.key == key && runs(it))
 }
 
-/// Ends servers that killed keepers left behind: servers of a finished run, and servers with the same key that nothing watches.
+/// Ends servers whose keepers were killed: servers of a finished run, and servers with the same key that no keeper watches.
 pub(super) fn sweep_stale(folder: &Path, key: &str) {
     for stale in state::all(folder).iter().filter(|it| !it.is_kept() && (!it.lasting || it.key == key)) {
         let left = stale.processes();
@@ -56,7 +57,7 @@ pub(super) fn sweep_stale(folder: &Path, key: &str) {
     }
 }
 
-/// Deletes the logs of servers that ended long ago, and end reports that no `server stop` has read.
+/// Deletes the logs of servers that ended long ago, and reports about their end that no `server stop` has read.
 pub(super) fn delete_old_logs(folder: &Path) {
     let known: Vec<String> = state::all(folder).into_iter().map(|it| format!("{}{LOGS}", it.name)).collect();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

@@ -1,4 +1,4 @@
-//! [I/O] The server of a run with `target.server`: started before its first load, watched, and ended after its last load.
+//! [I/O] The server of a run with `target.server`. It is started before the first load, watched, and ended after the last load.
 
 pub mod commands;
 mod find;
@@ -29,25 +29,25 @@ use engine::stop::{Stop, StopReason};
 pub(super) use pods::{ByReplica, describe as describe_pods, fetch_traces};
 use watch::{Death, Watch};
 
-/// How long a server may take to end after SIGTERM: engines release their GPUs.
+/// How long a server may take to end after SIGTERM. Engines need time to release their GPUs.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// The server of the runs of this process, once it is started.
+/// The server for the runs of this process. Empty until it is started.
 #[derive(Default)]
 pub(super) struct Servers(RefCell<Option<Managed>>);
 
-/// The report data of a server, and the logs of its replicas.
+/// The data about a server for the report, and the logs of its replicas.
 pub(super) struct Described {
     pub(super) document: ManagedServerDocument,
     pub(super) logs: Vec<PathBuf>,
-    /// How the replicas started, if the log texts of their engine are known.
+    /// How the replicas started, if the log format of their engine is known.
     pub(super) starts: Vec<ServerStart>,
     /// The folder of the logs, if nothing writes to it any more.
     finished: Option<PathBuf>,
 }
 
 impl Described {
-    /// Deletes the logs after they were copied to the results folder.
+    /// Deletes the logs, after they have been copied to the results folder.
     pub(super) fn forget_logs(&self) {
         if let Some(folder) = &self.finished
             && let Err(error) = fs::remove_dir_all(folder)
@@ -58,7 +58,7 @@ impl Described {
 }
 
 impl Servers {
-    /// The base URLs of the replicas. The first call starts the replicas, which are not ready yet.
+    /// Returns the base URLs of the replicas. The first call starts the replicas, which are not ready yet.
     pub(super) fn urls(&self, run: &ResolvedRun, extras: &Extras, stop: &Stop) -> Result<Option<Vec<String>>, Failure> {
         let Endpoint::Server(server) = &run.endpoint else { return Ok(None) };
         let mut managed = self.0.borrow_mut();
@@ -71,7 +71,7 @@ impl Servers {
         Ok(Some(urls))
     }
 
-    /// Records when each replica was ready. A server that outlives the run is handed over to its keeper now.
+    /// Records when each replica became ready. A server that outlives the run is now handed over to its keeper.
     pub(super) fn ready(&self, at: &[Timestamp], stop: &Stop) -> Result<(), Failure> {
         match &mut *self.0.borrow_mut() {
             Some(managed) => managed.ready(at, stop),
@@ -79,17 +79,17 @@ impl Servers {
         }
     }
 
-    /// The folder of the logs of its replicas on this machine. Each log is named by the replica's index.
+    /// The folder with the logs of the replicas on this machine. Each log's name is the index of its replica.
     pub(super) fn log_folder(&self) -> Option<PathBuf> {
         self.0.borrow().as_ref().map(|it| it.log_folder.clone())
     }
 
-    /// The unexpected end of a replica.
+    /// How a replica ended unexpectedly, if one did.
     pub(super) fn death(&self) -> Option<Exited> {
         self.0.borrow().as_ref()?.death.get()
     }
 
-    /// Explains a failure of the run by the end of its server, if that ended, and adds the location of the server's log.
+    /// If the server ended, explains a failure of the run by this. Also adds the location of the server's log.
     pub(super) fn explain(&self, failure: Failure) -> Failure {
         let managed = self.0.borrow();
         let Some(managed) = managed.as_ref() else { return failure };
@@ -103,9 +103,9 @@ impl Servers {
         }
     }
 
-    /// The report data. `last`: no further load follows, and the run's own server is ended now.
+    /// Returns the data for the report. `last`: no further load follows, so a server that belongs to the run is ended now.
     ///
-    /// `sleep_cycles`: the sleep measurements of each replica; `measures_start`: whether the run measures the start.
+    /// `sleep_cycles` are the sleep measurements of each replica. `measures_start`: whether the run measures the start.
     pub(super) fn describe(
         &self,
         last: bool,
@@ -121,7 +121,7 @@ impl Servers {
         Some(managed.described(with_logs, sleep_cycles, measures_start))
     }
 
-    /// Makes the next run start a new server.
+    /// Forgets the server, so that the next run starts a new one.
     pub(super) fn renew(&self) {
         drop(self.0.take());
     }
@@ -134,11 +134,11 @@ impl Servers {
     }
 }
 
-/// The owner of the server.
+/// Who keeps the server running.
 enum Hold {
     /// This process, through its keeper.
     Own(Box<Server>),
-    /// Only its keeper; it outlives this process.
+    /// Only the server's keeper. The server outlives this process.
     Lasting(#[expect(dead_code, reason = "its end ends the watch")] Watch),
     /// The server has been ended.
     Gone,
@@ -157,7 +157,7 @@ pub(super) struct Managed {
 }
 
 impl Managed {
-    /// The server for a run: a new one, or a running one.
+    /// Returns the server for a run: a new server, or one that is already running.
     fn of_run(server: &ManagedServer, run: &ResolvedRun, extras: &Extras, stop: &Stop) -> Result<Managed, Failure> {
         let folder = prepared_folder()?;
         let key = find::key(server);
@@ -191,7 +191,7 @@ impl Managed {
                 running.name, running.since, running.name
             ))),
             (None, _) => {
-                // The profiler traces of a shared server would also be written for other runs, into the folder of this run.
+                // A shared server is not profiled, because it would write the traces of other runs into this run's folder, too.
                 let kind = run.profiling.as_ref().map(|it| it.kind).filter(|_| server.can_be_profiled());
                 let profiler = kind.zip(extras.traces.as_deref());
                 Managed::start(server, profiler, extras.sleep_mode, &run.run.attempt_name(), folder, key, stop)
@@ -231,7 +231,7 @@ impl Managed {
         let told = death.clone();
         let started = Server::start(&own_program()?, &order, move |exited| told.set(exited.clone()));
         let running = started.map_err(|error| {
-            // Nothing has been written to it.
+            // No log has been written to this folder yet.
             let _ = fs::remove_dir_all(&log_folder);
             Failure::configuration(format!("spec.target.server: {error}"))
         })?;
@@ -310,7 +310,7 @@ impl Managed {
         Described { document, logs: if with_logs { logs } else { Vec::new() }, starts, finished }
     }
 
-    /// A hint on how to read the log of a replica, if its engine's log texts are known.
+    /// A hint on how to read a replica's log, if the log format of its engine is known.
     fn reader(&self, exited: &Exited) -> String {
         let log = self.started.get(exited.replica).map(|it| it.log.display());
         match (self.server.engine.row().startup_log, log) {
@@ -347,14 +347,14 @@ impl Managed {
     }
 }
 
-/// A server must not outlive a failed run. Leftovers are reported.
+/// Ends the server, because it must not outlive a failed run. Processes that remain are reported.
 impl Drop for Managed {
     fn drop(&mut self) {
         self.end();
     }
 }
 
-/// What a log lacks or hides.
+/// Returns a note if parts of a log are missing or hidden.
 fn log_note(log: &LogEnd) -> Option<String> {
     let mut notes = Vec::new();
     if log.bytes_left_out > 0 {
@@ -375,7 +375,7 @@ fn own_program() -> Result<PathBuf, Failure> {
     })
 }
 
-/// Only the first replica is profiled: `profiler` has the kind, and the folder for the traces.
+/// Returns the start orders of the replicas. Only the first replica is profiled: `profiler` contains the kind, and the folder for the traces.
 fn replicas(
     server: &ManagedServer,
     ports: impl IntoIterator<Item = u16>,
@@ -406,7 +406,7 @@ fn commands_shown(replicas: &[ReplicaOrder]) -> Vec<Vec<String>> {
     replicas.iter().map(|it| managed_server::arguments(&it.command)).collect()
 }
 
-/// The folder of the state files, which is created if missing.
+/// Returns the folder of the state files. Creates it if it does not exist.
 fn prepared_folder() -> Result<PathBuf, Failure> {
     let folder = state::folder();
     state::make(&folder).map_err(|error| {
@@ -420,19 +420,19 @@ fn prepared_folder() -> Result<PathBuf, Failure> {
     Ok(folder)
 }
 
-/// Where the logs of a server are while it runs.
+/// The folder with a server's logs while the server runs.
 fn log_folder(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{name}{}", find::LOGS))
 }
 
 impl Death {
-    /// An unexpected end stops the load: open requests will never be answered.
+    /// Records the first unexpected end of a server, and aborts the load, because open requests will never be answered.
     fn new(stop: &Stop) -> Death {
         let stop = stop.clone();
         Death::telling(Arc::new(move || stop.abort(StopReason::TargetLost)))
     }
 
-    /// The same for a server that another thread will watch.
+    /// Like [`Death::new`], for a server that another thread will watch.
     fn again(&self, stop: &Stop) -> Death {
         let stop = stop.clone();
         self.telling_too(Arc::new(move || stop.abort(StopReason::TargetLost)))

@@ -12,8 +12,9 @@ use tracing::warn;
 
 use document::{ReplicaDocument, ServerStart, SleepCycle};
 
-/// The start of a replica. `None`: its log cannot be read, or its engine's log texts are unknown, and neither its start nor its sleep should be
-/// measured. `reference`: a time after the last line of its log, in the zone of the server; `None`: the server is a process of this machine.
+/// Reads how a replica started from its log. `None` if the log cannot be read, or if the engine's log format is unknown and neither start nor sleep
+/// is measured. `reference` is a time after the last line of the log, in the time zone of the server. `None`: the server is a process on this
+/// machine.
 pub(super) fn read_start(
     replica: usize,
     document: &ReplicaDocument,
@@ -42,7 +43,7 @@ pub(super) fn read_start(
     })
 }
 
-/// A process of this machine uses the clock and zone of this machine.
+/// A process on this machine uses its clock and time zone.
 fn read(log: &Path, reference: Option<&Zoned>) -> io::Result<Startup> {
     let file = File::open(log)?;
     let written = Timestamp::try_from(file.metadata()?.modified()?).map_err(io::Error::other)?;

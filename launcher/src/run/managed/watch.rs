@@ -1,4 +1,4 @@
-//! [I/O] Whether a server still runs.
+//! [I/O] Watches whether a server is still running.
 
 use std::{
     path::PathBuf,
@@ -14,27 +14,27 @@ use std::{
 use managed_server::{Exit, Exited, state, state::State};
 use tracing::{error, warn};
 
-/// Time between two checks of a server that another process keeps.
+/// Time between two checks of a server that another process started.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// How many checks the keeper may take to write how its server ended.
+/// Maximum number of checks until the keeper must have written how its server ended.
 const LOOKS_FOR_EXIT: u32 = 4;
 
-/// The first replica that ended without a request.
+/// The first replica that ended without being asked to.
 #[derive(Clone)]
 pub(super) struct Death {
     exited: Arc<Mutex<Option<Exited>>>,
-    /// Whether `then` was called.
+    /// Whether `then` has been called.
     has_told: Arc<AtomicBool>,
     then: Arc<dyn Fn() + Send + Sync>,
 }
 
 impl Death {
-    /// Calls `then` at the first unexpected end.
+    /// Creates a record that calls `then` at the first unexpected end.
     pub(super) fn telling(then: Arc<dyn Fn() + Send + Sync>) -> Death {
         Death { exited: Arc::default(), has_told: Arc::default(), then }
     }
 
-    /// Shares this record, and also calls `then`: immediately, if a replica has already ended.
+    /// Returns a copy that shares this record and calls another `then`. It is called immediately if a replica has already ended.
     pub(super) fn telling_too(&self, then: Arc<dyn Fn() + Send + Sync>) -> Death {
         let next = Death { exited: Arc::clone(&self.exited), ..Death::telling(then) };
         if next.get().is_some() {
@@ -64,7 +64,7 @@ impl Death {
     }
 }
 
-/// A thread that checks a server of another keeper until drop.
+/// A thread that checks a server of another keeper. It ends when this value is dropped.
 pub(super) struct Watch(#[expect(dead_code, reason = "its end is what the thread waits for")] mpsc::Sender<()>);
 
 impl Watch {

@@ -11,7 +11,7 @@ use engine::{
     stop::{Stop, StopState},
 };
 
-/// How long a call may continue when the load is aborted.
+/// How long a call may still take after the load was aborted.
 const ABORTED: Duration = Duration::from_secs(1);
 
 /// How to call the server.
@@ -22,12 +22,12 @@ pub(super) struct Calls<'a> {
     pub(super) kind: ProfilerKind,
 }
 
-/// The result of a start.
+/// The result of starting the profiler.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Started {
-    /// Whether the profiler may record, so that it must be stopped.
+    /// Whether the profiler may be recording, so that it must be stopped.
     pub(super) may_record: bool,
-    /// Why the start is not confirmed.
+    /// Why the start was not confirmed. `None` if it was.
     pub(super) why: Option<String>,
 }
 
@@ -47,7 +47,7 @@ impl Calls<'_> {
         }
     }
 
-    /// Returns the server's response; the error explains why the stop is not confirmed.
+    /// Stops the profiler. Returns the server's response. The error explains why the stop was not confirmed.
     pub(super) async fn stop(&self) -> Result<String, String> {
         if !self.kind.has_endpoints() {
             return Ok(String::new());
@@ -66,12 +66,12 @@ impl Calls<'_> {
         }
     }
 
-    /// Waits for a response until a timeout, which is shorter after a stop of the run. The error contains the waiting time.
+    /// Waits for a response, until a timeout. After a stop of the run the timeout is shorter. The error contains how long the wait took.
     async fn within<T>(&self, limit: Duration, call: impl Future<Output = T>) -> Result<T, String> {
         let (mut ending, mut aborting) = (self.stop.watch(), self.stop.watch());
         let at_end = self.limits.stop_at_end;
         let ended = async {
-            // The sender lives as long as the run.
+            // This cannot fail, because the sender lives as long as the run.
             let _ = ending.wait_for(|it| *it != StopState::Run).await;
             tokio::select! {
                 () = tokio::time::sleep(at_end) => at_end,

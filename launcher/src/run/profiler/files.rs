@@ -10,12 +10,13 @@ use tracing::warn;
 
 /// The folder for traces in a results folder.
 pub(super) const FOLDER: &str = "profiling";
-/// Maximum number of listed files: an engine writes one file per process.
+/// Maximum number of files that are listed. An engine writes one file per process.
 const MAX_FILES: usize = 1_000;
-/// Maximum depth: rocprofv3 creates a folder per host and one per process. With several pods, each pod has a parent folder.
+/// Maximum depth of folders. rocprofv3 creates one folder per host, and in it one folder per process. With several pods, each pod has a parent
+/// folder.
 const MAX_DEPTH: usize = 5;
 
-/// Adds the files in the folder, or a remark that the server has them.
+/// Lists the files in the folder, or adds a remark that they are on the server.
 pub(super) fn add(mut profiling: Profiling, folder: Option<&Path>) -> Profiling {
     let recorded = profiling.window.is_some();
     let Some(folder) = folder else {
@@ -38,7 +39,7 @@ pub(super) fn add(mut profiling: Profiling, folder: Option<&Path>) -> Profiling 
         found.truncate(MAX_FILES);
     }
     if found.is_empty() {
-        // The folder may not exist, and is removed only if it is empty.
+        // This fails if the folder does not exist or is not empty, which is intended.
         let _ = fs::remove_dir(folder);
         if recorded {
             profiling.remarks.push(format!("the server left no file in {FOLDER} of the results folder"));

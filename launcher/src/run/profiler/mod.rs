@@ -1,5 +1,5 @@
-//! [I/O] Profiles the server in a window of one stage: starts and stops a profiler on time, on a separate thread. Every start is followed by a stop,
-//! however the run ends. The next stage begins only after the server has confirmed the stop.
+//! [I/O] Profiles the server in a window of one stage. A separate thread starts and stops the profiler on time. Every start is followed by a stop, no
+//! matter how the run ends. The next stage begins only after the server has confirmed the stop.
 
 mod calls;
 mod files;
@@ -41,31 +41,31 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Timeout for copying the traces of a server in pods.
 const TO_COPY: Duration = Duration::from_secs(600);
-/// How long they may still grow after the profiler was stopped. nsys converts its recording to a file.
+/// How long traces may still grow after the profiler was stopped. nsys first converts its recording to a file.
 const WRITES: Duration = Duration::from_secs(30);
 const NSYS_WRITES: Duration = Duration::from_secs(300);
 
-/// A remark for a run with rocprofv3, which engines cannot start and stop.
+/// A remark for runs with rocprofv3. Engines cannot start and stop this profiler.
 const ROCPROF: &str = "rocprofv3 records from the start of the server to its end, and so slows every stage down; the window is where to look in its \
                        trace, which is whole when the server has ended";
 
-/// Why nothing is recorded if the replicas of a server could not be called individually.
+/// Why nothing is recorded if the replicas of a server cannot be called individually.
 const BY_SERVICE: &str = "the profiler was not started: the load went to the Service of several replicas, which may lead the start and the stop of \
                           the profiler to different ones; check that every pod of the server is ready, and run again";
 
-/// Timeouts of the calls.
+/// Timeouts of the calls to the profiler.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
-    /// The start of the profiler.
+    /// Timeout for starting the profiler.
     start: Duration,
-    /// Stopping, including writing the trace: ten minutes for a large model, according to vLLM's documentation.
+    /// Timeout for stopping it, including writing the trace: ten minutes for a large model, according to vLLM's documentation.
     stop: Duration,
-    /// The same after a stop of the run.
+    /// Timeout for stopping it after a stop of the run.
     stop_at_end: Duration,
 }
 
 impl Limits {
-    /// `grace`: how long a stopped run may take.
+    /// Returns the timeouts. `grace` is how long a stopped run may take.
     fn new(grace: Duration) -> Limits {
         Limits {
             start: Duration::from_secs(60),
@@ -75,30 +75,30 @@ impl Limits {
     }
 }
 
-/// What to profile.
+/// What to profile, and when.
 struct Order {
     profiling: ResolvedProfiling,
-    /// The names of all stages, and the index of the stage with the window.
+    /// The names of all stages, and the index of the stage that contains the window.
     stages: Vec<String>,
     index: usize,
-    /// The beginning of the window, relative to the start of the stage.
+    /// The beginning of the window, as time since the start of the stage.
     start: Duration,
     target: Target,
-    /// Calls to the target may go to different servers.
+    /// Whether different calls to the target may reach different servers.
     by_service: bool,
     progress: Arc<Progress>,
     stop: Stop,
     limits: Limits,
 }
 
-/// Profiles until [`Profiler::end`].
+/// Profiles the server until [`Profiler::end`].
 pub(super) struct Profiler {
     end: Option<mpsc::Sender<()>>,
     thread: Option<JoinHandle<Profiling>>,
 }
 
-/// The folder for traces in a results folder, for a server that Benchwright itself starts. `None`: nothing is profiled, or the server's files are not
-/// accessible.
+/// Returns the folder for traces in the results folder, for a server that Benchwright itself starts. `None` if nothing is profiled, or if the
+/// server's files cannot be accessed.
 pub(super) fn folder(input: &Input, results: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
     // The operator starts shared servers without a profiler.
     let in_pods = input.run.server.as_ref().is_some_and(|it| it.log.is_some() && it.server.can_be_profiled());
@@ -111,12 +111,12 @@ pub(super) fn folder(input: &Input, results: Option<&Path>) -> Result<Option<Pat
                        spec.storage, and no --no-results";
         return Err(Failure::configuration(message.to_owned()));
     };
-    // The server may have a different working folder.
+    // The path must be absolute, because the server may have another working folder.
     let results = std::path::absolute(results).unwrap_or_else(|_| results.to_owned());
     Ok(Some(results.join(files::FOLDER)))
 }
 
-/// Checks whether a ready server can be profiled, before any load.
+/// Checks whether a ready server can be profiled. It is called before any load.
 pub(super) fn check(input: &Input, ready: &Ready) -> Result<(), Failure> {
     let Some(profiling) = input.run.profiling.as_ref().filter(|it| it.kind.has_endpoints()) else { return Ok(()) };
     let cannot = |source| Failure::system(&LoadError::System { what: "a question for the profiler", source });
@@ -147,7 +147,7 @@ fn not_offered(kind: ProfilerKind) -> String {
 }
 
 impl Profiler {
-    /// Begins to watch the load. `None`: nothing is profiled. `by_service`: the target is a Service with several servers.
+    /// Begins to watch the load. `None` if nothing is profiled. `by_service`: the target is a Service with several servers.
     pub(super) fn start(
         input: &Input,
         workload: &Workload,
@@ -184,7 +184,7 @@ impl Profiler {
         Ok(Profiler { end: Some(end), thread: Some(thread) })
     }
 
-    /// Ends profiling after the load. Waits until the server has confirmed a stop.
+    /// Ends profiling after the load. Waits until the server has confirmed the stop.
     pub(super) fn end(mut self) -> Option<Profiling> {
         self.join()
     }
@@ -199,14 +199,14 @@ impl Profiler {
     }
 }
 
-/// A failed run stops the profiler, too.
+/// Stops the profiler even if the run fails.
 impl Drop for Profiler {
     fn drop(&mut self) {
         self.join();
     }
 }
 
-/// Adds the trace files. Copies them first if the server runs in pods. `folder`: the folder of the files.
+/// Adds the trace files in `folder` to the result. Copies them first if the server runs in pods.
 pub(super) fn collected(
     mut profiling: Profiling,
     run: &ResolvedRun,
@@ -229,9 +229,9 @@ pub(super) fn collected(
 /// Why a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wake {
-    /// The time has come.
+    /// The time that the wait was for.
     Due,
-    /// The stage is over, or was never run.
+    /// The stage is over, or never ran.
     StageOver,
     /// The run was stopped, or its load has ended.
     RunEnded,
@@ -273,14 +273,14 @@ async fn run(order: &Order, ended: &mpsc::Receiver<()>) -> Profiling {
         }
     }
     let calls = Calls { target: &order.target, stop: &order.stop, limits: order.limits, kind: order.profiling.kind };
-    // Delay the next stage, which would be profiled with this one.
+    // Delay the next stage. Otherwise its requests would be profiled, too.
     order.progress.hold.hold();
     record(order, ended, &calls, &mut found).await;
     order.progress.hold.release();
     found
 }
 
-/// Records the window from its start to its end.
+/// Records the window from its beginning to its end.
 async fn record(order: &Order, ended: &mpsc::Receiver<()>, calls: &Calls<'_>, found: &mut Profiling) {
     let Some(clock) = order.progress.timeline.get().map(|it| it.clock) else { return };
     let asked = clock.now();
@@ -332,13 +332,13 @@ async fn record(order: &Order, ended: &mpsc::Receiver<()>, calls: &Calls<'_>, fo
 }
 
 impl Order {
-    /// The stage with the window.
+    /// The name of the stage that contains the window.
     fn stage(&self) -> &str {
         self.stages.get(self.index).map_or("", String::as_str)
     }
 }
 
-/// Waits until a time that depends on the start of the stage.
+/// Waits until a time that is computed from the start of the stage.
 async fn until(order: &Order, ended: &mpsc::Receiver<()>, due: impl Fn(Duration) -> Duration) -> Wake {
     let progress = &order.progress;
     loop {
@@ -352,7 +352,7 @@ async fn until(order: &Order, ended: &mpsc::Receiver<()>, due: impl Fn(Duration)
             && progress.stage.load(Ordering::Acquire) == order.index as u64
         {
             let began = Duration::from_nanos(progress.began.load(Ordering::Relaxed));
-            // Zero: the first stage has not begun.
+            // 0 means that the first stage has not begun.
             if !began.is_zero() && timeline.clock.now() >= due(began) {
                 return Wake::Due;
             }

@@ -12,7 +12,7 @@ use crate::test_server::{self, serve};
 
 const START: &str = "POST /start_profile";
 const STOP: &str = "POST /stop_profile";
-/// Longer than any test takes.
+/// A time that is longer than any test.
 const LONG: Duration = Duration::from_secs(600);
 
 /// The calls that a server received, in order.
@@ -24,7 +24,7 @@ impl Seen {
         self.0.lock().unwrap().clone()
     }
 
-    /// Waits until a call has arrived.
+    /// Waits until the server has received a call.
     fn wait_for(&self, call: &str) {
         while !self.calls().iter().any(|it| it == call) {
             thread::sleep(Duration::from_millis(2));
@@ -51,7 +51,7 @@ fn server(answer: fn(&str) -> Option<(u16, &'static str)>) -> (Target, Seen) {
     (Target::new(&format!("http://{address}"), Api::Completions, None, None, &BTreeMap::new()).unwrap(), seen)
 }
 
-/// A load with a running stage r10, followed by a stage r20.
+/// A load whose stage r10 is running. Stage r20 follows.
 fn order(target: Target, kind: ProfilerKind, duration: Duration) -> Order {
     let progress = Progress { began: AtomicU64::new(1), ..Progress::default() };
     progress.timeline.set(Timeline { clock: Clock::start(), stages: Vec::new() }).unwrap();
@@ -147,7 +147,7 @@ fn a_stop_without_an_answer_is_waited_for_with_a_bound() {
     assert_eq!(found.stages, ["r10", "r20"], "the next stage may be slowed down as well");
     assert_eq!(found.stop_took_ms, None);
 
-    // A stopped run waits for a shorter time.
+    // After a stop of the run, the wait is shorter.
     let (target, seen) = server(hangs);
     let order = self::order(target, ProfilerKind::Torch, Duration::from_millis(1));
     let stop = order.stop.clone();

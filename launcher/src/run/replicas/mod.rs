@@ -1,4 +1,4 @@
-//! [I/O] The replicas of a server that the operator started: their addresses, which share one name in the cluster's DNS.
+//! [I/O] The replicas of a server that the operator started. Their addresses share one name in the cluster's DNS.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -20,26 +20,26 @@ use engine::{
     stop::{Stop, StopState},
 };
 
-/// How long the name may lack addresses. All replicas were ready before the launcher was created, but the DNS of a cluster caches a response for up
-/// to 30 seconds, and may learn of a pod later than the operator.
+/// How long addresses may be missing from the DNS. All replicas were ready before the launcher was created, but the DNS of a cluster caches a
+/// response for up to 30 seconds, and may learn of a pod later than the operator.
 const LIMIT: Duration = Duration::from_secs(60);
 /// Time between two lookups.
 const TRY_EVERY: Duration = Duration::from_secs(1);
 /// Timeout of a connection to a replica.
 const CONNECT_LIMIT: Duration = Duration::from_secs(3);
 
-/// Whether an address accepts connections. The DNS may still have the address of a deleted pod.
+/// Returns whether an address accepts connections. The DNS may still contain the address of a deleted pod.
 type Listens<'a> = &'a dyn Fn(SocketAddr) -> BoxFuture<'static, bool>;
 
-/// The replicas of the server of a run.
+/// The replicas of a run's server.
 pub(super) struct Replicas {
     asked: ServerReplicas,
-    /// The addresses of the replicas, sorted and unique; or why the Service is called instead.
+    /// The addresses of the replicas, sorted and unique. The error is the reason why the Service is called instead.
     addresses: Result<Vec<SocketAddr>, String>,
 }
 
 impl Replicas {
-    /// Looks up the addresses of all replicas, for a bounded time. `None`: the operator did not start a server with several replicas.
+    /// Looks up the addresses of all replicas, for a limited time. `None` if the operator did not start a server with several replicas.
     pub(super) fn find(run: &ResolvedRun, resolver: &Resolver, stop: &Stop) -> Result<Option<Replicas>, Failure> {
         let Some(asked) = &run.server_replicas else { return Ok(None) };
         let cannot = |source| Failure::system(&LoadError::System { what: "the lookup of the replicas", source });
@@ -68,8 +68,8 @@ impl Replicas {
         Replicas { asked: asked.clone(), addresses }
     }
 
-    /// Each replica with its own address, which is checked like any other address of this name; `None`: the Service is called. All requests contain
-    /// the name of the pods' Service.
+    /// Returns each replica with its own address, which is checked like any other address. `None` if the Service is called. All requests contain the
+    /// name of the pods' Service as their host.
     pub(super) fn called(&self, resolver: &Resolver) -> Option<Vec<Called>> {
         let one = |address: &SocketAddr| Called {
             url: self.asked.url.clone(),
@@ -80,17 +80,17 @@ impl Replicas {
         self.addresses.as_ref().ok().map(|all| all.iter().map(one).collect())
     }
 
-    /// Whether the Service is called, which may route each call to a different replica.
+    /// Whether the Service is called. It may route each call to a different replica.
     pub(super) fn by_service(&self) -> bool {
         self.addresses.is_err()
     }
 
-    /// The address of each replica, in order; `None`: the Service is called.
+    /// The address of each replica, in order. `None` if the Service is called.
     pub(super) fn addresses(&self) -> Option<Vec<IpAddr>> {
         self.addresses.as_ref().ok().map(|all| all.iter().map(SocketAddr::ip).collect())
     }
 
-    /// The replicas in the report. `requests`: the number of requests per replica.
+    /// Describes the replicas for the report. `requests` is the number of requests per replica.
     pub(super) fn document(self, requests: &[u64]) -> ServerReplicasDocument {
         let ServerReplicas { count, distribution, .. } = self.asked;
         let (addresses, fallback) = match self.addresses {
@@ -104,7 +104,7 @@ impl Replicas {
     }
 }
 
-/// A lookup that always returns one address.
+/// A lookup that always returns this address.
 fn always(address: SocketAddr) -> Lookup {
     Arc::new(move |_, _| async move { Ok(vec![address]) }.boxed())
 }
@@ -114,8 +114,8 @@ fn listens(address: SocketAddr) -> BoxFuture<'static, bool> {
     async move { matches!(connected.await, Ok(Ok(_))) }.boxed()
 }
 
-/// The addresses of all replicas, after each accepts connections; the error describes the addresses that the name has instead. The lookup is
-/// repeated, because a response may be older than a pod.
+/// Returns the addresses of all replicas, when each of them accepts connections. The error describes the addresses that were found instead. The
+/// lookup is repeated, because a response may be older than a pod.
 async fn addresses(
     asked: &ServerReplicas,
     resolver: &Resolver,
@@ -158,7 +158,7 @@ async fn addresses(
     }
 }
 
-/// The first address that accepts no connection.
+/// Returns the first address that accepts no connections.
 async fn first_silent(addresses: &[SocketAddr], listens: Listens<'_>) -> Option<SocketAddr> {
     let all = join_all(addresses.iter().map(|it| listens(*it))).await;
     addresses.iter().zip(all).find(|(_, listens)| !listens).map(|(address, _)| *address)

@@ -22,7 +22,7 @@ fn asked(port: u16) -> ServerReplicas {
     }
 }
 
-/// A resolver that returns these responses in order; the last one repeats.
+/// A resolver that returns these responses in order. The last response is repeated.
 fn resolver(answers: &'static [&[&str]]) -> (Resolver, Arc<AtomicU64>) {
     let asked = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&asked);
@@ -61,7 +61,7 @@ fn addresses(all: &[&str]) -> Result<Vec<String>, String> {
 async fn the_replicas_are_those_that_the_name_has_each_once_and_in_order() {
     let found = look_up(&[&["10.0.0.7", "10.0.0.5", "10.0.0.7"]]).await;
     assert_eq!(found, (addresses(&["10.0.0.5:8000", "10.0.0.7:8000"]), 1));
-    // A user may have added replicas to a shared server by hand.
+    // More addresses than expected are accepted, because a user may have added replicas to a shared server.
     assert_eq!(look_up(&[&["10.0.0.1", "10.0.0.2", "10.0.0.3"]]).await.0.unwrap().len(), 3);
 }
 
@@ -132,7 +132,7 @@ async fn a_closed_port_does_not_listen() {
     assert!(!listens(address).await);
 }
 
-/// A server that counts the requests with the pods' Service as host.
+/// A server that counts the requests whose host is the pods' Service.
 fn server(ip: &str, port: u16) -> (u16, Arc<AtomicU64>) {
     let count = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&count);

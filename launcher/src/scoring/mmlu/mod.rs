@@ -25,25 +25,25 @@ use super::Scored;
 
 /// The name of the check.
 const CHECK: &str = "mmlu";
-/// The figure that a limit bounds.
+/// The figure to which a limit applies.
 const OVERALL: &str = "overall_accuracy";
 
 /// Why there are answers but no figures.
 const NO_LOGPROBS: &str =
     "no answer has log probabilities: the server does not send them; set scoring to text in the profile";
-/// The width of the picture, in pixels.
+/// Width of the picture, in pixels.
 const WIDTH: f64 = 760.0;
 
 /// The scores of a run's questions.
 #[derive(Debug)]
 struct Scores {
-    /// Counts of correct answers.
+    /// The counts of correct answers.
     figures: Figures,
-    /// Each asked question, in the order of the data.
+    /// The questions that were asked, in the order of the data.
     answers: Vec<Answer>,
-    /// Questions without an answer because their request failed, by outcome. They count as unanswered.
+    /// Number of questions whose request failed, by outcome. They count as unanswered.
     failed: BTreeMap<String, u64>,
-    /// Questions that were not sent, or were in flight when the load ended. They are not counted.
+    /// Number of questions that were not sent, or were in flight when the load ended. They are not counted.
     not_asked: u64,
     /// Whether log probabilities were requested, but no answer has any.
     lacks_logprobs: bool,
@@ -51,7 +51,7 @@ struct Scores {
     settings: Settings,
 }
 
-/// The accuracy of a load with questions, and its files; `None`: it has no questions.
+/// Returns the accuracy of a load with questions, and its files. `None` if the load has no questions.
 pub(crate) fn score(workload: &Workload, set: Option<&QuestionSet>, load: &LoadResult) -> Option<Scored> {
     let (RequestSource::Questions(questions), Some(set)) = (&workload.requests, set) else { return None };
     let records = load.recorder.records.iter().flatten();
@@ -64,8 +64,8 @@ pub(crate) fn score(workload: &Workload, set: Option<&QuestionSet>, load: &LoadR
 }
 
 impl Scores {
-    /// Scores the outputs of a run. For a question that was asked several times, the first answer counts. `records`: the records of all requests.
-    /// Without them there are no latencies and token counts, and a request without an output counts as failed.
+    /// Scores the outputs of a run. If a question was asked several times, its first answer counts. `records` are the records of all requests.
+    /// Without records there are no latencies and token counts, and a request without an output counts as failed.
     fn new<'r>(
         questions: &Questions,
         set: &QuestionSet,
@@ -142,12 +142,12 @@ impl Scores {
         }
     }
 
-    /// Questions with a failed request.
+    /// Number of questions whose request failed.
     fn failed_requests(&self) -> u64 {
         self.failed.values().sum()
     }
 
-    /// Caveats for readers of the figures; empty: none.
+    /// Caveats for readers of the figures. Empty if there are none.
     fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         if self.lacks_logprobs {
@@ -179,7 +179,7 @@ impl Scores {
         remarks
     }
 
-    /// The accuracy in the form of `report.json`, the status and the other reports.
+    /// Converts the accuracy to the form in `report.json`, the status and the other reports.
     fn accuracy(&self) -> Accuracy {
         let figures = &self.figures;
         let share =
@@ -226,7 +226,7 @@ impl Scores {
         }
     }
 
-    /// How the figures were computed.
+    /// Describes how the figures were computed.
     fn how(&self) -> String {
         let Settings { format, shots, method, .. } = &self.settings;
         let method = match method {
@@ -245,7 +245,7 @@ impl Scores {
         format!("{} questions were not asked, because the run ended before them; they are in no figure", self.not_asked)
     }
 
-    /// `overall.json`.
+    /// Returns the content of `overall.json`.
     fn overall(&self) -> Value {
         let mut overall = self.figures.overall_json(&self.settings);
         let more = json!({
@@ -267,14 +267,14 @@ impl Scores {
         overall
     }
 
-    /// All files, in writing order.
+    /// Returns all files, in the order in which they are written.
     ///
     /// # Errors
     /// A text cannot be encoded.
     fn files(&self) -> io::Result<Vec<AccuracyFile>> {
         let figures = &self.figures;
         let mut files = vec![json_file("overall.json", &self.overall())?];
-        // If no answer had a recognisable letter, scores per subject have no meaning.
+        // If no answer contained a recognisable letter, scores per subject have no meaning.
         let has_scores = !self.lacks_logprobs && !figures.by_subject.is_empty();
         if has_scores {
             files.push(json_file("by_domain.json", &figures.by_domain_json())?);
@@ -296,7 +296,7 @@ impl Scores {
         Ok(files)
     }
 
-    /// The picture: one bar per subject, the best first, in the colour of its domain.
+    /// The picture has one bar per subject, with the best first, in the colour of the subject's domain.
     fn ranking(&self) -> Ranking {
         let figures = &self.figures;
         let categories = self.settings.categories;

@@ -4,7 +4,7 @@ use measurement::{output::Output, record::RequestOutcome};
 
 use super::*;
 
-/// Two questions on anatomy, one on astronomy and one on alchemy; the correct letters are A, B, C and D.
+/// Two questions on anatomy, one on astronomy and one on alchemy. The correct letters are A, B, C and D.
 const DATA: &str = "subject,question,A,B,C,D,answer\nanatomy,q,1,2,3,4,A\nanatomy,q,1,2,3,4,B\n\
     astronomy,q,1,2,3,4,C\nalchemy,q,1,2,3,4,D\n";
 
@@ -27,7 +27,7 @@ fn questions(settings: &Value) -> (Questions, QuestionSet) {
     }
 }
 
-/// The answer to a question: its text, which is also its likeliest token.
+/// The answer to a question. Its text is also its likeliest token.
 fn kept(stage: u32, number: u64, text: &str) -> KeptOutput {
     let first_logprobs = vec![(text.to_owned(), -0.1), (" E".to_owned(), -0.2)];
     let output = Output { text: text.to_owned(), first_logprobs, ..Output::default() };
@@ -124,7 +124,7 @@ fn a_server_without_log_probabilities_gives_no_figure() {
     );
     let names: Vec<String> = scores.files().unwrap().into_iter().map(|it| it.name).collect();
     assert_eq!(names, ["overall.json", "samples.csv"]);
-    // The same answers contain letters in their texts.
+    // The texts of the same answers contain letters, so they can be scored by text.
     let by_text = self::scores(&json!({"scoring": "text"}), &outputs, &[OK; 4]);
     assert_eq!((by_text.figures.overall.correct, by_text.lacks_logprobs), (1, false));
 }

@@ -3,7 +3,7 @@ use proptest::{collection::vec, prelude::*, sample::select};
 use super::reference;
 use crate::{TEXTS, python, read_bytes, redact};
 
-/// Parts of lines: some are keywords of the reader, and some are not.
+/// A strategy for parts of lines. Some are texts that the reader looks for, and some are not.
 fn part() -> impl Strategy<Value = Vec<u8>> {
     let known: Vec<&'static str> = TEXTS
         .iter()

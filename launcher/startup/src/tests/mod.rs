@@ -1,4 +1,4 @@
-//! Tests of single parts of the reader, and of any bytes.
+//! Tests single parts of the reader, and that it accepts any bytes.
 
 mod any_bytes;
 mod failures;

@@ -2,7 +2,7 @@ use jiff::{civil::date, tz::TimeZone};
 
 use crate::stamp;
 
-/// Asserts the time of a line that is read at time `at` in `zone`.
+/// Asserts the time of a line if the reference is the date `at` in the time zone `zone`.
 fn assert_time(line: &str, zone: &str, at: (i16, i8, i8), expected: Option<&str>) {
     let reference = date(at.0, at.1, at.2).to_zoned(TimeZone::get(zone).unwrap()).unwrap();
     let found = stamp::find(line).and_then(|it| it.stamp.time(&reference)).map(|it| it.to_string());
@@ -14,7 +14,7 @@ fn a_stamp_without_a_year_is_of_the_latest_year_that_is_not_after_the_reference(
     assert_time("INFO 11-21 02:08:51 [a.py:1] b", "UTC", (2026, 11, 21), Some("2026-11-21T02:08:51Z"));
     assert_time("INFO 12-31 23:59:58 [a.py:1] b", "UTC", (2027, 1, 1), Some("2026-12-31T23:59:58Z"));
     assert_time("INFO 01-01 00:00:02 [a.py:1] b", "UTC", (2027, 1, 1), Some("2027-01-01T00:00:02Z"));
-    // The server's clock is slightly ahead, or its zone differs.
+    // A stamp after the reference: the server's clock is slightly ahead, or its time zone differs.
     assert_time("INFO 01-01 09:00:00 [a.py:1] b", "UTC", (2026, 12, 31), None.or(Some("2026-01-01T09:00:00Z")));
     assert_time("INFO 01-01 00:00:00 [a.py:1] b", "UTC", (2026, 12, 31), Some("2027-01-01T00:00:00Z"));
     assert_time("INFO 02-29 01:00:00 [a.py:1] b", "UTC", (2026, 3, 1), Some("2024-02-29T01:00:00Z"));
@@ -47,6 +47,6 @@ fn what_only_looks_like_a_stamp_is_none() {
     ] {
         assert_time(line, "UTC", (2026, 12, 1), None);
     }
-    // Docker's own time stamp precedes the engine's.
+    // Docker's own time stamp precedes that of the engine.
     assert_time("2026-11-21T02:08:52Z INFO 11-21 02:08:51 x", "UTC", (2026, 12, 1), Some("2026-11-21T02:08:51Z"));
 }

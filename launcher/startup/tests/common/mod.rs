@@ -1,4 +1,4 @@
-//! The logs of the tests.
+//! Reads the log files of the tests.
 
 #![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]
 
@@ -11,7 +11,7 @@ pub fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests")
 }
 
-/// The end of a day in 2026, in UTC: all logs except the log of New Year's Eve are from that year.
+/// A reference time, in UTC: all logs are from 2026, and the log of New Year's Eve is read on the next day.
 pub fn reference(log: &str) -> Zoned {
     let day = if log.contains("new-year") { date(2027, 1, 1) } else { date(2026, 12, 1) };
     day.to_zoned(TimeZone::UTC).unwrap()

@@ -1,24 +1,25 @@
-//! The interval of a quantile by the circular block bootstrap (Politis and Romano, 1992). The reports do not use it. Here it is compared with the
-//! order statistics that they use.
+//! The interval of a quantile by the circular block bootstrap (Politis and Romano, 1992). Reports do not use this method. It is compared here with
+//! the order statistics that reports use.
 //!
-//! Blocks of successive values are drawn with replacement until their total length equals the number of values. The quantile of many such draws
-//! varies like the quantile of the values. The length of a block is n^(1/3) x t^(2/3), where t is the autocorrelation time. The growth with n is
-//! optimal for a variance (Politis and White, Automatic block-length selection, 2004). The length is larger if values depend more on each other.
+//! Blocks of successive values are drawn with replacement until their total length equals the number of values. The quantiles of many such draws vary
+//! like the quantile of the original values. The length of a block is n^(1/3) x t^(2/3), where t is the autocorrelation time. The growth with n is
+//! optimal for estimating a variance (Politis and White, Automatic block-length selection, 2004). Blocks are longer if values depend more on each
+//! other.
 
 use statistics::{Interval, effective_sample_size::autocorrelation_time};
 
 use crate::processes::Random;
 
 const RESAMPLES: usize = 500;
-/// Number of candidates for the quantile of a resample.
+/// Number of candidate values for the quantile of a draw.
 const CANDIDATES: usize = 96;
 
-/// The interval by percentiles of the resamples.
+/// The interval between percentiles of the quantiles of all draws.
 pub fn quantile(values: &[f64], sorted: &[f64], p: f64, random: &mut Random) -> Interval {
     let count = values.len();
     let time = autocorrelation_time(values);
     let length = ((count as f64).cbrt() * time.powf(2.0 / 3.0)).ceil().min(count as f64) as usize;
-    // The candidates are the values within eight standard errors of the quantile, for correlated values.
+    // Candidates are the values within eight standard errors of the quantile. The standard error takes the correlation into account.
     let spread = 8.0 * (count as f64 * p * (1.0 - p) * time).sqrt();
     let middle = count as f64 * p;
     let candidates: Vec<f64> = (0..CANDIDATES)
@@ -27,7 +28,7 @@ pub fn quantile(values: &[f64], sorted: &[f64], p: f64, random: &mut Random) -> 
             sorted[(rank.max(0.0) as usize).min(count - 1)]
         })
         .collect();
-    // The number of candidates below each value, cumulated, so that a block is a difference of two rows.
+    // Cumulative counts of values at or below each candidate. So the counts for a block are the difference of two rows.
     let mut at_most = vec![0_u32; (2 * count + 1) * CANDIDATES];
     for place in 0..2 * count {
         let below = candidates.partition_point(|it| *it < values[place % count]);

@@ -1,4 +1,4 @@
-//! How often a difference is found between two runs of one process, and between a process and the same process with higher values.
+//! Measures how often a difference is found between two draws of one process, and between a process and the same process with higher values.
 
 use statistics::{
     batch_means,
@@ -9,14 +9,14 @@ use statistics::{
 use crate::processes::{Process, QUANTILES, Random};
 
 const DRAWS: u64 = 1_000;
-/// The joint error of all figures of a pair, and the number of families that share it, as in `benchwright compare`.
+/// The error probability for all figures of a pair together, and the number of figure families that share it, as in `benchwright compare`.
 const TOGETHER: f64 = 0.01;
 const FAMILIES: f64 = 4.0;
 
-/// Mean, p50, p90 and p99; `None` for a figure without an interval.
+/// Mean, p50, p90 and p99. A figure is `None` if it has no interval.
 type Figures = [Option<Estimated>; 4];
 
-/// Prints, per process and number of values: how often each figure differs by its own 95 % interval, how often any figure differs by the joint
+/// Prints one row per process and number of values: how often each figure differs by its own 95 % interval, how often any figure differs by the joint
 /// intervals, and how often the joint intervals find a higher mean.
 pub fn print() {
     println!(
@@ -88,7 +88,7 @@ fn figures(values: &[f64]) -> Figures {
     [estimated(mean, Method::Mean { effective_values: worth }), quantile(0), quantile(1), quantile(2)]
 }
 
-/// Number of pairs with intervals, and of pairs that differed.
+/// Number of pairs that have intervals, and number of these pairs that differ.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     found: u64,
@@ -101,7 +101,7 @@ impl Tally {
         self.found += u64::from(found);
     }
 
-    /// In percent of the pairs with intervals; in brackets the share of pairs with intervals.
+    /// The percentage of pairs with intervals that differ. In brackets, the percentage of pairs that have intervals.
     fn text(&self) -> String {
         let share = |part: u64, all: u64| 100.0 * part as f64 / all as f64;
         match self.pairs {

@@ -1,5 +1,5 @@
-//! Counts how often the intervals contain the true value, and how steady states are judged, on synthetic processes with known figures. Prints the
-//! tables of `docs/statistics.md`; with the argument `differences` only the table of differences.
+//! Measures how often intervals contain the true value, and how steady states are judged, for synthetic processes with known figures. Prints the
+//! tables of `docs/statistics.md`. With the argument `differences`, prints only the table of differences.
 
 mod block_bootstrap;
 mod differences;
@@ -11,7 +11,7 @@ mod steady_states;
 use processes::{Process, QUANTILES, Random};
 use statistics::{Interval, batch_means, order_statistics, student::NORMAL_95};
 
-/// Draws of each process.
+/// Number of draws of each process.
 const DRAWS: u64 = 1_000;
 
 fn main() {
@@ -51,7 +51,7 @@ fn row(process: Process, count: usize, counts: &[Count]) {
     println!("| {} | {count} | {} |", process.name(), cells.join(" | "));
 }
 
-/// Number of intervals, and of intervals that contained the true value.
+/// Number of intervals, and number of intervals that contain the true value.
 #[derive(Clone, Copy, Default)]
 struct Count {
     held: u64,
@@ -64,7 +64,7 @@ impl Count {
         self.held += u64::from(interval.is_some_and(|it| it.contains(truth)));
     }
 
-    /// In percent of the intervals; in brackets the share of draws with an interval.
+    /// The percentage of intervals that contain the true value. In brackets, the percentage of draws that have an interval.
     fn text(&self) -> String {
         let share = |part: u64, all: u64| 100.0 * part as f64 / all as f64;
         match self.given {
@@ -110,7 +110,7 @@ fn each_draw(process: Process, count: usize, mut look: impl FnMut(&[f64], &[f64]
     }
 }
 
-/// The interval of a mean under the assumption that all values are independent.
+/// The interval of a mean if all values were independent.
 fn independent(values: &[f64]) -> Option<Interval> {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;

@@ -1,4 +1,4 @@
-//! How the rule for steady states judges courses with a known state.
+//! Measures how the rule for steady states judges courses whose true state is known.
 
 use statistics::{
     bins,
@@ -24,10 +24,10 @@ const COURSES: [Course; 14] = [
     Course::Stall(5.0, 0.6, 0.61),
 ];
 
-/// Draws of each course.
+/// Number of draws of each course.
 const DRAWS: u64 = 300;
 
-/// Prints, per course and number of values, the number of draws per verdict, and the mean start of the window.
+/// Prints one row per course and number of values: the number of draws with each verdict, and the mean start of the window.
 pub fn print() {
     println!("| noise | course | values | steady | drifting up | drifting down | anomaly | not found | window from |");
     println!("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");

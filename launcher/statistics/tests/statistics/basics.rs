@@ -1,4 +1,4 @@
-//! Formulas against values that can be computed by hand, and against published tables.
+//! Compares formulas with values that were computed by hand, and with published tables.
 
 use statistics::{
     Interval,
@@ -33,16 +33,16 @@ fn student_has_the_values_of_the_tables() {
 
 #[test]
 fn ranks_are_those_of_the_published_tables() {
-    // Median: Conover, Practical Nonparametric Statistics, and every table of the sign test.
+    // For the median: Conover, Practical Nonparametric Statistics, and any table of the sign test.
     assert_eq!(quantile_ranks(5, 0.5), None);
     assert_eq!(quantile_ranks(6, 0.5), Some((1, 6)));
     assert_eq!(quantile_ranks(10, 0.5), Some((2, 9)));
     assert_eq!(quantile_ranks(20, 0.5), Some((6, 15)));
     assert_eq!(quantile_ranks(100, 0.5), Some((40, 61)));
-    // All n values are below p99 with the probability 0.99^n: 2.5 % or less from 368 on.
+    // All n values are below p99 with the probability 0.99^n, which is at most 2.5 % for n >= 368.
     assert_eq!(quantile_ranks(367, 0.99), None);
     assert_eq!(quantile_ranks(368, 0.99).map(|it| it.1), Some(368));
-    // By the normal approximation: 500,000 -+ 1.96 x 500.
+    // By the normal approximation, the ranks are 500,000 -+ 1.96 x 500.
     let (low, high) = quantile_ranks(1_000_000, 0.5).unwrap();
     assert!(low.abs_diff(499_020) <= 1 && high.abs_diff(500_981) <= 1, "{low} {high}");
     assert_eq!((quantile_ranks(0, 0.5), quantile_ranks(10, 1.0)), (None, None));
@@ -88,7 +88,7 @@ fn effective_sample_sizes_are_near_the_formula() {
         times.sort_by(f64::total_cmp);
         close(times[25], expected, 0.1 * expected);
     }
-    // Negatively correlated values do not count for more than their number.
+    // Negatively correlated values are not worth more than their number.
     let alternating: Vec<f64> = (0..1_000).map(|it| f64::from(it % 2)).collect();
     assert_eq!(effective_sample_size(&alternating), 1_000.0);
     assert_eq!(effective_sample_size(&[]), 0.0);
@@ -101,7 +101,7 @@ fn effective_sample_sizes_are_near_the_formula() {
 fn a_long_series_has_the_autocorrelation_time_of_its_process() {
     let values = autoregressive(1_000_000, 0.9, &mut Random(3));
     close(autocorrelation_time(&values), 19.0, 2.0);
-    // Computed from 16,384 means of 61 successive values. Their correlation needs more than 512 lags.
+    // The result comes from 16,384 means of 61 successive values each. Their correlation needs more than 512 lags.
     let values = autoregressive(1_000_000, 0.999_99, &mut Random(3));
     assert!(effective_sample_size(&values) < 40.0, "{}", effective_sample_size(&values));
 }
@@ -157,7 +157,7 @@ fn rates_add_up_to_what_came_within_the_bins() {
     let rates = |bins: &RateBins| bins.rates().iter().map(|it| it.value).collect::<Vec<f64>>();
     assert_eq!(rates(&bins), [1.0, 0.5, 0.0, 0.0, 0.5]);
     assert_eq!((bins.rates()[1].start, bins.rates()[1].time), (12.0, 13.0));
-    // Ten arrive from 9 to 19, one per second. One of them arrives before the first bin, and one before the last half bin.
+    // An amount of ten arrives from 9 to 19, one per second. One arrives before the first bin, and the last bin gets only half.
     let mut bins = RateBins::new(10.0, 20.0, 5).unwrap();
     bins.spread(9.0, 19.0, 10.0);
     assert_eq!(rates(&bins), [1.0, 1.0, 1.0, 1.0, 0.5]);
@@ -171,7 +171,7 @@ fn rates_add_up_to_what_came_within_the_bins() {
 
 #[test]
 fn littles_law_holds_for_a_closed_loop_and_not_for_a_growing_queue() {
-    // Always four requests of 2 s.
+    // Four requests of 2 s each are always in flight.
     let mut sums = LittlesLawSums::new(10.0, 20.0);
     for slot in 0..4 {
         (0..30).for_each(|it| {
@@ -182,7 +182,7 @@ fn littles_law_holds_for_a_closed_loop_and_not_for_a_growing_queue() {
     close(law.concurrency, 4.0, 1e-12);
     close(law.throughput * law.latency, 4.0, 1e-12);
     close(law.residual, 0.0, 1e-12);
-    // One request arrives per second, and one is answered every two seconds.
+    // One request arrives per second, but one is answered only every two seconds.
     let mut sums = LittlesLawSums::new(0.0, 100.0);
     (0..100).for_each(|it| sums.add(f64::from(it), 2.0 * f64::from(it + 1)));
     let law = sums.law().unwrap();

@@ -1,5 +1,5 @@
-//! Differences of two estimates: formulas checked by hand, and how often equal processes seem to differ. `make statistics-coverage` prints the
-//! whole table.
+//! Tests differences of two estimates: formulas that were checked by hand, and how often equal processes seem to differ. `make statistics-coverage`
+//! prints the whole table.
 
 use statistics::{
     Interval,
@@ -26,7 +26,7 @@ fn quantiles_have_the_values_of_the_tables() {
         close(upper_quantile(1.0 - probability), -value, 1e-6);
     }
     assert_eq!((upper_quantile(0.5), upper_quantile(0.0)), (0.0, f64::INFINITY));
-    // NIST/SEMATECH e-Handbook of Statistical Methods, section 1.3.6.7.2, and 95 % as in the other function.
+    // From the NIST/SEMATECH e-Handbook of Statistical Methods, section 1.3.6.7.2. At 95 %, the values equal those of the other function.
     for (probability, degrees, value) in
         [(0.02, 9, 2.821), (0.002, 9, 4.297), (0.002, 29, 3.396), (0.01, 5, 4.032), (0.1, 20, 1.725)]
     {
@@ -40,7 +40,7 @@ fn quantiles_have_the_values_of_the_tables() {
 
 #[test]
 fn a_share_has_the_interval_of_wilson() {
-    // Newcombe, Two-sided confidence intervals for the single proportion, 1998, table I: 81 of 263, 15 of 148, 0 of 20.
+    // From Newcombe, Two-sided confidence intervals for the single proportion, 1998, table I: 81 of 263, 15 of 148, 0 of 20.
     for (events, count, low, high) in
         [(81.0, 263.0, 0.2553, 0.3662), (15.0, 148.0, 0.0624, 0.1605), (0.0, 20.0, 0.0, 0.1611)]
     {
@@ -52,7 +52,7 @@ fn a_share_has_the_interval_of_wilson() {
     assert!(found.interval.is_some_and(|it| it.low == 0.0 && it.high > 0.03 && it.high < 0.04));
     assert!(share_with_interval(&[false; 3]).unwrap().interval.is_some_and(|it| it.high > 0.5));
     assert_eq!(share_with_interval(&[]), None);
-    // Clustered failures are worth fewer values.
+    // Failures in clusters are worth fewer values.
     let together: Vec<bool> = (0..1_000).map(|it| it % 100 < 10).collect();
     let apart: Vec<bool> = (0..1_000).map(|it| it % 10 == 0).collect();
     let width = |values: &[bool]| share_with_interval(values).unwrap().interval.map(|it| it.high - it.low).unwrap();
@@ -61,7 +61,7 @@ fn a_share_has_the_interval_of_wilson() {
 
 #[test]
 fn differences_of_shares_are_those_of_newcombe() {
-    // Interval estimation for the difference between independent proportions, 1998, table II, method 10: 56/70 - 48/80, 9/10 - 3/10.
+    // From Newcombe, Interval estimation for the difference between independent proportions, 1998, table II, method 10: 56/70 - 48/80, 9/10 - 3/10.
     for (one, two, low, high) in
         [((56.0, 70.0), (48.0, 80.0), 0.0524, 0.3339), ((9.0, 10.0), (3.0, 10.0), 0.1705, 0.8090)]
     {
@@ -90,7 +90,7 @@ fn an_interval_at_95_percent_is_the_one_that_was_given() {
     assert_eq!(at_zero.at(0.001), Interval { low: 0.0, high: 0.0 });
 }
 
-/// Mean, p50, p90 and p99 of a draw; `None` if any of them has no interval.
+/// Mean, p50, p90 and p99 of one draw; `None` if any of them has no interval.
 fn estimates(process: Process, count: usize, seed: u64) -> Option<[Estimated; 4]> {
     let values = process.draw(count, &mut Random(seed << 20));
     let mut sorted = values.clone();
@@ -106,7 +106,7 @@ fn estimates(process: Process, count: usize, seed: u64) -> Option<[Estimated; 4]
     Some(all)
 }
 
-/// The share of 500 pairs in which any of the four figures differs, with a joint error of 1 %.
+/// The share of 500 pairs in which any of the four figures differs, for a joint error of 1 %.
 fn found_together(process: Process, count: usize) -> f64 {
     let (mut found, mut pairs) = (0, 0);
     for draw in 0..500 {

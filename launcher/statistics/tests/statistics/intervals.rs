@@ -1,4 +1,4 @@
-//! How often intervals contain the true value, over 1,000 draws. `make statistics-coverage` prints the whole table.
+//! Tests how often intervals contain the true value, over 1,000 draws. `make statistics-coverage` prints the whole table.
 
 use statistics::{batch_means::mean_with_interval, order_statistics::quantile};
 
@@ -6,7 +6,7 @@ use crate::processes::{Process, QUANTILES, Random};
 
 const DRAWS: u64 = 1_000;
 
-/// The share of intervals that contain the true mean, p50, p90 and p99; NaN if there is no interval.
+/// The shares of intervals that contain the true mean, p50, p90 and p99; NaN if there are no intervals.
 fn coverage(process: Process, count: usize) -> [f64; 4] {
     let mut held = [0_u64; 4];
     let mut given = [0_u64; 4];
@@ -56,7 +56,7 @@ fn values_of_a_queue_that_are_worth_few_have_a_wide_interval() {
         held += u64::from(interval.contains(truth));
         wide += u64::from(interval.high - interval.low > found.value.unwrap());
     }
-    // For independent values, 9 of 100 intervals would contain it.
+    // With the formula for independent values, only 9 of 100 intervals would contain the true value.
     assert!(held > 60 && wide > 60, "{held} {wide}");
     assert_eq!(mean_with_interval(&[1.0; 7]).unwrap().interval, None);
 }

@@ -1,4 +1,4 @@
-//! The methods, applied to values with known figures.
+//! Tests the methods with values whose figures are known.
 
 #![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]
 

@@ -1,12 +1,12 @@
 //! Synthetic processes with known figures.
 
-/// A quantile and the same quantile of the standard normal distribution.
+/// Pairs (p, p quantile of the standard normal distribution).
 pub const QUANTILES: [(f64, f64); 3] = [(0.5, 0.0), (0.9, 1.281_551_565_544_600_4), (0.99, 2.326_347_874_040_840_8)];
 
-/// The sigma of log-normal values: a mean that is 13 % above the median, a p99 that is 3.2 times the median.
+/// The sigma of log-normal values. Their mean is 13 % above the median, and their p99 is 3.2 times the median.
 const SIGMA: f64 = 0.5;
 
-/// SplitMix64 (Steele, Lea and Flood, Fast splittable pseudorandom number generators, 2014).
+/// Random numbers by SplitMix64 (Steele, Lea and Flood, Fast splittable pseudorandom number generators, 2014).
 pub struct Random(pub u64);
 
 impl Random {
@@ -18,7 +18,7 @@ impl Random {
         bits ^ (bits >> 31)
     }
 
-    /// From above 0 to 1.
+    /// A uniform number above 0 and at most 1.
     pub fn uniform(&mut self) -> f64 {
         ((self.bits() >> 11) + 1) as f64 / (1_u64 << 53) as f64
     }
@@ -27,12 +27,12 @@ impl Random {
         (self.bits() % bound.max(1) as u64) as usize
     }
 
-    /// Of mean 1.
+    /// An exponential number with mean 1.
     pub fn exponential(&mut self) -> f64 {
         -self.uniform().ln()
     }
 
-    /// By Box and Muller.
+    /// A standard normal number by the method of Box and Muller.
     pub fn normal(&mut self) -> f64 {
         (2.0 * self.exponential()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
     }
@@ -41,11 +41,11 @@ impl Random {
 /// A stationary process with a known mean and known quantiles.
 #[derive(Clone, Copy, Debug)]
 pub enum Process {
-    /// Independent, exponential: mean 1.
+    /// Independent exponential values with mean 1.
     Exponential,
-    /// A log-normal transform of a first-order autoregressive process with this coefficient.
+    /// Log-normal values of a first-order autoregressive process with this coefficient.
     Autoregressive(f64),
-    /// The time that customers spend in an M/M/1 queue with this utilisation, from arrival to departure. Service takes 1 on average.
+    /// The times that customers spend in an M/M/1 queue with this utilisation, from arrival to departure. The mean service time is 1.
     Queue(f64),
 }
 
@@ -66,7 +66,7 @@ impl Process {
         }
     }
 
-    /// `p` is one of [`QUANTILES`], `normal` the same quantile of the normal distribution.
+    /// The true `p` quantile. `p` is from [`QUANTILES`], and `normal` is the same quantile of the normal distribution.
     pub fn quantile(self, p: f64, normal: f64) -> f64 {
         match self {
             Process::Exponential => -(1.0 - p).ln(),
@@ -75,7 +75,7 @@ impl Process {
         }
     }
 
-    /// Successive values, from the stationary state on.
+    /// Draws successive values, starting in the stationary state.
     pub fn draw(self, count: usize, random: &mut Random) -> Vec<f64> {
         match self {
             Process::Exponential => (0..count).map(|_| random.exponential()).collect(),
@@ -95,7 +95,7 @@ impl Process {
     }
 }
 
-/// Standard normal values. Each is correlated with the previous one by `phi`.
+/// Standard normal values. Each value has the correlation `phi` with the previous one.
 pub fn autoregressive(count: usize, phi: f64, random: &mut Random) -> Vec<f64> {
     let mut state = random.normal();
     let next = |_| {
@@ -106,19 +106,19 @@ pub fn autoregressive(count: usize, phi: f64, random: &mut Random) -> Vec<f64> {
     (0..count).map(next).collect()
 }
 
-/// The course of a level over time from 0 to 1. Values are multiplied by the level.
+/// How a level changes while time goes from 0 to 1. The values of a process are multiplied by the level.
 #[derive(Clone, Copy, Debug)]
 pub enum Course {
     Level,
-    /// A straight rise of the level by this share from begin to end.
+    /// The level rises linearly by this share from start to end.
     Ramp(f64),
-    /// A level that rises by this share at this time.
+    /// The level rises by this share at this time.
     Step(f64, f64),
-    /// A level that begins this many times too high and decays with this time constant.
+    /// The level starts too high by this multiple, which decays with this time constant.
     Decay(f64, f64),
-    /// A sine of this amplitude with this many periods.
+    /// The level oscillates like a sine with this amplitude and this number of periods.
     Period(f64, f64),
-    /// A level that is this many times as high between two moments.
+    /// The level is multiplied by this factor between two times.
     Stall(f64, f64, f64),
 }
 
@@ -155,7 +155,7 @@ impl Course {
         }
     }
 
-    /// Times from 0 to 1, and the values of a process with this course.
+    /// Draws pairs of time (from 0 to 1) and value, for a process with this course.
     pub fn draw(self, process: Process, count: usize, random: &mut Random) -> Vec<(f64, f64)> {
         let values = process.draw(count, random).into_iter().enumerate();
         values

@@ -1,4 +1,4 @@
-//! How courses with a known state are judged, over some draws each. `make statistics-coverage` prints the whole table.
+//! Tests how courses with a known state are judged, over some draws each. `make statistics-coverage` prints the whole table.
 
 use statistics::{
     bins,
@@ -9,7 +9,7 @@ use crate::processes::{Course, Process, Random};
 
 const DRAWS: u64 = 200;
 
-/// The share of draws with this verdict, and the mean start of the window.
+/// The share of draws with one of these verdicts, and the mean start of the window.
 fn judged(course: Course, count: usize, wanted: &[Verdict]) -> (f64, f64) {
     let (mut right, mut start) = (0, 0.0);
     for draw in 0..DRAWS {

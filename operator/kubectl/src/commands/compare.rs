@@ -21,8 +21,7 @@ use crate::{
   kubectl benchwright compare first-run second-run
   kubectl benchwright compare results/base second-run --gate=5%")]
 pub(crate) struct CompareArgs {
-    /// Runs of the cluster that have ended, each compared with the first; a name with a / or a . is a results folder or a report.json of
-    /// this machine
+    /// Finished runs in the cluster, each compared with the first; a name with a / or a . is a results folder or a report.json on this machine
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<String>,
     #[command(flatten)]
@@ -55,15 +54,15 @@ pub(crate) async fn run(args: &CompareArgs, connection: &ConnectionArgs) -> u8 {
     }
 }
 
-/// A requested run.
+/// A run that was named on the command line.
 enum Asked {
-    /// The report is here, or cannot be obtained.
+    /// The report was read from this machine, or cannot be obtained.
     Known(Report),
     /// The report is stored on a claim.
     OnClaim(Box<Source>),
 }
 
-/// Reads the reports. If one of the runs cannot be obtained, no pod is created.
+/// Reads the reports. First checks all runs, so that no pod is created if one report cannot be obtained.
 async fn found(args: &CompareArgs, connection: &ConnectionArgs) -> Result<Vec<Found>, Failure> {
     let deadline = Deadline::after(Some(args.copy.timeout.0));
     if !args.runs.iter().any(|it| is_name(it)) {
@@ -102,12 +101,12 @@ fn on_disk(path: &str) -> Report {
     report_file::read_all(Path::new(path)).into()
 }
 
-/// Whether a word is the name of a run rather than a path.
+/// Whether an argument is the name of a run rather than a path.
 fn is_name(word: &str) -> bool {
     word.chars().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == '-') && !word.is_empty()
 }
 
-/// What to do about a folder with the name of a run that does not exist.
+/// The hint in an error message about an unknown run if this machine has a folder with the same name.
 fn folder_of_that_name(name: &str) -> String {
     if Path::new(name).exists() { format!("; for {name} of this folder write ./{name}") } else { String::new() }
 }

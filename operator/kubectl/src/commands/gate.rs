@@ -1,4 +1,4 @@
-//! `gate`: the exit code of a run that has ended.
+//! `gate`: returns the exit code of a finished run.
 
 use std::path::PathBuf;
 
@@ -11,9 +11,9 @@ use crate::{connection::Connection, console, failure::Failure, follow::message_o
 #[command(after_help = "Examples:
   kubectl benchwright gate first-run --junit junit.xml")]
 pub(crate) struct GateArgs {
-    /// A run that has ended
+    /// A finished run
     name: String,
-    /// Write validity and objectives as JUnit XML, for the pages of a pipeline
+    /// Write validity and objectives as JUnit XML, which CI systems display
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
     #[command(flatten)]

@@ -80,7 +80,7 @@ pub(crate) async fn run(args: &LogsArgs, connection: &Connection) -> Result<u8, 
         let read = log.read(&mut chunk);
         let read = match args.follow {
             true => read.await,
-            // A log that is not followed already exists.
+            // Only the first response has a time limit: the whole log, unless it is followed.
             false => timeout(connection.request_timeout, read).await.unwrap_or_else(|late| Err(late.into())),
         };
         match read {

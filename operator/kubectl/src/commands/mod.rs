@@ -30,20 +30,20 @@ use crate::{
 pub(crate) const GET_RUN: Right = Right::new("get", GROUP, "benchmarkruns", "view");
 pub(crate) const CREATE_RUN: Right = Right::new("create", GROUP, "benchmarkruns", "edit");
 
-/// How a run is followed to its end.
+/// Flags of the commands that follow a run to its end.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct FollowArgs {
-    /// How long to wait for the end, such as 90s, 45m or 2h; then the exit code is 124, and the run goes on [default: no limit]
+    /// Maximum time to wait for the end, such as 90s, 45m or 2h; then the exit code is 124, and the run continues [default: no limit]
     #[arg(long, value_name = "TIME")]
     timeout: Option<Span>,
-    /// Write validity and objectives as JUnit XML, for the pages of a pipeline
+    /// Write validity and objectives as JUnit XML, which CI systems display
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
     #[command(flatten)]
     trust: TrustArgs,
 }
 
-/// Which results count.
+/// Which results are accepted.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct TrustArgs {
     /// Accept unverified figures: measured by a custom image, read from a results folder, or restored
@@ -52,7 +52,7 @@ pub(crate) struct TrustArgs {
 }
 
 impl FollowArgs {
-    /// Starts the time of `--timeout`, and checks for problems that would otherwise appear only at the end of the run.
+    /// Starts the timer of `--timeout`. Checks for problems that would otherwise appear only after the end of the run.
     pub(crate) fn begin(&self) -> Result<Deadline, Failure> {
         if let Some(path) = &self.junit {
             junit_file::check(path)?;
@@ -74,8 +74,8 @@ impl FollowArgs {
     }
 }
 
-/// Why the figures of a run are unverified; `None` if the operator's own image measured them. For a run of a release without this
-/// condition, only the run's reason shows it.
+/// Returns why the figures of a run are unverified. `None` if the operator's own image measured them. The status of an older release lacks the
+/// condition for it, and then only the run's reason shows it.
 fn unverified(run: &BenchmarkRun) -> Option<String> {
     let status = run.status.as_ref()?;
     match status.conditions.iter().find(|it| it.kind == "Verified") {
@@ -86,8 +86,8 @@ fn unverified(run: &BenchmarkRun) -> Option<String> {
     }
 }
 
-/// The exit code of a run that has ended. Writes the run's test cases if a file is named for them. A write error is printed, and sets the
-/// exit code only if the run passed.
+/// Returns the exit code of a finished run. Writes the run's JUnit test cases if `junit` is set. A write error is printed, and changes the exit code
+/// only if the run passed.
 pub(crate) fn code(run: &BenchmarkRun, trust: TrustArgs, junit: Option<&Path>) -> u8 {
     let outcome = run.status.as_ref().and_then(|it| it.outcome);
     let mut code = outcome.map_or(failure::ERROR, |it| it.gate_code());
@@ -110,7 +110,7 @@ pub(crate) async fn get(connection: &Connection, name: &str) -> Result<Benchmark
     runs.get(name).await.map_err(|it| failure::refused(&it, GET_RUN, name, &connection.namespace))
 }
 
-/// Creates a run as written, and returns it as the server stored it. Unknown fields are refused, not dropped.
+/// Creates a run as written, and returns it as the API server stored it. Unknown fields cause an error instead of being dropped.
 pub(crate) async fn create(connection: &Connection, object: &Value) -> Result<BenchmarkRun, Failure> {
     let namespace = &connection.namespace;
     let path = format!("/apis/{GROUP}/{}/namespaces/{namespace}/benchmarkruns", crds::benchmark_run::VERSION);

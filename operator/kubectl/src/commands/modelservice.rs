@@ -1,5 +1,5 @@
-//! [I/O] `modelservice`: prints the input of llm-d's charts for a run. It contacts no cluster, so that llm-d can be installed before the run
-//! is created.
+//! [I/O] `modelservice`: prints the files for llm-d's charts that belong to a run. It contacts no cluster, so that llm-d can be installed before the
+//! run is created.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::run::read;
 use crate::{connection::ConnectionArgs, console, failure::Failure, run_file::RunFile};
 
-/// Used in place of a context's namespace. It changes nothing in the files.
+/// The namespace if neither the flags nor the file contain one. The files do not depend on it.
 const ANY_NAMESPACE: &str = "default";
 
 #[derive(Args)]
@@ -22,7 +22,7 @@ const ANY_NAMESPACE: &str = "default";
 pub(crate) struct ModelserviceArgs {
     /// The file with the BenchmarkRun; - for stdin
     path: PathBuf,
-    /// Which file to print: modelservice.yaml, inferencepool.yaml, httproute.yaml, or install.txt, the commands
+    /// The file to print: modelservice.yaml, inferencepool.yaml, httproute.yaml, or install.txt with the commands
     #[arg(long, value_name = "NAME", default_value = StackFile::ModelService.name(), value_parser = named)]
     file: StackFile,
 }
@@ -39,13 +39,13 @@ pub(crate) fn run(args: &ModelserviceArgs, connection: &ConnectionArgs) -> Resul
     let stack = stack(&file, &namespace).map_err(|problems| {
         Failure::error(format!("{path}: llm-d cannot be installed for it:\n  {}", problems.join("\n  ")))
     })?;
-    // Stdin has already been read, so the commands need a file name.
+    // The printed commands need a file name, because stdin has already been read.
     let path = if path == "-" { "run.yaml".to_owned() } else { quoted(&path) };
     console::print(stack.text(args.file, &|it| format!("kubectl benchwright modelservice {path} --file {it}")));
     Ok(0)
 }
 
-/// The llm-d installation that a file describes. The error has one line per problem.
+/// The llm-d stack for the run in a file. The error has one line per problem.
 fn stack(file: &RunFile, namespace: &str) -> Result<InferenceStack, Vec<String>> {
     let text = |pointer: &str| file.object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
     let name = text("/metadata/name");
@@ -68,7 +68,7 @@ fn stack(file: &RunFile, namespace: &str) -> Result<InferenceStack, Vec<String>>
     })
 }
 
-/// A path, quoted for a shell.
+/// A path, quoted for a shell if necessary.
 fn quoted(path: &str) -> String {
     let plain = |it: char| it.is_ascii_alphanumeric() || "-_./".contains(it);
     if path.chars().all(plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }

@@ -1,4 +1,4 @@
-//! `release`: cancels the runs that hold a target, so that the next run can start.
+//! `release`: cancels the runs that occupy a target, so that the next run can start.
 
 use std::net::IpAddr;
 
@@ -25,19 +25,19 @@ use crate::{
 
 const LIST_RUNS: Right = Right::new("list", GROUP, "benchmarkruns", "view");
 const CANCEL_RUN: Right = Right::new("patch", GROUP, "benchmarkruns", "edit");
-/// Runs per page of a list.
+/// Number of runs per page of a list request.
 const PAGE: u32 = 100;
 
 #[derive(Args)]
 #[command(after_help = "Examples:
   kubectl benchwright release http://gateway.llm-d.svc.cluster.local:80 --dry-run")]
 pub(crate) struct ReleaseArgs {
-    /// The target, as it appears in the message of a waiting run, such as http://gateway.llm-d.svc.cluster.local:80
+    /// The target, as the message of a waiting run shows it, such as http://gateway.llm-d.svc.cluster.local:80
     target: String,
-    /// Keep the figures so far: let requests in flight end within the grace period
+    /// Keep the figures measured so far: requests in flight may end within the grace period
     #[arg(long)]
     graceful: bool,
-    /// Print what would be ended, and end nothing
+    /// Print which runs would be cancelled, but cancel none
     #[arg(long)]
     dry_run: bool,
 }
@@ -51,7 +51,7 @@ pub(crate) async fn run(args: &ReleaseArgs, connection: &Connection) -> Result<u
     })?;
     let mut all = list(connection).await?;
     if !server.is_inside() {
-        // In this case each namespace has its own target.
+        // A target outside of the cluster counts separately in each namespace, so only runs of this namespace can occupy it.
         all.retain(|it| it.namespace().as_deref() == Some(&connection.namespace));
     }
     let of_target = |it: &&BenchmarkRun| {
@@ -79,7 +79,7 @@ pub(crate) async fn run(args: &ReleaseArgs, connection: &Connection) -> Result<u
     Ok(0)
 }
 
-/// Whether a run occupies its target: an attempt is running, or another one follows.
+/// Whether a run occupies its target: an attempt is in progress, or another attempt will follow.
 fn holds(run: &BenchmarkRun) -> bool {
     let Some(status) = &run.status else { return false };
     let is_open = status.attempts.last().is_some_and(|it| it.end_time.is_none());
@@ -90,7 +90,7 @@ async fn cancel(connection: &Connection, run: &BenchmarkRun, graceful: bool) -> 
     let (namespace, name) = (run.namespace().unwrap_or_default(), run.name_any());
     let runs: Api<BenchmarkRun> = Api::namespaced(connection.client.clone(), &namespace);
     let mode = if graceful { Cancel::Graceful } else { Cancel::Immediate };
-    // The UID restricts the change to this run. Another run may have its name now.
+    // The UID ensures that the patch applies to this run only, and not to a new run with the same name.
     let patch = json!({"metadata": {"uid": run.uid()}, "spec": {"cancel": mode}});
     let params = PatchParams { field_manager: Some("kubectl-benchwright".into()), ..PatchParams::default() };
     match runs.patch(&name, &params, &Patch::Merge(&patch)).await {
@@ -102,7 +102,7 @@ async fn cancel(connection: &Connection, run: &BenchmarkRun, graceful: bool) -> 
     }
 }
 
-/// The runs in all namespaces, or in the command's namespace if the user may not list all.
+/// The runs in all namespaces. If the user may not list all, the runs in the command's namespace.
 async fn list(connection: &Connection) -> Result<Vec<BenchmarkRun>, Failure> {
     let everywhere = Api::<DeserializeGuard<BenchmarkRun>>::all(connection.client.clone());
     match pages(&everywhere).await {
@@ -155,7 +155,7 @@ impl Server {
         Some(Server { host, port: uri.port_u16().unwrap_or(standard) })
     }
 
-    /// Whether the server may be in the cluster, by the operator's rule: a Service, or a private address.
+    /// Whether the server may be in the cluster. The operator applies the same rule: the host is a Service or a private address.
     fn is_inside(&self) -> bool {
         let address: Option<IpAddr> = self.host.trim_matches(['[', ']']).parse().ok();
         match address {
@@ -168,7 +168,7 @@ impl Server {
         }
     }
 
-    /// Whether both are the same server; for example `gateway.llm-d` and `gateway.llm-d.svc.cluster.local`.
+    /// Whether both names refer to the same server, such as `gateway.llm-d` and `gateway.llm-d.svc.cluster.local`.
     fn is(&self, other: &Server) -> bool {
         let (short, long) = if self.host.len() <= other.host.len() { (self, other) } else { (other, self) };
         let ending = long.host.strip_prefix(&short.host);

@@ -1,4 +1,4 @@
-//! `rerun`: creates a run with the spec of an earlier one.
+//! `rerun`: creates a run with the spec of an earlier run.
 
 use clap::Args;
 use crds::benchmark_run::{GROUP, MAX_NAME_BYTES, VERSION};
@@ -12,7 +12,7 @@ use crate::{
 
 /// Number of bytes that the API server appends to a `generateName`.
 const GENERATED_BYTES: usize = 5;
-/// Labels and annotations that are not copied. Some name the manager of the earlier run, which would delete or change the copy. Others
+/// Labels and annotations that are not copied. Some name the tool that manages the earlier run, which would delete or change the copy. Others
 /// record the result of the earlier run.
 const NOT_COPIED: [&str; 8] = [
     "benchwright.dev/finished",
@@ -32,10 +32,10 @@ const NOT_COPIED: [&str; 8] = [
 pub(crate) struct RerunArgs {
     /// The earlier run
     name: String,
-    /// The name of the new run [default: the earlier run's name and five letters]
+    /// The name of the new run [default: the earlier run's name with a dash and five random letters]
     #[arg(long = "as", value_name = "NAME")]
     name_of_copy: Option<String>,
-    /// Print the name of the run, and do not wait for its end
+    /// Print the name of the run without waiting for its end
     #[arg(long, conflicts_with_all = ["timeout", "junit", "allow_unverified"])]
     no_wait: bool,
     #[command(flatten)]
@@ -44,7 +44,7 @@ pub(crate) struct RerunArgs {
 
 pub(crate) async fn run(args: &RerunArgs, connection: &Connection) -> Result<u8, Failure> {
     let path = format!("/apis/{GROUP}/{VERSION}/namespaces/{}/benchmarkruns", connection.namespace);
-    // Read as untyped JSON, so that fields of a later release are copied too.
+    // The run is read as untyped JSON, so that fields of a later release are copied as well.
     let request = kube::core::Request::new(path).get(&args.name, &kube::api::GetParams::default()).map_err(|it| {
         Failure::error(format!("{:?} is no name of a run: {it}; see `kubectl get benchmarkruns`", args.name))
     })?;
@@ -61,7 +61,7 @@ pub(crate) async fn run(args: &RerunArgs, connection: &Connection) -> Result<u8,
     finish(connection, &run, args.no_wait, &args.follow, &deadline).await
 }
 
-/// A run with the spec of an earlier run, not suspended or cancelled.
+/// A run with the spec of an earlier run, but neither suspended nor cancelled.
 fn copy(earlier: &Value, name: Option<&str>) -> Value {
     let mut metadata = Map::new();
     match name {
@@ -86,7 +86,7 @@ fn copy(earlier: &Value, name: Option<&str>) -> Value {
     json!({"apiVersion": format!("{GROUP}/{VERSION}"), "kind": "BenchmarkRun", "metadata": metadata, "spec": spec})
 }
 
-/// Renames figures to the names of this release, because an API server refuses the former names in a new run.
+/// Gives metrics their current names, because the API server refuses the former names in a new run.
 fn rename_metrics(spec: &mut Value) {
     let objectives = spec.pointer_mut("/slo/objectives").and_then(Value::as_array_mut);
     for metric in objectives.into_iter().flatten().filter_map(|it| it.get_mut("metric")) {
@@ -96,11 +96,12 @@ fn rename_metrics(spec: &mut Value) {
     }
 }
 
-/// The prefix of the name, shortened to the limit on names. A copy of a copy does not get a longer name.
+/// The `generateName` of the copy, cut to the maximum length of a name. The suffix of a copy is removed first, so a copy of a copy gets no longer
+/// name.
 fn generate_name(earlier: &Value) -> String {
     let name = |key: &str| earlier["metadata"][key].as_str().filter(|it| !it.is_empty());
     let start = name("generateName").or(name("name")).unwrap_or("run").trim_end_matches('-');
-    // Names are ASCII, so each byte is a character.
+    // Names are ASCII, so one character is one byte.
     let start: String = start.chars().take(MAX_NAME_BYTES - GENERATED_BYTES - 1).collect();
     format!("{}-", start.trim_end_matches('-'))
 }

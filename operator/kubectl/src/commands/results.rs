@@ -1,4 +1,4 @@
-//! `results`: the results folder of a run, on this machine.
+//! `results`: copies the results folder of a run to this machine.
 
 use std::path::PathBuf;
 
@@ -18,24 +18,24 @@ use crate::{
 #[command(after_help = "Examples:
   kubectl benchwright results first-run results/first-run")]
 pub(crate) struct ResultsArgs {
-    /// A run that has ended
+    /// A finished run
     name: String,
-    /// The folder for the run's files; new or empty
+    /// The folder for the copied files; it must be absent or empty
     dir: PathBuf,
     #[command(flatten)]
     copy: CopyArgs,
 }
 
-/// How files are copied.
+/// Flags of the commands that copy files.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct CopyArgs {
-    /// How long the copy may take, the start of its pod included; then the exit code is 124, and nothing is kept
+    /// Maximum time for the copy and the start of its pod; then the exit code is 124, and nothing is kept
     #[arg(long, value_name = "TIME", default_value = "30m")]
     pub(crate) timeout: Span,
-    /// The image with `benchwright archive` [default: the launcher's]
+    /// The image that contains `benchwright archive` [default: the launcher's image]
     #[arg(long, value_name = "IMAGE")]
     pub(crate) image: Option<String>,
-    /// Accept files that differ from the files that the launcher stored, such as a rewritten page
+    /// Accept files that differ from the files that the launcher stored, such as an edited page
     #[arg(long)]
     pub(crate) unverified: bool,
 }

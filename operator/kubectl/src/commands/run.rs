@@ -18,9 +18,9 @@ use crate::{
     run_file::{self, RunFile},
 };
 
-/// The largest file: the API server stores no larger object.
+/// Maximum size of a run file in bytes. The API server stores no larger object.
 const MAX_FILE: u64 = 1_572_864;
-/// The longest name of a namespace, in bytes.
+/// Maximum length of the name of a namespace, in bytes.
 const MAX_NAMESPACE: usize = 63;
 
 #[derive(Args)]
@@ -30,7 +30,7 @@ const MAX_NAMESPACE: usize = 63;
 pub(crate) struct RunArgs {
     /// The file with the BenchmarkRun; - for stdin
     file: PathBuf,
-    /// Print the name of the run, and do not wait for its end
+    /// Print the name of the run without waiting for its end
     #[arg(long, conflicts_with_all = ["timeout", "junit", "allow_unverified"])]
     no_wait: bool,
     #[command(flatten)]
@@ -46,7 +46,7 @@ pub(crate) async fn run(args: &RunArgs, connection: &ConnectionArgs) -> Result<u
     finish(&connection, &run, args.no_wait, &args.follow, &deadline).await
 }
 
-/// Follows a run that was just created, unless only its name is requested.
+/// Follows a run that was just created. With `--no-wait`, only prints its name.
 pub(super) async fn finish(
     connection: &Connection,
     run: &crds::BenchmarkRun,
@@ -61,14 +61,14 @@ pub(super) async fn finish(
     follow.follow(connection, &run.name_any(), run.uid().as_deref(), deadline).await
 }
 
-/// Reads the single BenchmarkRun of a file; `-` is stdin. The namespace flag must not contradict the file.
+/// Reads the single BenchmarkRun in a file; `-` means stdin. If both name a namespace, the flag must equal the file.
 pub(super) fn read(file: &Path, connection: &ConnectionArgs) -> Result<RunFile, Failure> {
     let path = file.display().to_string();
     let text =
         read_text(file).map_err(|it| Failure::error(format!("{path}: cannot be read: {it}; give a BenchmarkRun")))?;
     let file = run_file::parse(&path, &text).map_err(Failure::error)?;
     for (field, namespace) in [("-n", &connection.namespace), ("metadata.namespace", &file.namespace)] {
-        // The namespace becomes part of URLs and commands.
+        // The namespace becomes part of URLs and commands, so it must be a valid name.
         if let Some(namespace) = namespace.as_ref().filter(|it| !is_namespace(it)) {
             return Err(Failure::error(format!(
                 "{path}: {field} is {namespace:?}, which is no name of a namespace; use a-z, 0-9 and -, at most {MAX_NAMESPACE} characters"

@@ -1,4 +1,4 @@
-//! `status`: the state of a run and of its server.
+//! `status`: prints the state of a run and of its server.
 
 use clap::Args;
 

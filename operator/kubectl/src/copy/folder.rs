@@ -1,4 +1,4 @@
-//! [I/O] The folder on this machine. It is complete or absent.
+//! [I/O] The folder for the copied files. It appears under its name only when it is complete.
 
 use std::{
     fs::{self, Permissions},
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::failure::Failure;
 
-/// A folder under a temporary name, next to its final place. It is deleted unless it is kept.
+/// A folder under a temporary name, next to its final location. It is deleted on drop, unless `keep` was called.
 #[derive(Debug)]
 pub(crate) struct Partial {
     folder: TempDir,
@@ -19,7 +19,7 @@ pub(crate) struct Partial {
 }
 
 impl Partial {
-    /// Creates the temporary folder. If the wanted folder exists, it has to be empty.
+    /// Creates the temporary folder. If `wanted` exists, it must be an empty folder.
     pub(crate) fn beside(wanted: &Path) -> Result<Partial, Failure> {
         let shown = wanted.display();
         let wrong = |why: String| Failure::error(format!("DIR is {shown}, {why}"));
@@ -43,7 +43,7 @@ impl Partial {
         let folder = tempfile::Builder::new()
             .prefix(&format!(".{}.", name.to_string_lossy()))
             .suffix(".partial")
-            // The umask applies, as for any folder.
+            // The umask reduces these permissions, as for any new folder.
             .permissions(Permissions::from_mode(0o777))
             .tempdir_in(parent)
             .map_err(|it| {
@@ -59,14 +59,14 @@ impl Partial {
 
     /// Renames the folder to its final name.
     pub(crate) fn keep(self) -> Result<(), Failure> {
-        // A rename replaces an empty folder only.
+        // A rename can only replace an empty folder.
         fs::rename(self.folder.path(), &self.wanted).map_err(|error| {
             Failure::error(format!(
                 "DIR is {}, which cannot get the files: {error}; name a new folder",
                 self.wanted.display()
             ))
         })?;
-        // There is nothing left to delete.
+        // The folder was renamed, so the destructor must not delete it.
         let _ = self.folder.keep();
         Ok(())
     }

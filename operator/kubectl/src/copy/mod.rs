@@ -1,5 +1,5 @@
-//! [I/O] Copies files of a run's results folder to this machine, through a pod that lives as long as the copy. It uses only the user's
-//! rights: the operator has no right on exec, and mounts no claim for other users.
+//! [I/O] Copies files of a run's results folder to this machine, through a temporary pod. It uses the user's rights, because the operator has no
+//! right to exec, and must not mount a claim for other users.
 
 mod folder;
 mod pod;
@@ -35,7 +35,7 @@ pub(crate) const DELETE_POD: Right = Right::new("delete", "", "pods", "edit");
 const READ_ONCE_POD: &str = "ReadWriteOncePod";
 const READ_ONCE: &str = "ReadWriteOnce";
 
-/// Copies the files with these names, or all files, into a folder. The pod is deleted in the end, even after an error.
+/// Copies the named files, or all files if none is named, into a folder. In the end the pod is deleted, even after an error.
 pub(crate) async fn copy(
     connection: &Connection,
     source: &Source,
@@ -59,7 +59,7 @@ pub(crate) async fn copy(
     ended
 }
 
-/// Whether the pod exists.
+/// Whether the pod was created.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Made {
     No,
@@ -95,7 +95,7 @@ async fn copy_by(
     stream::receive(connection, source, name, only, folder).await
 }
 
-/// Deletes the pod. An error is only printed: the copy is complete, or has failed for another reason.
+/// Deletes the pod. An error is only printed, because at this point the copy either is complete or has failed for another reason.
 async fn delete(connection: &Connection, name: &str, made: Made) {
     let pods: Api<Pod> = Api::namespaced(connection.client.clone(), &connection.namespace);
     let Err(error) = pods.delete(name, &DeleteParams::default()).await else { return };
@@ -109,8 +109,8 @@ async fn delete(connection: &Connection, name: &str, made: Made) {
     ));
 }
 
-/// Checks that the claim can be read, and returns the best node for that: a node with a pod that uses the claim, or otherwise the
-/// launcher's node. If the user may not read claims or pods, the copy pod reveals problems later.
+/// Checks that a pod can mount the claim, and returns the best node for the pod: a node on which a pod already uses the claim, or else the launcher's
+/// node. If the user may not read claims or pods, problems only appear when the copy pod starts.
 async fn usable_on(connection: &Connection, source: &Source) -> Result<String, Failure> {
     let Connection { client, namespace, .. } = connection;
     let Source { run, claim, .. } = source;
@@ -152,7 +152,7 @@ async fn usable_on(connection: &Connection, source: &Source) -> Result<String, F
     }
 }
 
-/// Whether a pod on a node uses a claim.
+/// Whether a pod that is assigned to a node uses the claim.
 fn uses(pod: &Pod, claim: &str) -> bool {
     let Some(spec) = &pod.spec else { return false };
     let phase = pod.status.as_ref().and_then(|it| it.phase.as_deref());
@@ -162,7 +162,7 @@ fn uses(pod: &Pod, claim: &str) -> bool {
         && claims.any(|it| it.claim_name == claim)
 }
 
-/// The values that the launcher's pod got from the operator's settings, as long as its Job exists.
+/// The values of the launcher's pod that come from the operator's settings. They are read from the Job, if it still exists.
 async fn of_job(connection: &Connection, source: &Source) -> pod::FromJob {
     let jobs: Api<Job> = Api::namespaced(connection.client.clone(), &connection.namespace);
     let job = jobs.get(&source.job).await.ok();
@@ -170,12 +170,12 @@ async fn of_job(connection: &Connection, source: &Source) -> pod::FromJob {
     pod::FromJob { pull_secrets: spec.image_pull_secrets.unwrap_or_default(), security: spec.security_context }
 }
 
-/// Waits for Ctrl-C or SIGTERM.
+/// Waits for Ctrl-C or SIGTERM, and returns the failure to report.
 async fn ended_by_signal() -> Failure {
     let terminated = async {
         match signal(SignalKind::terminate()) {
             Ok(mut signals) => signals.recv().await,
-            // Without a handler, SIGTERM ends the process.
+            // If no handler can be installed, SIGTERM simply ends the process.
             Err(_) => std::future::pending().await,
         }
     };
@@ -185,7 +185,7 @@ async fn ended_by_signal() -> Failure {
     }
 }
 
-/// Compares the files with the checksums that the launcher reported, if the status has them. `only`: the requested files.
+/// Compares the files with the checksums that the launcher reported, if the status has them. `only` lists the requested files; empty means all.
 pub(crate) fn compare(source: &Source, received: &[Received], only: &[&str]) -> Result<(), Failure> {
     let mut problems = Vec::new();
     let expected = source.artifacts.iter().filter(|it| only.is_empty() || only.contains(&it.name.as_str()));

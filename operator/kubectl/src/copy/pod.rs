@@ -1,5 +1,5 @@
-//! The pod that reads a claim. It complies with Pod Security `restricted`, has no API token, and mounts the claim read-only. It has none of
-//! the operator's labels, so the operator ignores it.
+//! The pod that reads a claim. It complies with Pod Security `restricted`, has no API token, and mounts the claim read-only. It has none of the
+//! operator's labels, so the operator ignores it.
 
 use std::{
     collections::BTreeMap,
@@ -26,39 +26,39 @@ use kube::Resource as _;
 
 use super::source::Source;
 
-/// The container's name.
+/// The name of the container.
 pub(super) const CONTAINER: &str = "archive";
-/// Where the results folder is mounted.
+/// The path at which the results folder is mounted.
 pub(super) const MOUNT: &str = "/results";
-/// The program in the launcher's image.
+/// The path of the program in the launcher's image.
 pub(super) const PROGRAM: &str = "/benchwright";
-/// The creator of the pod, in `app.kubernetes.io/managed-by`. The operator watches pods with its own name there.
+/// The creator of the pod, in the label `app.kubernetes.io/managed-by`. It differs from the operator's name, so the operator does not watch the pod.
 const MANAGER: &str = "kubectl-benchwright";
-/// How long the pod outlives its command if the command was killed.
+/// Kubernetes ends the pod this long after the time limit of its command, even if the plugin was killed.
 const MARGIN: Duration = Duration::from_secs(60);
-/// Maximum length of the run's name within the pod's name, which has at most 63 characters in total.
+/// Maximum number of characters of the run's name in the pod's name, which may have at most 63 characters.
 const MAX_RUN: usize = 40;
 
-/// Values from the launcher's Job that the status does not contain.
+/// Values of the launcher's Job that the status does not contain.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct FromJob {
     pub(super) pull_secrets: Vec<LocalObjectReference>,
-    /// `None`: the Job no longer exists.
+    /// `None` if the Job no longer exists.
     pub(super) security: Option<PodSecurityContext>,
 }
 
-/// A name that no other pod has.
+/// A pod name with a random suffix, so that no other pod has it.
 pub(super) fn name(run: &str) -> String {
     let run: String = run.chars().take(MAX_RUN).collect();
-    // The standard library seeds each state differently.
+    // `RandomState` is used as a source of randomness: the standard library seeds each instance differently.
     let random = RandomState::new().build_hasher().finish();
     format!("{}-results-{:08x}", run.trim_end_matches(['-', '.']), random as u32)
 }
 
-/// Builds the pod. `node`: the preferred node. `time`: how long the command may take.
+/// Builds the pod. `node` is the preferred node, and `time` is the maximum time for the command.
 pub(super) fn build(source: &Source, name: &str, node: &str, job: FromJob, time: Duration) -> Pod {
     let seconds = i64::try_from((time.saturating_add(MARGIN)).as_secs()).unwrap_or(i64::MAX);
-    // The kubelet adds its own times, so the sum must not overflow.
+    // The kubelet adds its own durations to this number, and the sum must not overflow.
     let seconds = seconds.min(i64::from(u32::MAX));
     let labels = [
         ("app.kubernetes.io/name", "benchwright-results"),
@@ -68,7 +68,7 @@ pub(super) fn build(source: &Source, name: &str, node: &str, job: FromJob, time:
     ];
     let volume = Volume {
         name: "results".into(),
-        // The volume is also read-only. Otherwise the kubelet would change the group of its files.
+        // The volume is read-only as well as the mount. Otherwise the kubelet would change the group of the files.
         persistent_volume_claim: Some(PersistentVolumeClaimVolumeSource {
             claim_name: source.claim.clone(),
             read_only: Some(true),
@@ -79,7 +79,7 @@ pub(super) fn build(source: &Source, name: &str, node: &str, job: FromJob, time:
         metadata: ObjectMeta {
             name: Some(name.to_owned()),
             labels: Some(labels.map(|(key, value)| (key.to_owned(), value.to_owned())).into()),
-            // If the plugin is killed, the pod is deleted with the run.
+            // With this owner, the pod is deleted together with the run, even if the plugin is killed.
             owner_references: (!source.uid.is_empty()).then(|| vec![owner(source)]),
             ..ObjectMeta::default()
         },
@@ -111,7 +111,7 @@ fn owner(source: &Source) -> OwnerReference {
         name: source.run.clone(),
         uid: source.uid.clone(),
         controller: None,
-        // Setting it would need a right on the run's finalizers.
+        // `true` would require a right on the run's finalizers.
         block_owner_deletion: None,
     }
 }
@@ -139,7 +139,7 @@ fn container(source: &Source, seconds: i64) -> Container {
             ..ResourceRequirements::default()
         }),
         security_context: Some(container_security()),
-        // An older launcher does not know the command, and reports that.
+        // A launcher of an older release does not know the command. Its error is then read from the log.
         termination_message_policy: Some("FallbackToLogsOnError".into()),
         volume_mounts: Some(vec![VolumeMount {
             name: "results".into(),
@@ -152,7 +152,7 @@ fn container(source: &Source, seconds: i64) -> Container {
     }
 }
 
-/// The user and the groups of the launcher's Job, which own the files. They are unset if the cluster chooses them.
+/// The user and groups of the launcher's Job, because they own the files. Unset if the cluster chooses them.
 fn security(job: Option<&PodSecurityContext>) -> PodSecurityContext {
     pod_security(job.map_or([Some(USER); 3], |it| [it.run_as_user, it.run_as_group, it.fs_group]))
 }

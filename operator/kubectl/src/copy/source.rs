@@ -1,4 +1,4 @@
-//! Where the results of a run are stored, according to its status.
+//! The location of a run's results, according to the run's status.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use kube::ResourceExt as _;
 
 use crate::{failure::Failure, follow::message_of};
 
-/// The results folder of a run that has ended, and the settings of its launcher's pod.
+/// The results folder of a finished run, and the settings of its launcher's pod.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Source {
-    /// The run and its UID.
+    /// The run's name and UID.
     pub(crate) run: String,
     pub(crate) uid: String,
     /// The claim, and the folder on it.
@@ -25,11 +25,11 @@ pub(crate) struct Source {
     /// The launcher's image, and its pull policy.
     pub(crate) image: String,
     pub(crate) pull_policy: String,
-    /// The launcher's service account, if the run names one: its secrets may be needed to pull the image.
+    /// The launcher's service account, if the spec has one. Its secrets may be needed to pull the image.
     pub(crate) service_account: Option<String>,
     pub(crate) node_selector: BTreeMap<String, String>,
     pub(crate) tolerations: Vec<Toleration>,
-    /// The Job and the node of the attempt.
+    /// The Job and the node of the attempt that stored the folder.
     pub(crate) job: String,
     pub(crate) node: String,
     /// The files that the status lists, with their checksums. The list may be incomplete.
@@ -37,7 +37,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Reads a run. `image`: the value of `--image`.
+    /// Reads the location from a run. `image` is the value of `--image`.
     pub(crate) fn from_run(run: &BenchmarkRun, namespace: &str, image: Option<&str>) -> Result<Source, Failure> {
         let name = run.name_any();
         let status = run.status.as_ref().filter(|_| run.is_finished()).ok_or_else(|| {
@@ -64,7 +64,7 @@ impl Source {
             return Err(none(&format!("the launcher stored none; {why}")));
         }
         let attempt = stored_by(status).unwrap_or(last);
-        // A run that collects results uses another run's folder.
+        // A run with `spec.execution.collect` uses the results folder of another run.
         let collected = run.spec.execution.collect.as_ref().map(|it| &it.folder);
         let folder = collected.unwrap_or(&attempt.job_name);
         if !is_folder(folder) {
@@ -93,7 +93,7 @@ impl Source {
     }
 }
 
-/// Whether a text can be the name of a results folder.
+/// Whether a text is a valid name of a results folder.
 fn is_folder(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|it| it.is_ascii_alphanumeric() || it == '-')
 }
@@ -102,8 +102,8 @@ fn no_folder(name: &str, folder: &str) -> Failure {
     Failure::error(format!("{name} has no results folder: it names {}, which is no name of a folder", quoted(folder)))
 }
 
-/// Describes results that are stored in a bucket, and how to copy them. This machine reaches the bucket by another route than the cluster,
-/// with its own credentials.
+/// The error for results in a bucket, with the command that copies them. This plugin cannot copy them, because this machine may reach the bucket by
+/// another route than the cluster, and with other credentials.
 fn in_bucket(name: &str, namespace: &str, s3: &S3, status: &BenchmarkRunStatus, last: &Attempt) -> Failure {
     let prefix = s3.prefix.as_ref().map_or_else(String::new, |it| format!("{it}/"));
     let base = format!("s3://{}/{prefix}{namespace}", s3.bucket);
@@ -126,7 +126,7 @@ fn in_bucket(name: &str, namespace: &str, s3: &S3, status: &BenchmarkRunStatus, 
     ))
 }
 
-/// The attempt that owns the folder. An attempt may report the result of an earlier attempt that had ended.
+/// The attempt that stored the folder. It may be earlier than the attempt that reported the result.
 fn stored_by(status: &BenchmarkRunStatus) -> Option<&Attempt> {
     let folder = status.artifacts.iter().find_map(|it| it.uri.strip_prefix("pvc://")?.split('/').nth(1))?;
     status.attempts.iter().find(|it| it.job_name == folder)

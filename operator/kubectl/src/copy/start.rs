@@ -1,4 +1,4 @@
-//! [I/O] Waits until the pod that reads the claim runs, and reports the reason for the wait.
+//! [I/O] Waits until the pod that reads the claim is running, and reports why it is not.
 
 use std::time::Duration;
 
@@ -14,24 +14,24 @@ use crate::{
 };
 
 pub(crate) const GET_POD: Right = Right::new("get", "", "pods", "view");
-/// How often to check the pod.
+/// Time between two checks of the pod.
 const INTERVAL: Duration = Duration::from_millis(500);
-/// Number of checks between two reads of the pod's events, which explain why a volume is not mounted.
+/// Number of checks per read of the pod's events, which explain why a volume is not mounted.
 const LOOKS_PER_EVENTS: u32 = 10;
-/// Number of consecutive checks without an answer after which the wait ends.
+/// Maximum number of consecutive checks that may fail before the wait is aborted.
 const MAX_SILENT: u32 = 5;
 
-/// The progress of a pod.
+/// The state of the copy pod.
 #[derive(Debug, PartialEq)]
 pub(super) enum State {
     Running,
-    /// It may still start. Contains the reason for the wait, if known.
+    /// The pod may still start. Contains the reason for the wait, if known.
     Waiting(Option<String>),
-    /// It will not start.
+    /// The pod will not start. Contains the reason.
     Failed(String),
 }
 
-/// Waits until the container runs.
+/// Waits until the pod's container is running.
 pub(super) async fn wait(connection: &Connection, name: &str) -> Result<(), Failure> {
     let pods: Api<Pod> = Api::namespaced(connection.client.clone(), &connection.namespace);
     let (mut shown, mut looks, mut silent) = (String::new(), 0_u32, 0_u32);
@@ -65,7 +65,7 @@ pub(super) async fn wait(connection: &Connection, name: &str) -> Result<(), Fail
     }
 }
 
-/// The newest warning about a pod; `None` without the right to read events.
+/// The newest warning event of a pod. `None` if there is none, or if the user may not read events.
 async fn warning(connection: &Connection, name: &str) -> Option<String> {
     let events: Api<Event> = Api::namespaced(connection.client.clone(), &connection.namespace);
     let selector = format!("involvedObject.kind=Pod,involvedObject.name={name},type=Warning");
@@ -77,7 +77,7 @@ async fn warning(connection: &Connection, name: &str) -> Option<String> {
     Some(format!("{}: {message}{remedy}", newest.reason.unwrap_or_default()))
 }
 
-/// Derives the state of a pod.
+/// Derives the state of the copy pod from its status.
 pub(super) fn state(pod: &Pod) -> State {
     let Some(status) = &pod.status else { return State::Waiting(None) };
     let container = status.container_statuses.iter().flatten().next();
@@ -114,7 +114,7 @@ pub(super) fn state(pod: &Pod) -> State {
     }))
 }
 
-/// Why a container ended although it should have waited.
+/// The reason why the container ended before the copy began.
 fn end(container: Option<&ContainerStatus>, reason: Option<&str>, message: Option<&str>) -> String {
     let ended = container.and_then(|it| it.state.as_ref()?.terminated.as_ref());
     let said = ended.and_then(|it| it.message.as_deref()).map(one_line).unwrap_or_default();
@@ -129,7 +129,7 @@ fn end(container: Option<&ContainerStatus>, reason: Option<&str>, message: Optio
     }
 }
 
-/// What to do about typical claim problems that the scheduler and the kubelet report.
+/// The remedy for typical problems with claims that the scheduler and the kubelet report.
 fn remedy(message: &str) -> &'static str {
     let has = |part: &str| message.contains(part);
     if has("ReadWriteOncePod") {

@@ -1,4 +1,4 @@
-//! [I/O] Runs `benchwright archive` in the pod, and unpacks its output.
+//! [I/O] Runs `benchwright archive` in the pod, and unpacks its output on this machine.
 
 use std::{
     convert::Infallible,
@@ -32,29 +32,29 @@ use crate::{
     failure::{Failure, Right, code_of, unreachable},
 };
 
-/// The right that an exec needs. An exec begins with a GET, for which Kubernetes up to 1.34 requires only this right.
+/// The right to exec. An exec starts with a GET request, and up to version 1.34 Kubernetes requires no other right.
 pub(crate) const EXEC: Right = Right::new("get", "", "pods/exec", "edit");
-/// Bytes per chunk that is handed to the writing thread, and the number of chunks that may wait for it.
+/// Size in bytes of a chunk for the unpacking thread, and maximum number of chunks that wait for it.
 const CHUNK: usize = 128 << 10;
 const WAITING_CHUNKS: usize = 8;
-/// Maximum bytes kept of the command's stderr, and how long to wait for the end of stderr after the end of the stream.
+/// Maximum number of bytes of the command's stderr to keep. And how long to wait for the end of stderr after the end of stdout.
 const MAX_SAID: usize = 8 << 10;
 const LAST_WORDS: Duration = Duration::from_secs(1);
-/// How often a terminal shows the progress, and how often a log gets a line.
+/// Time between two updates of the progress: on a terminal, and in a log.
 const TERMINAL_INTERVAL: Duration = Duration::from_secs(1);
 const LOG_INTERVAL: Duration = Duration::from_secs(15);
 
-/// Bytes of files on disk, and of all files.
+/// Number of bytes already written to disk, and total number of bytes of all files.
 #[derive(Default)]
 struct Progress {
     done: AtomicU64,
     total: AtomicU64,
 }
 
-/// No byte arrived within the time limit.
+/// The error that no byte arrived within the time limit.
 struct Stalled;
 
-/// Receives the files with these names, or all files, into a folder. If this future is dropped, the writing thread deletes the folder.
+/// Copies the named files, or all files if none is named, into a folder. If this future is dropped, the unpacking thread deletes the folder.
 pub(super) async fn receive(
     connection: &Connection,
     source: &Source,
@@ -115,8 +115,8 @@ pub(super) async fn receive(
     Ok((folder, received))
 }
 
-/// Passes the stream to the thread that unpacks it, and returns the status of the command, if one arrived. It also ends when the thread has
-/// given up.
+/// Passes the stream to the unpacking thread, and returns the exit status of the command, if it arrived. Also returns when the thread has stopped
+/// after an error.
 async fn pump(
     mut stdout: impl AsyncRead + Unpin,
     status: impl Future<Output = Option<Status>>,
@@ -134,7 +134,7 @@ async fn pump(
                 ended = Some(status);
                 continue;
             }
-            // The connection broke, and kube does not end the stream in this case. The earlier data has been read.
+            // The connection broke. kube does not end the stream in this case, but everything before was read.
             () = std::future::ready(()), if matches!(ended, Some(None)) => return Ok(None),
         };
         let Ok(read @ 1..) = read else { break };
@@ -143,18 +143,18 @@ async fn pump(
             return Ok(None);
         }
     }
-    // The status arrives before the end of the stream, or not at all.
+    // The status arrives before the end of the stream, or never.
     Ok(match ended {
         Some(status) => status,
         None => status.now_or_never().flatten(),
     })
 }
 
-/// The stream as the unpacking thread reads it. It ends when the sender is gone.
+/// The stream as a reader for the unpacking thread. It ends when the sender is dropped.
 struct Chunks {
     chunks: mpsc::Receiver<Vec<u8>>,
     chunk: Vec<u8>,
-    /// Number of bytes of the chunk that were read.
+    /// Number of bytes of the current chunk that were already read.
     read: usize,
 }
 
@@ -171,7 +171,7 @@ impl Read for Chunks {
     }
 }
 
-/// Why the exec did not start.
+/// The error for an exec that did not start.
 fn refused(connection: &Connection, pod: &str, error: &kube::Error) -> Failure {
     let namespace = &connection.namespace;
     Failure::error(match code_of(error) {
@@ -183,7 +183,7 @@ fn refused(connection: &Connection, pod: &str, error: &kube::Error) -> Failure {
     })
 }
 
-/// Why the stream is invalid: the command's own message, or otherwise the reader's error.
+/// The error for an invalid stream: the message of the command, or if there is none, the error of the unpacker.
 fn failed(error: UnpackError, status: Option<&Status>, said: &str, source: &Source, namespace: &str) -> Failure {
     let ended_badly = status.is_some_and(|it| !is_success(it));
     Failure::error(match &error {
@@ -196,7 +196,7 @@ fn failed(error: UnpackError, status: Option<&Status>, said: &str, source: &Sour
             };
             format!("{error}; {room}")
         }
-        // To mount a missing folder, the kubelet creates it anew.
+        // If the folder is missing, the kubelet creates an empty one to mount it.
         _ if ended_badly && said.contains(archive::NO_FILES) => gone(source, namespace),
         _ if ended_badly || !said.is_empty() => {
             let message = status.and_then(|it| it.message.as_deref()).map(one_line).unwrap_or_default();
@@ -206,7 +206,7 @@ fn failed(error: UnpackError, status: Option<&Status>, said: &str, source: &Sour
     })
 }
 
-/// What to do if the folder of a run was deleted.
+/// The remedy if the results folder was deleted.
 fn gone(source: &Source, namespace: &str) -> String {
     let Source { run, claim, folder, .. } = source;
     format!(
@@ -220,12 +220,12 @@ fn is_success(status: &Status) -> bool {
     status.status.as_deref() == Some("Success")
 }
 
-/// The last line that a command printed, after a colon.
+/// The last line that a command printed, preceded by a colon. Empty if it printed nothing.
 fn last_line(said: &str) -> String {
     said.lines().rfind(|it| !it.trim().is_empty()).map(|it| format!(": {}", one_line(it))).unwrap_or_default()
 }
 
-/// Reads stderr to its end, and keeps its first part.
+/// Reads stderr to its end, and returns its first [`MAX_SAID`] bytes.
 async fn said(mut stderr: impl AsyncRead + Unpin) -> String {
     let (mut kept, mut chunk) = (Vec::new(), [0; 1024]);
     while let Ok(read @ 1..) = stderr.read(&mut chunk).await {
@@ -235,7 +235,7 @@ async fn said(mut stderr: impl AsyncRead + Unpin) -> String {
     String::from_utf8_lossy(&kept).into_owned()
 }
 
-/// Shows the progress forever.
+/// Shows the progress until the future is dropped.
 async fn show(progress: &Progress) -> Infallible {
     let mut line = StatusLine::new();
     let mut ticks = interval(if line.is_terminal() { TERMINAL_INTERVAL } else { LOG_INTERVAL });

@@ -1,4 +1,4 @@
-//! The source read from a run, and the pod that is built from it.
+//! Tests of the source that is read from a run, and of the pod that is built from it.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::*;
 
 const JOB: &str = "chat-2db482-a1";
 
-/// A run that has ended, with its results on a claim.
+/// A finished run with its results on a claim.
 fn run(change: impl FnOnce(&mut Value)) -> BenchmarkRun {
     let spec = json!({"target": {"simulator": {}}, "storage": {"pvc": {"claimName": "results"}}});
     let settings = Settings { launcher_image: "registry.example/benchwright:1".into(), ..Settings::default() };

@@ -1,5 +1,5 @@
-//! [I/O] Compares the definitions of BenchmarkRun and BenchmarkSchedule, as the API server publishes them to everyone, with the definitions
-//! of this release.
+//! [I/O] Compares the cluster's definitions of BenchmarkRun and BenchmarkSchedule with the definitions of this release. It reads them from the API
+//! server's OpenAPI document, which every user may read.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use super::finding::Finding;
 use crate::{connection::Connection, failure::code_of};
 
 const SUBJECT: &str = "definition";
-/// Maximum number of fields that a line names.
+/// Maximum number of field names in one line.
 const MAX_NAMED: usize = 4;
 
 pub(super) async fn check(connection: &Connection) -> Finding {
@@ -39,7 +39,7 @@ pub(super) async fn check(connection: &Connection) -> Finding {
     compare(&fields(&run, spec(benchmark_schedule::KIND)), &ours())
 }
 
-/// The fields of the specs of this release.
+/// The paths of the spec fields in this release.
 fn ours() -> BTreeSet<String> {
     let spec = |definition: serde_json::Result<Value>| {
         let definition = definition.unwrap_or_default();
@@ -85,7 +85,7 @@ fn compare(theirs: &BTreeSet<String>, ours: &BTreeSet<String>) -> Finding {
     }
 }
 
-/// The paths of all fields of a run, and of the fields of a schedule outside its run template.
+/// The paths of all spec fields of a run, and of a schedule without its run template.
 fn fields(run: &Value, schedule: Option<Value>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     collect(run, "spec", &mut found);

@@ -10,7 +10,7 @@ pub(crate) enum State {
     Warning,
     /// Runs do not work.
     Failed,
-    /// The user may not read it, or there was no answer.
+    /// The check was not possible: the user may not read the object, or the API server did not answer.
     Unknown,
 }
 
@@ -29,7 +29,7 @@ impl State {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
     pub(crate) state: State,
-    /// The checked object.
+    /// The object that was checked.
     pub(super) subject: &'static str,
     /// What was found, and what to do about it.
     pub(super) text: String,
@@ -48,7 +48,7 @@ impl Finding {
         Finding { state: State::Failed, subject, text: text.into() }
     }
 
-    /// A check that failed because of a refusal or an error. `what`: a right, such as `list deployments.apps in all namespaces`.
+    /// The result of a check that could not read its object. `what` is the needed right, such as `list deployments.apps in all namespaces`.
     pub(super) fn not_checked(subject: &'static str, what: &str, error: &kube::Error) -> Finding {
         let why = match failure::code_of(error) {
             Some(403) => format!("you may not {what}; ask an administrator to run this command"),

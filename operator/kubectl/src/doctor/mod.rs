@@ -1,4 +1,4 @@
-//! [I/O] Checks the needs of runs, with the user's rights and without creating anything.
+//! [I/O] Checks whether the cluster meets the needs of runs. It uses the user's rights, and creates nothing.
 
 mod definition;
 mod finding;
@@ -15,7 +15,7 @@ pub(crate) use finding::{Finding, State};
 
 use crate::connection::Connection;
 
-/// Runs all checks. If the API server does not answer, returns only that finding.
+/// Runs all checks. If the API server does not answer, runs only the check of the server.
 pub(crate) async fn examine(connection: &Connection) -> Vec<Finding> {
     let mut findings = server::check(connection).await;
     if findings.iter().any(|it| it.state == State::Failed && it.subject == server::SUBJECT) {

@@ -13,13 +13,13 @@ const SUBJECT: &str = "operator";
 const IMAGE: &str = "launcher image";
 const POLICY: &str = "admission policy";
 const LIMITS: &str = "admission limits";
-/// The labels that the chart gives the Deployment.
+/// The labels of the operator's Deployment in the chart.
 const LABELS: &str = "app.kubernetes.io/name=benchwright,app.kubernetes.io/component=operator";
 const CHART: &str = "app.kubernetes.io/part-of=benchwright";
-/// Suffix of the names of the policies for runs and for schedules.
+/// Suffixes of the names of the policies for runs and for schedules.
 const OF_RUNS: &str = "-secret-access";
 const OF_SCHEDULES: &str = "-schedule-secret-access";
-/// Suffix of the name of the policy that limits both.
+/// Suffix of the name of the policy with limits for runs and schedules.
 const OF_LIMITS: &str = "-policy";
 const IMAGE_FLAG: &str = "--launcher-image=";
 const NAMESPACE_FLAG: &str = "--watch-namespace=";
@@ -81,7 +81,7 @@ fn judge(found: &[Deployment], namespace: &str) -> Vec<Finding> {
     vec![operator, image]
 }
 
-/// Whether an operator watches a namespace. Without the flag it watches all.
+/// Whether an operator watches a namespace. Without the namespace flag it watches all.
 fn watches(deployment: &Deployment, namespace: &str) -> bool {
     let mut named = flags(deployment).filter_map(|it| it.strip_prefix(NAMESPACE_FLAG)).peekable();
     named.peek().is_none() || named.any(|it| it == namespace)
@@ -92,7 +92,7 @@ fn flags(deployment: &Deployment) -> impl Iterator<Item = &str> {
     containers.flat_map(|it| it.args.iter().flatten()).map(String::as_str)
 }
 
-/// Whether the image has neither digest nor tag, or the tag `latest`. A colon before the last `/` belongs to a port.
+/// Whether an image reference is not fixed: it has neither digest nor tag, or the tag `latest`. A colon before the last `/` belongs to a port.
 fn is_floating(image: &str) -> bool {
     let name = image.rsplit('/').next().unwrap_or_default();
     !name.contains('@') && name.split_once(':').is_none_or(|(_, tag)| tag == "latest")
@@ -118,7 +118,7 @@ async fn policies(connection: &Connection) -> Vec<Finding> {
     }
 }
 
-/// Checks the chart's policies, one for runs and one for schedules. A policy has an effect only with a binding that denies.
+/// Checks the chart's policies for runs and for schedules. A policy only has an effect if a binding with the action Deny refers to it.
 fn judge_policy(policies: &[String], bindings: &[ValidatingAdmissionPolicyBinding]) -> Finding {
     let of_schedules = policies.iter().find(|it| it.ends_with(OF_SCHEDULES));
     let of_runs = policies.iter().find(|it| it.ends_with(OF_RUNS) && !it.ends_with(OF_SCHEDULES));
@@ -144,7 +144,7 @@ fn judge_policy(policies: &[String], bindings: &[ValidatingAdmissionPolicyBindin
     )
 }
 
-/// A warning for a policy that no binding enforces in all namespaces.
+/// Returns a warning if no binding enforces the policy in all namespaces.
 fn without_effect(subject: &'static str, name: &str, bindings: &[ValidatingAdmissionPolicyBinding]) -> Option<Finding> {
     let mut specs = bindings.iter().filter_map(|it| it.spec.as_ref());
     let denies = specs.any(|it| {
@@ -156,7 +156,7 @@ fn without_effect(subject: &'static str, name: &str, bindings: &[ValidatingAdmis
     (!denies).then(|| Finding::warning(subject, format!("{name} {text}")))
 }
 
-/// Checks the policy with the limits. The operator also checks each run, so a cluster without this policy loses time but no protection.
+/// Checks the policy with the limits. If it is missing, nothing becomes unprotected, because the operator checks each run as well, only later.
 fn judge_limits(policies: &[String], bindings: &[ValidatingAdmissionPolicyBinding]) -> Finding {
     let Some(name) = policies.iter().find(|it| it.ends_with(OF_LIMITS)) else {
         return Finding::warning(

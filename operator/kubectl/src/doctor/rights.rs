@@ -16,12 +16,12 @@ use crate::{
 const SUBJECT: &str = "rights";
 /// The rights that a command needs.
 struct Need {
-    /// The commands, as the beginning of a sentence.
+    /// The commands that need the rights, in words that begin a sentence.
     commands: &'static str,
     rights: &'static [Right],
-    /// Rights that Kubernetes requires from 1.35 on. Earlier versions do not need them.
+    /// Additional rights that Kubernetes requires since version 1.35.
     later: &'static [Right],
-    /// The outcome of the check if rights are missing.
+    /// The result of the check if one of the rights is missing.
     lack: State,
 }
 

@@ -14,9 +14,10 @@ use crate::{
 pub(super) const SUBJECT: &str = "API server";
 const CLOCK: &str = "clock";
 const NAMESPACE: &str = "namespace";
-/// The oldest minor version of Kubernetes 1.
+/// The oldest supported minor version of Kubernetes 1.
 const MIN_MINOR: u32 = 33;
-/// A larger difference means that the clocks differ: a `Date` has whole seconds, and the answer takes time.
+/// Maximum difference between the clocks that is not reported. It covers the resolution of the `Date` header, one second, and the time of the
+/// response.
 const MAX_SKEW: SignedDuration = SignedDuration::from_secs(10);
 const POD_SECURITY: &str = "pod-security.kubernetes.io/enforce";
 
@@ -43,7 +44,7 @@ fn version(status: u16, body: &[u8]) -> Finding {
     let Ok(info) = serde_json::from_slice::<Info>(body) else {
         return Finding::warning(SUBJECT, format!("it answers {status} without a version; check --context"));
     };
-    // A provider may write `33+`.
+    // Some providers write the minor version as `33+`.
     let digits: String = info.minor.chars().take_while(char::is_ascii_digit).collect();
     match digits.parse::<u32>() {
         Ok(minor) if info.major == "1" && minor < MIN_MINOR => Finding::failed(
@@ -60,7 +61,7 @@ fn clock(date: Option<&str>, now: Timestamp) -> Finding {
         return Finding { state: super::State::Unknown, subject: CLOCK, text: text.into() };
     };
     let ahead = now.duration_since(theirs.timestamp());
-    // The server truncated its time to whole seconds, so half a second is the expected difference.
+    // The `Date` header is truncated to whole seconds, so the expected difference is half a second.
     let skew = (ahead - SignedDuration::from_millis(500)).abs();
     if skew <= MAX_SKEW {
         return Finding::ok(CLOCK, "this machine and the API server agree to 10 s");

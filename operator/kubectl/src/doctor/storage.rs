@@ -1,4 +1,4 @@
-//! [I/O] Where results can be stored: the default claim of runs, or a StorageClass for it.
+//! [I/O] Checks whether results can be stored: the default claim of runs exists, or a StorageClass can provide it.
 
 use crds::{benchmark_run::Storage, resolve::claim};
 use k8s_openapi::api::{core::v1::PersistentVolumeClaim, storage::v1::StorageClass};
@@ -28,7 +28,7 @@ fn judge(name: &str, claim: &PersistentVolumeClaim) -> Finding {
             SUBJECT,
             format!("claim {name} has lost its volume; restore the volume, or name another claim"),
         ),
-        // A StorageClass may wait for the first pod.
+        // An unbound claim is no error, because a StorageClass may wait for the first pod.
         _ => Finding::warning(
             SUBJECT,
             format!(

@@ -1,4 +1,4 @@
-//! [I/O] The launcher's `/metrics`, through a port-forward, if the user has the right to one and the pod runs.
+//! [I/O] Reads the launcher's `/metrics` through a port-forward, if the user may do that and the pod runs.
 
 use std::time::Duration;
 
@@ -19,31 +19,31 @@ use crate::{
     failure::{Right, code_of, unreachable},
 };
 
-/// Time limit of a read.
+/// Time limit of one read.
 const LIMIT: Duration = Duration::from_secs(5);
-/// Maximum bytes of a page. The launcher's page has 3 KiB.
+/// Maximum size of the metrics page, in bytes. The launcher's page has about 3 KiB.
 const MAX_PAGE: usize = 256 * 1024;
-/// Number of consecutive failures after which the pod is not read again.
+/// Number of consecutive failures after which a pod is no longer read.
 const MAX_FAILURES: u32 = 3;
-/// The right that a port-forward needs. A port-forward begins with a GET, for which Kubernetes up to 1.34 requires only this right.
+/// The right to a port-forward. It starts with a GET request, and up to version 1.34 Kubernetes requires no other right.
 pub(crate) const PORT_FORWARD: Right = Right::new("get", "", "pods/portforward", "edit");
 
-/// The result of a read.
+/// The result of one read.
 pub(super) enum Scrape {
     /// A progress line.
     Progress(String),
-    /// No load yet, or a transient failure.
+    /// The load has not begun, or the read failed temporarily.
     Nothing,
-    /// The launcher is not read again; contains the reason.
+    /// The pod will no longer be read. Contains the reason.
     GaveUp(String),
 }
 
-/// The progress of the newest attempt.
+/// Reads the progress of the newest attempt.
 pub(super) struct Live<'a> {
     connection: &'a Connection,
-    /// The pod that measures.
+    /// The launcher's pod, while it measures.
     pod: Option<String>,
-    /// The pod that is not read again.
+    /// The pod that is no longer read, after failures.
     given_up: Option<String>,
     failures: u32,
     pace: Pace,
@@ -54,7 +54,7 @@ impl<'a> Live<'a> {
         Live { connection, pod: None, given_up: None, failures: 0, pace: Pace::default() }
     }
 
-    /// Records which pod measures.
+    /// Takes the pod that measures from the status of the run.
     pub(super) fn look_at(&mut self, run: &BenchmarkRun) {
         let attempt = run.status.as_ref().and_then(|it| it.attempts.last());
         let pod = attempt.map(|it| it.pod_name.clone()).filter(|it| !it.is_empty() && is_measuring(run));
@@ -63,7 +63,7 @@ impl<'a> Live<'a> {
         }
     }
 
-    /// Whether there is a pod to read.
+    /// Whether there is a pod that should be read.
     pub(super) fn is_wanted(&self) -> bool {
         self.pod.is_some() && self.pod != self.given_up
     }
@@ -94,7 +94,7 @@ impl<'a> Live<'a> {
 }
 
 struct Error {
-    /// Whether another try would fail in the same way.
+    /// Whether the failure is permanent, so that a retry would fail as well.
     lasting: bool,
     message: String,
 }
@@ -126,7 +126,7 @@ async fn page(connection: &Connection, pod: &str) -> Result<String, Error> {
             let body = Limited::new(answer.into_body(), MAX_PAGE).collect().await.map_err(passing)?;
             String::from_utf8(body.to_bytes().into()).map_err(passing)
         };
-        // The answer ends before the connection closes.
+        // The response is complete before the connection closes, so `select` returns it.
         tokio::select! {
             answer = answer => answer,
             Err(error) = serve => Err(passing(error)),

@@ -19,7 +19,7 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    /// Parses a page; `None` before the load.
+    /// Parses the metrics page. `None` before the load begins.
     pub(super) fn read(page: &str) -> Option<Counters> {
         let mut counters = Counters::default();
         let mut loaded = false;
@@ -48,20 +48,20 @@ impl Counters {
     }
 }
 
-/// The value of the only label.
+/// The value of the only label in `labels`.
 fn label(labels: &str) -> Option<String> {
     let value = labels.split_once("=\"")?.1.strip_suffix("\"}")?;
     Some(one_line(&value.replace("\\\"", "\"").replace(r"\n", " ").replace(r"\\", "\\")))
 }
 
-/// The rate between two reads.
+/// Computes the request rate between two reads.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     last: Option<(Instant, f64)>,
 }
 
 impl Pace {
-    /// The line for these counters. Counters restart with each load of a search.
+    /// The progress line for these counters. If a counter decreased, a new load of a search has begun, and the line has no rate.
     pub(super) fn line(&mut self, now: &Counters, at: Instant) -> String {
         let since = self.last.replace((at, now.sent)).filter(|(_, sent)| *sent <= now.sent);
         let rate = since.and_then(|(then, sent)| {

@@ -30,17 +30,17 @@ use crate::{
 pub(crate) use live::PORT_FORWARD;
 use live::{Live, Scrape};
 
-/// Seconds after which the API server ends the watch and the client requests it again. kube notices a dead connection within five more
-/// seconds.
+/// Duration of one watch request in seconds. Then the API server ends it, and the client starts another. So a dead connection is noticed in time:
+/// kube waits only five seconds longer.
 const WATCH_SECONDS: u32 = 60;
-/// How often the launcher's progress is read: if a terminal shows it, and if each answer becomes a line in a log.
+/// Time between two reads of the launcher's progress: for a terminal, and for a log, where each read adds a line.
 const TERMINAL_INTERVAL: Duration = Duration::from_secs(2);
 const LOG_INTERVAL: Duration = Duration::from_secs(15);
 
 pub(crate) const LIST_RUNS: Right = Right::new("list", GROUP, "benchmarkruns", "view");
 pub(crate) const WATCH_RUNS: Right = Right::new("watch", GROUP, "benchmarkruns", "view");
 
-/// Waits for the end of a run, and returns it. `uid`: the UID of the run, in case another run takes its name.
+/// Waits until a run has finished, and returns it. `uid` is the UID of the run. It reveals another run with the same name.
 pub(crate) async fn follow(
     connection: &Connection,
     name: &str,
@@ -146,7 +146,7 @@ async fn watch(
     }
 }
 
-/// Whether the operator cannot begin this generation of the run. It then sets no phase.
+/// Whether the operator marked this generation of the run as stalled because it cannot begin it. Such a run gets no phase.
 fn is_left_alone(run: &BenchmarkRun) -> bool {
     let Some(status) = run.status.as_ref().filter(|it| it.phase.is_none()) else { return false };
     let generation = run.metadata.generation.unwrap_or_default();
@@ -154,7 +154,7 @@ fn is_left_alone(run: &BenchmarkRun) -> bool {
     status.conditions.iter().any(|it| it.kind == "Stalled" && is_current(it))
 }
 
-/// Phase and message, as `kubectl describe` shows them.
+/// Phase and message of the run, as in `kubectl describe`.
 pub(crate) fn described(run: &BenchmarkRun) -> String {
     let status = run.status.as_ref();
     let message = message_of(run);
@@ -169,14 +169,14 @@ pub(crate) fn described(run: &BenchmarkRun) -> String {
     format!("{}: {}/{reason}{attempt}{separator}{message}", run.name_any(), phase.name())
 }
 
-/// The sentence that explains the run's state.
+/// The message of the condition that explains the run's state.
 pub(crate) fn message_of(run: &BenchmarkRun) -> String {
     let conditions = run.status.iter().flat_map(|it| &it.conditions);
     let ready = conditions.into_iter().find(|it| it.kind == "Ready");
     ready.map(|it| one_line(&it.message)).unwrap_or_default()
 }
 
-/// Whether the launcher measures.
+/// Whether the launcher is measuring.
 fn is_measuring(run: &BenchmarkRun) -> bool {
     run.status.as_ref().and_then(|it| it.phase) == Some(Phase::Running)
 }
@@ -195,7 +195,7 @@ fn missing(connection: &Connection, name: &str, known: bool) -> Failure {
     ))
 }
 
-/// The failure of a watch that a retry would not fix.
+/// The failure for a watch error that a retry would not fix. `None` if a retry may help.
 fn for_good(connection: &Connection, name: &str, error: &watcher::Error) -> Option<Failure> {
     let (error, right) = match error {
         watcher::Error::InitialListFailed(error) => (error, LIST_RUNS),

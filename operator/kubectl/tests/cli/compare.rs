@@ -1,4 +1,4 @@
-//! `compare`: the rules of `benchwright compare`, with reports that are stored on claims.
+//! `compare` follows the rules of `benchwright compare`, and reads reports that are stored on claims.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ use crate::{
 const REPORT: &str = include_str!("../../../../launcher/page/fixtures/report.json");
 const NAMED: [&str; 2] = ["--figure", "tpot.mean"];
 
-/// The same report for another run, with this mean TPOT and an interval of one percent around it.
+/// The report of another run, with this mean TPOT and a confidence interval of one percent around it.
 fn report(run: &str, tpot: f64) -> String {
     let mut report: Value = serde_json::from_str(REPORT).unwrap();
     report["run"]["uid"] = run.into();
@@ -23,7 +23,7 @@ fn report(run: &str, tpot: f64) -> String {
     report.to_string()
 }
 
-/// Stores a run that has ended, with this report on its claim.
+/// Stores a finished run in the server, with this report on its claim.
 fn store(server: &Server, name: &str, report: &str) {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("report.json"), report).unwrap();
@@ -44,7 +44,7 @@ async fn runs() -> (Server, Plugin) {
     (server, plugin)
 }
 
-/// Asserts an exit code and part of the output, and that no pod and no file remains.
+/// Asserts the exit code and a part of the output. Also asserts that no pod and no file remains.
 async fn assert_compares(server: &Server, plugin: &Plugin, arguments: &[&str], code: i32, part: &str) {
     let done = plugin.run(&[&["compare"], arguments].concat()).await;
     assert_eq!(done.code, Some(code), "{arguments:?}: {done:?}");
@@ -66,7 +66,7 @@ async fn runs_of_the_cluster_are_compared_as_folders_are() {
     assert_compares(&server, &plugin, &["before", "equal", "slower"], 0, "C against A").await;
     let asked = server.requests("GET /api/v1/namespaces/bench/pods/before-results-");
     assert!(!asked.is_empty());
-    // Only the report is requested.
+    // The plugin requests only the report.
     assert!(server.has_requested("command=--file&command=report.json"));
 }
 
@@ -82,7 +82,7 @@ async fn a_run_is_compared_with_a_folder_of_this_machine() {
     assert_eq!((&json["runs"][0]["path"], &json["runs"][1]["path"]), (&json!("results/"), &json!("slower")));
     assert!(fs::read_to_string(plugin.path("comment.md")).unwrap().contains("### B against A"));
     assert!(fs::read_to_string(plugin.path("diff.html")).unwrap().starts_with("<!doctype html>"));
-    // Two files need no cluster.
+    // A comparison of two local files needs no cluster.
     fs::remove_file(plugin.path("kubeconfig")).unwrap();
     plugin.file("other.json", &report("there", 10.0));
     assert_compares(&server, &plugin, &["results/report.json", "./other.json"], 0, "B against A").await;
@@ -114,7 +114,7 @@ async fn what_cannot_be_compared_is_said_at_once_and_makes_no_pod() {
     assert_compares(&server, &plugin, &["before"], 10, "the number of runs is 1; give 2 to 26, the base first").await;
     assert_compares(&server, &plugin, &["before", "slower", "--figure", "ttft.p90"], 10, "--gate").await;
     assert!(server.requests(POD_CREATION).is_empty());
-    // A run may have been copied to this machine.
+    // A run may be compared with a copy of its report on this machine.
     plugin.file("copy.json", &report("slower", 11.0));
     assert_compares(&server, &plugin, &["./copy.json", "slower"], 10, "slower: is the run of ./copy.json").await;
 }

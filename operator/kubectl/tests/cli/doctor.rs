@@ -24,7 +24,7 @@ fn binding(policy: &str, action: &str) -> Value {
     json!({"metadata": {"name": policy}, "spec": {"policyName": policy, "validationActions": [action]}})
 }
 
-/// A cluster without any problem, and the plugin.
+/// A fake cluster in which all checks succeed, and the plugin.
 async fn healthy() -> (Server, Plugin) {
     let server = Server::start().await;
     server.set_object(
@@ -108,7 +108,7 @@ async fn a_healthy_cluster_has_a_line_for_each_check() {
     for line in done.stdout.lines().filter(|it| !it.contains(version)) {
         assert!(docs.contains(line), "docs/kubectl.md has no line {line:?}");
     }
-    // Nothing is created except access reviews.
+    // The command creates nothing but access reviews.
     let created = server.requests("POST ");
     assert_eq!(created.len(), server.requests(REVIEWS).len());
 }
@@ -124,7 +124,7 @@ async fn a_policy_counts_if_it_is_the_one_on_secrets_and_denies() {
         server.set_object(BINDINGS, list("ValidatingAdmissionPolicyBinding", &bindings.to_vec().into()));
         assert_lines(&plugin, 0, &[&format!("warning  admission policy  {warning}")]).await;
     };
-    // The policy of the schema does not protect Secrets.
+    // The chart also has a policy for the schema, which does not protect Secrets.
     warns_without(&["schema"], &[binding("benchwright-operator-schema", "Deny")], "none for runs").await;
     warns_without(&["schedule-secret-access"], &[], "none for runs").await;
     warns_without(&["secret-access"], &[binding(runs, "Deny")], "none for schedules").await;

@@ -1,4 +1,4 @@
-//! Exit codes, tables and JUnit XML of runs that have ended.
+//! Exit codes, tables and JUnit XML of finished runs.
 
 use serde_json::{Value, json};
 
@@ -112,7 +112,7 @@ async fn junit_xml_has_the_test_names_of_the_launchers_own() {
         assert!(xml.contains(part), "{part} is not in\n{xml}");
     }
 
-    // A run without a result has undecided objectives, and is an error.
+    // If a run has no result, its objectives are undecided, and the test suite has an error.
     let mut status = ended("Error", "TargetUnavailable");
     (status["objectives"], status["summary"]) = (json!([]), json!(null));
     server.store(run, status);
@@ -141,12 +141,12 @@ async fn objectives_that_a_full_status_leaves_out_are_no_errors() {
         let xml = std::fs::read_to_string(plugin.path("junit.xml")).unwrap();
         assert!(xml.contains(&format!(r#"tests="3" {counts}"#)), "{counts} is not in\n{xml}\n{done:?}");
     };
-    // A run restored from a backup has only its outcome.
+    // The status of a run that was restored from a backup has no figures and objectives, only an outcome.
     let mut status = ended("Passed", "Restored");
     (status["objectives"], status["summary"]) = (json!([]), json!(null));
     check("Fail", &status, r#"failures="0" errors="0" skipped="0""#).await;
     check("Report", &status, r#"failures="0" errors="0" skipped="2""#).await;
-    // The condition counts all objectives.
+    // Not every objective has a row, but the condition counts them all.
     let met = json!({
         "type": "SLOMet", "status": "True", "reason": "SLOMet", "message": "2 of 2 objectives met",
         "lastTransitionTime": "2026-01-01T00:00:00Z", "observedGeneration": 1,
@@ -154,12 +154,12 @@ async fn objectives_that_a_full_status_leaves_out_are_no_errors() {
     status["objectivesTruncated"] = json!(true);
     status["conditions"].as_array_mut().unwrap().push(met);
     check("Report", &status, r#"failures="0" errors="0" skipped="0""#).await;
-    // The met objective was left out. The output shows that the other objective was missed.
+    // The met objective has no row. Another row shows the missed objective.
     let mut status = ended("SLOViolated", "SLOViolated");
     status["objectivesTruncated"] = json!(true);
     status["objectives"].as_array_mut().unwrap().pop();
     check("Fail", &status, r#"failures="1" errors="0" skipped="1""#).await;
-    // No row shows the failure.
+    // Without rows, no row shows the failure.
     status["objectives"] = json!([]);
     check("Fail", &status, r#"failures="0" errors="2" skipped="0""#).await;
 }
@@ -190,7 +190,7 @@ async fn a_junit_file_that_cannot_be_written_is_told_before_the_run_is_created()
 async fn a_junit_file_that_cannot_be_written_leaves_the_verdict() {
     let server = Server::start().await;
     let plugin = Plugin::new(&server);
-    // A device that accepts no byte, under a name chosen by the test.
+    // A file name that links to a device which accepts no byte.
     std::os::unix::fs::symlink("/dev/full", plugin.path("full")).unwrap();
     for (outcome, reason, code) in [("SLOViolated", "SLOViolated", 1), ("Passed", "RunSucceeded", 3)] {
         server.store(created("chat"), ended(outcome, reason));
@@ -208,7 +208,7 @@ async fn junit_xml_goes_to_what_is_no_regular_file_and_through_links() {
     let server = Server::start().await;
     let plugin = Plugin::new(&server);
     server.store(created("chat"), ended("Passed", "RunSucceeded"));
-    // A pipe, under a name chosen by the test: a faulty plugin would replace it.
+    // A file name that links to a pipe. A faulty plugin would replace the link by a file.
     std::os::unix::fs::symlink("/dev/stdout", plugin.path("pipe")).unwrap();
     std::os::unix::fs::symlink("real.xml", plugin.path("link.xml")).unwrap();
     let done = plugin.run(&["gate", "chat", "--junit", "pipe"]).await;
@@ -219,7 +219,7 @@ async fn junit_xml_goes_to_what_is_no_regular_file_and_through_links() {
         assert_eq!(done.code, Some(0), "{expected}: {done:?}");
         assert!(std::fs::read_to_string(plugin.path("real.xml")).unwrap().ends_with("</testsuites>\n"));
     }
-    // Standard output is a file that already contains the verdict.
+    // The report and stdout are the same file, which already contains the verdict.
     let verdict = std::fs::File::create(plugin.path("out.txt")).unwrap();
     let done = plugin::done(plugin.start_into(&["gate", "chat", "--junit", "pipe"], verdict.into())).await;
     assert_eq!(done.code, Some(0), "{done:?}");
@@ -256,7 +256,7 @@ async fn logs_are_those_of_the_newest_attempt() {
     assert!(done.stderr.contains("you may not get pods/log in namespace bench; ask for the role view"), "{done:?}");
 }
 
-/// The condition that reports who measured.
+/// The condition that reports whether the operator's own image measured.
 fn verified(status: &str, reason: &str) -> Value {
     json!({
         "type": "Verified", "status": status, "reason": reason, "message": "measured by the custom image other/launcher",
@@ -276,7 +276,7 @@ async fn a_run_that_the_operator_does_not_vouch_for_passes_only_if_it_is_allowed
     missed["conditions"].as_array_mut().unwrap().push(verified("False", "CustomImage"));
     for (status, code, said) in [
         (of_image, 3, Some("CustomImage: measured by the custom image other/launcher")),
-        // An earlier release wrote no such condition.
+        // The status of an earlier release has no such condition.
         (ended("Passed", "Restored"), 3, Some("Restored")),
         (own, 0, None),
         (missed, 1, None),
@@ -325,7 +325,7 @@ async fn an_administrator_ends_the_run_that_has_a_target() {
     let wrong = plugin.run(&["release", "the gateway"]).await;
     assert!(wrong.code == Some(3) && wrong.stderr.contains("write the URL of a server"), "{wrong:?}");
 
-    // Without the right to list all namespaces, the command reads the user's own namespace.
+    // A user without the right to list all namespaces gets the runs of their own namespace.
     server.store(created("holds"), on(target, "Starting", "Unschedulable"));
     server.deny("list", "v1alpha1/benchmarkruns");
     let own = plugin.run(&["release", target]).await;

@@ -1,4 +1,4 @@
-//! Following a run: its output meanwhile, and how it ends.
+//! Following a run: the output while the run is in progress, and how the command ends.
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
@@ -125,7 +125,7 @@ async fn a_run_that_the_operator_cannot_read_ends_the_wait() {
     };
     let mut run = created("chat");
     run["metadata"]["generation"] = json!(2);
-    // These conditions belong to an earlier spec.
+    // These conditions belong to an earlier generation of the spec.
     let old = json!({"observedGeneration": 1, "conditions": [condition("Ready", "False", 1), condition("Stalled", "True", 1)]});
     server.store(run, old);
     let mut child = plugin.start(&["wait", "chat"]);

@@ -1,4 +1,4 @@
-//! The values for llm-d's charts, which are printed without a cluster.
+//! Tests of `modelservice`: it prints the input files for llm-d's charts, and needs no cluster.
 
 use crate::plugin::Plugin;
 
@@ -18,7 +18,7 @@ spec:
       resources: {limits: {nvidia.com/gpu: 4}}
 ";
 
-/// No cluster answers there.
+/// A plugin whose kubeconfig points to a port on which nothing listens.
 fn plugin() -> Plugin {
     Plugin::with_url("http://127.0.0.1:1")
 }
@@ -62,7 +62,7 @@ async fn what_cannot_be_installed_is_refused_with_a_remedy() {
     let path = plugin.file("run.yaml", FILE);
     let done = plugin.run(&["modelservice", &path, "-n", "other"]).await;
     assert!(done.stderr.contains("metadata.namespace is \"bench\", and -n is \"other\""), "{done:?}");
-    // Somebody may paste the commands into a shell.
+    // Users may paste the printed commands into a shell, so an injected command must be refused.
     let path = plugin.file("run.yaml", &FILE.replace("namespace: bench", "namespace: \"x; rm -rf y\""));
     let done = plugin.run(&["modelservice", &path, "--file", "install.txt"]).await;
     assert_eq!((done.code, done.stdout.as_str()), (Some(3), ""), "{done:?}");

@@ -1,4 +1,4 @@
-//! The binary as a process.
+//! Runs the plugin's binary as a process.
 
 use std::{path::PathBuf, process::Stdio};
 
@@ -9,12 +9,12 @@ use tokio::{
 
 use crate::server::Server;
 
-/// A folder with a kubeconfig for a server. The plugin runs there.
+/// A working folder for the plugin, with a kubeconfig for a server.
 pub struct Plugin {
     pub folder: tempfile::TempDir,
 }
 
-/// The output and exit code of a process.
+/// The output and the exit code of a process that has ended.
 #[derive(Debug)]
 pub struct Done {
     pub code: Option<i32>,
@@ -53,7 +53,7 @@ impl Plugin {
         self.start_into(arguments, Stdio::piped())
     }
 
-    /// Starts a command with a standard output chosen by the test.
+    /// Starts a command with this standard output.
     pub fn start_into(&self, arguments: &[&str], stdout: Stdio) -> Child {
         Command::new(env!("CARGO_BIN_EXE_kubectl-benchwright"))
             .args(arguments)
@@ -80,7 +80,7 @@ pub async fn done(child: Child) -> Done {
     Done { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
-/// Reads stderr to the end of the line that contains a text, and returns the output read.
+/// Reads stderr until a line that contains `text`, and returns everything that was read.
 pub async fn line_with(child: &mut Child, text: &str) -> String {
     let stderr = child.stderr.as_mut().unwrap();
     let mut read = String::new();

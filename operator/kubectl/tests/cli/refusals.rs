@@ -1,4 +1,4 @@
-//! Refused actions, and their messages.
+//! Requests that the plugin or the server refuses, and their messages.
 
 use crate::{plugin::Plugin, runs::FILE, server::Server};
 

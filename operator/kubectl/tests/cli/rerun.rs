@@ -1,4 +1,4 @@
-//! `rerun`: the created run.
+//! `rerun`: tests of the run that it creates.
 
 use serde_json::json;
 

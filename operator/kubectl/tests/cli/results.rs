@@ -1,4 +1,4 @@
-//! `results`: the folder is complete or absent, and the pod is always deleted.
+//! `results`: the folder appears only when it is complete, and the pod is always deleted.
 
 use std::{collections::BTreeMap, fs, path::Path, process::Stdio};
 
@@ -17,7 +17,7 @@ const POD: &str = "/api/v1/namespaces/bench/pods/other";
 pub const POD_CREATION: &str = "POST /api/v1/namespaces/bench/pods?";
 const RIGHT: &str = "or not create it, which Kubernetes 1.35 asks for too; the role edit has both rights";
 
-/// A server with a run that has ended, and the plugin.
+/// A server with one finished run, and the plugin.
 pub async fn scene() -> (Server, Plugin) {
     let server = Server::start().await;
     let plugin = Plugin::new(&server);
@@ -27,12 +27,12 @@ pub async fn scene() -> (Server, Plugin) {
     (server, plugin)
 }
 
-/// Stores the run with a status that lists the files of `folder`.
+/// Stores the run with a status that lists the files of [`folder`].
 fn store(server: &Server, change: impl FnOnce(&mut Value)) {
     store_as(server, "chat", change);
 }
 
-/// Stores a run under another name.
+/// The same for a run with another name.
 pub fn store_as(server: &Server, name: &str, change: impl FnOnce(&mut Value)) {
     let mut status = ended("Passed", "RunSucceeded");
     status["effectiveSpec"] = effective();
@@ -72,7 +72,7 @@ fn container(phase: &str, state: Value) -> Value {
     }]})
 }
 
-/// A results folder as the launcher sends it.
+/// A results folder: its files, and the stream in which the launcher's image sends them.
 fn folder() -> (BTreeMap<String, Vec<u8>>, Vec<u8>) {
     let folder = tempfile::tempdir().unwrap();
     let files = BTreeMap::from([
@@ -92,7 +92,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     entries.map(|it| (it.file_name().unwrap().to_str().unwrap().to_owned(), fs::read(&it).unwrap())).collect()
 }
 
-/// Asserts that a command ended with a code and a message, and left no pod, no folder and no partial folder.
+/// Asserts the exit code and message of a command, and that no pod, no folder and no partial folder remains.
 fn assert_nothing_left(server: &Server, plugin: &Plugin, done: &Done, code: i32, part: &str) {
     assert_eq!(done.code, Some(code), "{done:?}");
     assert!(done.stderr.contains(part), "{part:?} is not in {}", done.stderr);
@@ -101,7 +101,7 @@ fn assert_nothing_left(server: &Server, plugin: &Plugin, done: &Done, code: i32,
     assert_eq!(left, ["kubeconfig"], "{done:?}");
 }
 
-/// Runs `results chat out`, and asserts how it fails.
+/// Runs `results chat out`, and asserts that it fails with this message.
 async fn assert_fails(server: &Server, plugin: &Plugin, more: &[&str], part: &str) {
     let done = plugin.run(&[&["results", "chat", "out"], more].concat()).await;
     assert_nothing_left(server, plugin, &done, 3, part);
@@ -125,7 +125,7 @@ async fn the_folder_comes_as_it_was_and_the_pod_goes() {
     assert_eq!(pod["spec"]["volumes"][0]["persistentVolumeClaim"]["claimName"], "results");
     let preferred = &pod["spec"]["affinity"]["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"][0];
     assert_eq!(preferred["preference"]["matchFields"][0]["values"], json!(["node-1"]));
-    // An empty folder may already exist.
+    // The target folder may exist if it is empty.
     fs::create_dir(plugin.path("empty")).unwrap();
     let done = plugin.run(&["results", "chat", "empty/", "--image", "other:2", "--timeout", "90s"]).await;
     assert_eq!((done.code, files(&plugin.path("empty"))), (Some(0), sent), "{done:?}");
@@ -173,7 +173,7 @@ async fn a_stream_that_is_not_whole_leaves_nothing() {
             vec![Sent::Stderr("benchwright: cannot read /results\n".into()), Sent::End(Some("exit code 10".into()))],
             "`benchwright archive` failed: exit code 10: benchwright: cannot read /results",
         ),
-        // In the words of the launcher's image.
+        // The message of the command in the launcher's image.
         (
             vec![
                 Sent::Stderr(format!("benchwright: {}\n", archive::ArchiveError::Empty("/results".into()))),
@@ -209,7 +209,7 @@ async fn files_that_are_not_those_of_the_status_are_refused() {
 async fn a_full_disk_leaves_nothing() {
     let (server, plugin) = scene().await;
     server.set_exec(vec![Sent::Stdout(folder().1), Sent::End(None)]);
-    // No file may become longer than 512 KiB.
+    // The shell limits files to 512 KiB, so that writing fails.
     let script =
         format!("trap '' XFSZ; ulimit -f 512; exec {} results chat out", env!("CARGO_BIN_EXE_kubectl-benchwright"));
     let child = Command::new("bash")
@@ -236,7 +236,7 @@ async fn the_pod_goes_when_the_command_is_ended() {
         server.set_exec(vec![Sent::Stdout(stream[..stream.len() / 2].to_vec()), Sent::Silence]);
         let mut child = plugin.start(&["results", "chat", "out"]);
         line_with(&mut child, "it reads claim").await;
-        // The exec has begun, and the folder fills.
+        // Wait until the exec has begun and the folder contains a file.
         while !fs::read_dir(&plugin.folder).unwrap().any(|it| it.unwrap().path().join("report.json").exists()) {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         }
@@ -256,7 +256,7 @@ async fn the_time_limit_counts_the_start_of_the_pod() {
     assert_nothing_left(&server, &plugin, &done, 124, "were not copied within --timeout 1s");
     let said = "waits: Unschedulable: 1 node(s) had volume node affinity conflict; the volume of the claim is on a node that is gone";
     assert!(done.stderr.contains(said), "{}", done.stderr);
-    // The API server may have created the pod although it did not answer.
+    // The API server may have created the pod although it sent no response, so the plugin must delete the pod.
     server.hold("create", "/pods");
     let done = plugin.run(&["results", "chat", "out", "--timeout", "1s"]).await;
     assert_nothing_left(&server, &plugin, &done, 124, "were not copied");
@@ -347,7 +347,7 @@ async fn rights_that_are_missing_are_named() {
     assert_fails(&server, &plugin, &[], "you may not create pods in namespace bench; ask for the role edit").await;
     let (server, plugin) = scene().await;
     server.set_exec(vec![Sent::Stdout(folder().1), Sent::End(None)]);
-    // Without these two rights the pod itself reveals the problem.
+    // Without these two rights the plugin cannot check the claim in advance. The state of the pod then reveals the problem.
     server.deny("get", "/persistentvolumeclaims/results");
     server.deny("list", "/pods");
     let name = server.requests(POD_CREATION);

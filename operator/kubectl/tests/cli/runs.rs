@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-/// A file that names its run.
+/// A run file with a name.
 pub const FILE: &str = "apiVersion: benchwright.dev/v1alpha1\nkind: BenchmarkRun\nmetadata: {name: chat}\nspec: {target: {simulator: {}}}\n";
 
-/// A run as it is stored, without a status.
+/// A stored run without a status.
 pub fn created(name: &str) -> Value {
     json!({
         "apiVersion": "benchwright.dev/v1alpha1", "kind": "BenchmarkRun",
@@ -14,7 +14,7 @@ pub fn created(name: &str) -> Value {
     })
 }
 
-/// A status of a run in progress, with one attempt.
+/// The status of a run in progress, with one attempt.
 pub fn under_way(phase: &str, reason: &str, message: &str) -> Value {
     json!({
         "observedGeneration": 1, "phase": phase, "reason": reason,
@@ -23,7 +23,7 @@ pub fn under_way(phase: &str, reason: &str, message: &str) -> Value {
     })
 }
 
-/// A status of a run that has ended, with figures and two objectives.
+/// The status of a finished run, with figures and two objectives.
 pub fn ended(outcome: &str, reason: &str) -> Value {
     let phase = match outcome {
         "Passed" => "Succeeded",
@@ -50,7 +50,7 @@ pub fn ended(outcome: &str, reason: &str) -> Value {
     status
 }
 
-/// The objectives of that status, as in a spec.
+/// The objectives of that status in the form of a spec.
 pub fn objectives() -> Value {
     json!({"objectives": [
         {"name": "ttft", "metric": "ttft", "stat": "p99", "stage": "*", "max": "40ms"},

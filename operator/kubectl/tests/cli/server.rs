@@ -1,4 +1,4 @@
-//! An API server on a real socket: BenchmarkRuns with lists and watches, logs, and port-forwards to a fake launcher.
+//! A fake API server on a real socket. It serves BenchmarkRuns with lists and watches, logs, execs, and port-forwards to a fake launcher.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,10 +24,10 @@ use tokio_tungstenite::{
 
 const PODS: &str = "/api/v1/namespaces/bench/pods/";
 const RUNS: &str = "/apis/benchwright.dev/v1alpha1/namespaces/bench/benchmarkruns";
-/// The servers of all namespaces.
+/// The path of the runs of all namespaces.
 const ALL_RUNS: &str = "/apis/benchwright.dev/v1alpha1/benchmarkruns";
 
-/// The server. It ends with the test's runtime.
+/// The server. It stops together with the runtime of the test.
 #[derive(Clone)]
 pub struct Server {
     port: u16,
@@ -43,39 +43,39 @@ struct World {
 #[derive(Default)]
 struct Data {
     runs: BTreeMap<String, Value>,
-    /// Each change of a run, as a watch reports it.
+    /// All changes of runs, in the form of watch events.
     changes: Vec<Value>,
-    /// `VERB path?query` and the body of each request.
+    /// `VERB path?query` and the body of each received request.
     requests: Vec<(String, Value)>,
-    /// Paths, or ends of paths, that are answered with 403, each with its verb.
+    /// Verbs and path suffixes of requests that are answered with 403.
     denied: BTreeSet<(String, String)>,
-    /// The same for requests that are never answered.
+    /// Verbs and path suffixes of requests that are never answered.
     held: BTreeSet<(String, String)>,
-    /// The answer to the next creation, which is then not carried out.
+    /// The response to the next creation, which then creates nothing.
     refusal: Option<Value>,
     logs: BTreeMap<String, String>,
     /// The content of the launcher's `/metrics`.
     metrics: String,
-    /// Objects other than runs, by path.
+    /// Objects other than runs, by their paths.
     objects: BTreeMap<String, Value>,
     /// The status that a pod gets when it is created.
     pod_status: Value,
-    /// The messages that an exec sends.
+    /// The messages that the server sends during an exec.
     exec: Vec<Sent>,
-    /// The same for pods with this name prefix.
+    /// Messages for an exec in a pod whose name has this prefix.
     exec_of: BTreeMap<String, Vec<Sent>>,
-    /// The verb and the resource of rights that an access review denies.
+    /// Verb and resource of the rights that an access review denies.
     lacking: BTreeSet<(String, String)>,
 }
 
-/// A message from the kubelet during an exec.
+/// A message from the kubelet to the client of an exec.
 #[derive(Clone, Debug)]
 pub enum Sent {
     Stdout(Vec<u8>),
     Stderr(String),
-    /// The status of the command; `None` for success.
+    /// The exit status of the command. `None` for success.
     End(Option<String>),
-    /// Nothing more, but the connection stays open.
+    /// No further message, while the connection stays open.
     Silence,
     /// The connection closes without a message.
     Break,
@@ -117,27 +117,27 @@ impl Server {
         self.world.change("DELETED", run);
     }
 
-    /// Refuses a verb on paths with this ending.
+    /// From now on, refuses requests with this verb on paths with this suffix.
     pub fn deny(&self, verb: &str, path: &str) {
         self.data().denied.insert((verb.to_owned(), path.to_owned()));
     }
 
-    /// Never answers a verb on paths with this ending.
+    /// From now on, never answers requests with this verb on paths with this suffix.
     pub fn hold(&self, verb: &str, path: &str) {
         self.data().held.insert((verb.to_owned(), path.to_owned()));
     }
 
-    /// Answers further requests again.
+    /// Answers all future requests again.
     pub fn release(&self) {
         self.data().held.clear();
     }
 
-    /// Answers the next creation with this status.
+    /// Answers the next creation with this error.
     pub fn refuse_creation(&self, code: u16, reason: &str, message: &str) {
         self.data().refusal = Some(failure(code, reason, message));
     }
 
-    /// Answers the next creation like a cluster without the namespace.
+    /// Answers the next creation as if the namespace did not exist.
     pub fn refuse_namespace(&self) {
         let mut status = failure(404, "NotFound", "namespaces \"bench\" not found");
         status["details"] = json!({"name": "bench", "kind": "namespaces"});
@@ -158,22 +158,22 @@ impl Server {
         self.data().pod_status = status;
     }
 
-    /// Denies this right in access reviews.
+    /// Makes access reviews deny this right.
     pub fn take_right(&self, verb: &str, resource: &str) {
         self.data().lacking.insert((verb.to_owned(), resource.to_owned()));
     }
 
-    /// Sets the messages that the next execs send.
+    /// Sets the messages that the server sends during each exec.
     pub fn set_exec(&self, sent: Vec<Sent>) {
         self.data().exec = sent;
     }
 
-    /// Sets the messages that the next execs send in pods with this name prefix.
+    /// Sets the messages that the server sends during an exec in pods with this name prefix.
     pub fn set_exec_of(&self, start: &str, sent: Vec<Sent>) {
         self.data().exec_of.insert(start.to_owned(), sent);
     }
 
-    /// The existing pods.
+    /// All pods that currently exist.
     pub fn pods(&self) -> Vec<Value> {
         let data = self.data();
         data.objects.iter().filter(|(path, _)| path.starts_with(PODS)).map(|(_, it)| it.clone()).collect()
@@ -189,12 +189,12 @@ impl Server {
         data.requests.iter().filter(|(it, _)| it.starts_with(start)).map(|(_, body)| body.clone()).collect()
     }
 
-    /// Whether a request has arrived with this text in its verb, path and query.
+    /// Whether a request was received whose verb, path and query contain `part`.
     pub fn has_requested(&self, part: &str) -> bool {
         self.data().requests.iter().any(|(it, _)| it.contains(part))
     }
 
-    /// Waits for a request with this prefix.
+    /// Waits until a request with this prefix was received.
     pub async fn requested(&self, start: &str) {
         for _ in 0..6_000 {
             if !self.requests(start).is_empty() {
@@ -361,7 +361,7 @@ async fn answer(State(world): State<Arc<World>>, mut request: Request) -> Respon
     }
 }
 
-/// The answer that switches a connection to WebSocket.
+/// The response that switches a connection to WebSocket.
 fn switched(key: &[u8]) -> Response {
     Response::builder()
         .status(StatusCode::SWITCHING_PROTOCOLS)
@@ -373,7 +373,7 @@ fn switched(key: &[u8]) -> Response {
         .unwrap()
 }
 
-/// A watch: the changes after a version, and then each new change.
+/// The response to a watch: all changes after a version, followed by each new change.
 fn changes_since(world: &Arc<World>, version: usize) -> Response {
     let receiver = world.version.subscribe();
     let state = (Arc::clone(world), receiver, version);
@@ -385,7 +385,7 @@ fn changes_since(world: &Arc<World>, version: usize) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], Body::from_stream(lines)).into_response()
 }
 
-/// The kubelet's side of an exec.
+/// Plays the kubelet's part in an exec.
 async fn execute(socket: hyper::upgrade::Upgraded, sent: Vec<Sent>) {
     let mut socket = WebSocketStream::from_raw_socket(TokioIo::new(socket), Role::Server, None).await;
     for part in sent {
@@ -406,18 +406,18 @@ async fn execute(socket: hyper::upgrade::Upgraded, sent: Vec<Sent>) {
             }
             Sent::Break => return,
         };
-        // In pieces, as the kubelet sends them.
+        // Sent in several messages, as by the kubelet.
         for piece in bytes.chunks(32 * 1024) {
             if socket.send(Message::binary([&[channel], piece].concat())).await.is_err() {
                 return;
             }
         }
     }
-    // The caller closes.
+    // Wait until the client closes the connection.
     while let Some(Ok(_)) = socket.next().await {}
 }
 
-/// The kubelet's side of a port-forward, behind which a launcher answers one request.
+/// Plays the kubelet's part in a port-forward to a launcher that answers one request.
 async fn forward(socket: hyper::upgrade::Upgraded, page: String) {
     let mut socket = WebSocketStream::from_raw_socket(TokioIo::new(socket), Role::Server, None).await;
     let port = 8080_u16.to_le_bytes();
@@ -434,12 +434,12 @@ async fn forward(socket: hyper::upgrade::Upgraded, page: String) {
     }
     assert!(request.starts_with(b"GET /metrics HTTP/1.1\r\n"), "{}", String::from_utf8_lossy(&request));
     let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{page}", page.len());
-    // In small pieces, as a network may deliver them.
+    // Sent in small pieces, as a network may deliver them.
     for piece in answer.as_bytes().chunks(100) {
         if socket.send(Message::binary([&[0], piece].concat())).await.is_err() {
             return;
         }
     }
-    // The caller closes.
+    // Wait until the client closes the connection.
     while let Some(Ok(_)) = socket.next().await {}
 }

@@ -1,4 +1,4 @@
-//! An API server that accepts a request and never answers it.
+//! Tests with an API server that accepts requests but never answers them.
 
 use crate::{
     plugin::{Plugin, done, line_with},

@@ -1,4 +1,4 @@
-//! The transcript of docs/kubectl.md.
+//! Checks the transcript in docs/kubectl.md.
 
 use serde_json::json;
 

@@ -6,7 +6,7 @@ use super::*;
 const PODS: &str = "/api/v1/namespaces/bench/pods";
 const RUNS: &str = "/apis/benchwright.dev/v1alpha1/benchmarkruns";
 
-/// Trims the answer, which arrives in pieces of this size.
+/// Trims a response that arrives in pieces of `piece` bytes.
 fn trimmed(path: &str, answer: &str, piece: usize) -> String {
     let mut trimmer = Trimmer::new(path);
     let pieces = answer.as_bytes().chunks(piece.max(1)).map(|it| trimmer.trim(it));
@@ -72,7 +72,7 @@ fn an_object_keeps_few_labels_finalizers_and_owners() {
     assert_eq!((metadata["finalizers"].as_array().unwrap().len(), &metadata["name"]), (MOST_ENTRIES, &json!("chat")));
 }
 
-/// Three bytes of a rule take many times as much as an object.
+/// The rules are dropped, because as an object a rule of three bytes takes many times as much memory.
 #[test]
 fn a_network_policy_keeps_its_selector_and_no_rules() {
     let path = "/apis/networking.k8s.io/v1/namespaces/bench/networkpolicies";
@@ -134,7 +134,7 @@ fn json_value() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    /// Whatever the piece sizes, the result is JSON. If nothing has to be trimmed, the JSON is unchanged.
+    /// For all sizes of pieces, the result is valid JSON. If nothing has to be trimmed, it is unchanged.
     #[test]
     fn any_json_stays_json(value in json_value(), piece in 1_usize..50, pretty in any::<bool>()) {
         let text = if pretty { serde_json::to_string_pretty(&value).unwrap() } else { value.to_string() };

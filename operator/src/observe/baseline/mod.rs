@@ -1,4 +1,4 @@
-//! [I/O] The earlier run that serves as the baseline of a run: where its report is stored on the claim of the results.
+//! [I/O] The baseline of a run: reads the earlier run, and finds its report on the claim with the results.
 
 use std::path::{Path, PathBuf};
 
@@ -10,23 +10,23 @@ use crds::{
 };
 use kube::{Api, ResourceExt as _};
 
-/// The name of the report in a results folder.
+/// The file name of the report in a results folder.
 const REPORT: &str = "report.json";
 
 /// The report of an earlier run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Earlier {
-    /// The path of the report in the pod of this run.
+    /// The path of the report in the pod of the current run.
     pub(super) report: PathBuf,
-    /// The SHA-256 of the report's content in hex; `None`: the status of the earlier run has no hash.
+    /// The SHA-256 of the report's content in hex. `None` if the status of the earlier run contains none.
     pub(super) sha256: Option<String>,
 }
 
-/// Reads the run that `spec.slo.baseline` names, and returns its `report.json`. The inner error describes
-/// the problem of the field.
+/// Reads the run that `spec.slo.baseline` names, and returns the location of its `report.json`. The inner error describes what is wrong with the
+/// field.
 ///
 /// # Errors
-/// The API server's.
+/// The error of the API server.
 pub(super) async fn find(runs: &Api<BenchmarkRun>, run: &BenchmarkRun) -> Result<Result<Earlier, String>, kube::Error> {
     let name = run.spec.slo.baseline.as_ref().map(|it| it.run_ref.clone()).unwrap_or_default();
     let found = match runs.get_opt(&name).await {
@@ -39,7 +39,7 @@ pub(super) async fn find(runs: &Api<BenchmarkRun>, run: &BenchmarkRun) -> Result
     Ok(report(run, &name, found.as_ref()))
 }
 
-/// The report of an earlier run.
+/// The location of an earlier run's report, or what is wrong with that run.
 fn report(run: &BenchmarkRun, name: &str, found: Option<&BenchmarkRun>) -> Result<Earlier, String> {
     let problem = |what: &str| told(name, what);
     let earlier = found.ok_or_else(|| problem("and this namespace has no such BenchmarkRun; create that run first"))?;
@@ -79,9 +79,9 @@ fn report(run: &BenchmarkRun, name: &str, found: Option<&BenchmarkRun>) -> Resul
     }
 }
 
-/// The results folder of a run. Its name is the name of one of the run's Jobs, which this operator chose. The launcher's artifact only
-/// selects the Job, because an attempt may report the result of an earlier attempt that had ended. If it selects no known Job, the last Job
-/// counts. A run that collects results has the folder named in its spec.
+/// The name of a run's results folder. It is the name of one of the run's Jobs, which this operator chose. The path that the launcher reported is
+/// only used to select the Job, because an attempt may report the folder of an earlier attempt. If that path selects no known Job, the last Job is
+/// used. A run with `spec.execution.collect` has the folder in its spec.
 fn stored_folder<'a>(run: &'a BenchmarkRun, status: &'a BenchmarkRunStatus) -> Option<&'a str> {
     let stored = status.conditions.iter().find(|it| it.kind == "ResultsStored");
     stored.filter(|it| it.status == ConditionStatus::True)?;

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// A run that has ended with its results on a claim.
+/// A finished run with its results on a claim.
 fn earlier(change: impl Fn(&mut Value)) -> BenchmarkRun {
     let spec: BenchmarkRunSpec = serde_json::from_value(json!({"target": {"simulator": {}}})).unwrap();
     let effective = crds::EffectiveSpec::new(&spec, "", &crds::Settings::default());

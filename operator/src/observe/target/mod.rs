@@ -1,4 +1,4 @@
-//! [I/O] The observations about a run's target: the objects of its Gateway, and the pods that still load it.
+//! [I/O] Observations about a run's target: the objects of its Gateway, and pods of other runs that still load it.
 
 pub mod gateway;
 mod objects;

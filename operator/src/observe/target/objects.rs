@@ -1,5 +1,5 @@
-//! The parts of the Gateway API's objects that determine a URL. All fields have defaults: messages name a missing field, and fields of
-//! other releases are not read.
+//! The fields of Gateway API objects that determine a URL. All fields have defaults, so that a missing field yields a message instead of a parse
+//! error, and unknown fields of other versions are ignored.
 
 use std::collections::BTreeMap;
 
@@ -61,10 +61,10 @@ pub(super) struct Condition {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Route {
-    /// Filled in from the metadata.
+    /// Copied from the metadata.
     #[serde(skip)]
     pub name: String,
-    /// Filled in from the metadata.
+    /// Copied from the metadata.
     #[serde(skip)]
     pub namespace: String,
     pub spec: RouteSpec,
@@ -155,7 +155,7 @@ pub(super) struct PoolSelector {
 }
 
 impl Pool {
-    /// The labels of its pods, as a label selector for a list request; empty: it has none.
+    /// The label selector of its pods, for a list request. Empty if the pool has none.
     pub(super) fn selector(&self) -> String {
         let labels = self.spec.selector.match_labels.iter().map(|(key, value)| format!("{key}={value}"));
         labels.collect::<Vec<_>>().join(",")
@@ -193,7 +193,7 @@ pub(super) struct GrantTo {
 }
 
 impl Grant {
-    /// Whether the grant allows BenchmarkRuns of a namespace to refer to a Gateway in the grant's own namespace.
+    /// Whether the grant allows BenchmarkRuns in `namespace` to refer to a Gateway in the grant's own namespace.
     pub(super) fn allows(&self, namespace: &str, gateway: &str) -> bool {
         let from = self.spec.from.iter().any(|it| {
             it.group == crds::benchmark_run::GROUP && it.kind == crds::benchmark_run::KIND && it.namespace == namespace
@@ -206,7 +206,7 @@ impl Grant {
     }
 }
 
-/// Whether the condition of this kind has this status.
+/// Whether the condition with this type has this status.
 pub(super) fn has(conditions: &[Condition], kind: &str, status: &str) -> bool {
     conditions.iter().any(|it| it.kind == kind && it.status == status)
 }

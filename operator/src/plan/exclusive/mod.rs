@@ -1,4 +1,4 @@
-//! One load at a time per target: the target's key, the line of waiting runs, and the plan of a waiting run.
+//! Allows only one load at a time per target: the key of a target, the line of waiting runs, and the plan of a waiting run.
 
 mod key;
 pub mod line;
@@ -15,21 +15,21 @@ pub use wait::Wait;
 use super::{LauncherInput, Plan, decision::Decision, meta, status::NextStatus};
 
 impl Decision<'_> {
-    /// Waits for the target. No deadline counts this time.
+    /// Waits for the target. This time counts toward no deadline.
     pub(super) fn wait_in_line(&self, wait: &Wait, input: &LauncherInput) -> Plan {
         let message = match wait.keep_message && self.before.reason == Reason::TargetBusy {
             true => self.last_message().to_owned(),
             false => wait.busy.message(input.run.endpoint.name()),
         };
         let mut plan = self.status_plan(NextStatus::new(Phase::Pending, Reason::TargetBusy, message));
-        // After a restart the operator knows a Gateway's target only from this field.
+        // The endpoint is in the status because, after a restart, the operator knows the target behind a Gateway only from there.
         plan.status.resolved = Some(self.resolved(input));
         plan.next_look = Some(wait.next_look);
         plan
     }
 }
 
-/// Labels a Job and its pod with their target. The label is how the operator finds the pod of a deleted run.
+/// Labels a Job and its pod with the key of their target. By this label the operator finds the pod of a deleted run.
 pub(super) fn label(job: &mut Job, key: TargetKey) {
     let add = |labels: &mut Option<BTreeMap<String, String>>| {
         labels.get_or_insert_default().insert(meta::TARGET.to_owned(), key.to_string());

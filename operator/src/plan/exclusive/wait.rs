@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use super::line::Busy;
 
-/// The reason and the times of a run that may not begin yet.
+/// Why a run may not begin yet, and when it is checked again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// Who is in front of it.
+    /// The run in front of it, and its position in line.
     pub busy: Busy,
-    /// Whether to keep the last message: a long line would otherwise cause a status write per waiting run whenever it moves.
+    /// Whether to keep the last message of the status. Otherwise each movement of a long line would cause a status write for every waiting run.
     pub keep_message: bool,
-    /// When to look again if nothing wakes the run.
+    /// Time to the next turn if nothing wakes the run before.
     pub next_look: Duration,
 }

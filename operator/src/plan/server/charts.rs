@@ -1,4 +1,5 @@
-//! A server that llm-d's own charts start: the ConfigMap with its values, and the wait for its Gateway. The operator installs nothing.
+//! A server that is started by llm-d's own charts: the ConfigMap with the values for the charts, and the wait for the Gateway. The operator installs
+//! nothing.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -18,7 +19,7 @@ use crate::plan::{
     times::{SOON, seconds_since},
 };
 
-/// The longest time between two looks at the Gateway: no watch reports its changes.
+/// Maximum time between two turns that read the Gateway. They are needed because no watch reports its changes.
 const SELDOM: Duration = Duration::from_secs(10);
 
 /// The ConfigMap with all files for the installation of llm-d.
@@ -40,20 +41,20 @@ fn print(run: &BenchmarkRun, stack: &InferenceStack, file: StackFile) -> String 
 }
 
 impl Decision<'_> {
-    /// The llm-d installation that the run describes; `None`: llm-d's charts do not start the run's server.
+    /// The llm-d stack that the run describes. `None` if llm-d's charts do not start the run's server.
     fn stack(&self) -> Option<InferenceStack> {
         InferenceStack::new(&meta::identity(self.run, 1), &self.run.spec, self.turn.settings)
     }
 
-    /// How long llm-d may take to be ready, in seconds; 0: the run does not wait for it.
+    /// Maximum time for llm-d to become ready, in seconds. 0 if the run does not wait for it.
     pub(in crate::plan) fn llm_d_seconds(&self) -> u32 {
         self.stack().map_or(0, |_| self.effective.target.readiness.timeout_seconds)
     }
 
-    /// Completes a plan: the values are written before the run measures. They are written last, so that a quota leaves room for the objects
-    /// that the run needs.
+    /// Adds the ConfigMap with the chart values to a plan, until the run measures. It is the last object to create, so that a quota leaves room for
+    /// the objects that the run needs.
     pub(in crate::plan) fn with_chart_values(&self, mut plan: Plan) -> Plan {
-        // The input is available until the children of an attempt exist.
+        // The input, which the values derive from, is available until the children of an attempt exist.
         let goes_on = matches!(plan.status.phase, Some(Phase::Pending | Phase::Preparing | Phase::Starting));
         if goes_on
             && !plan.again
@@ -68,8 +69,8 @@ impl Decision<'_> {
         plan
     }
 
-    /// Waits until llm-d is installed and ready, or ends the run if llm-d was not ready in time. `None`: the run does not wait for llm-d,
-    /// or has another problem.
+    /// Waits until llm-d is installed and ready. Ends the run if that takes too long. `None` if the run does not wait for llm-d, or has another
+    /// problem.
     pub(in crate::plan) fn wait_for_llm_d(&self, error: &InputError) -> Option<Plan> {
         let stack = self.stack().filter(|_| error.reason == Reason::TargetNotFound)?;
         let limit = self.effective.target.readiness.timeout_seconds;
@@ -97,7 +98,7 @@ impl Decision<'_> {
             error.message
         );
         let mut plan = self.status_plan(NextStatus::new(Phase::Preparing, Reason::ServerStarting, message));
-        // This wait has a limit, unlike the wait for a server with known times.
+        // The time limit of this wait counts from this field. For a managed server, the status of the server has the times.
         plan.status.preparing_since = Some(self.before.preparing_since.unwrap_or(self.turn.now));
         if self.before.reason != Reason::ServerStarting {
             let note = format!("the run waits for llm-d, which you install; {values}");

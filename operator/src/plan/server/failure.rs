@@ -1,18 +1,18 @@
-//! Describes how a container of a server ended: exit code or signal, memory, and its last lines.
+//! Describes how a container of a server ended: exit code or signal, memory, and the last lines of its output.
 
 use crds::secrets::redact;
 
 use super::ServerPod;
 use crate::plan::{Ended, status::truncate};
 
-/// Maximum bytes of the last output that a message repeats. The end of the output is the most informative part.
+/// Maximum length of the output in a message, in bytes. The end of the output is kept, because it is the most informative part.
 const MAX_WORDS: usize = 700;
-/// A process that a signal ended exits with this code plus the signal number.
+/// The exit code of a process that was ended by a signal is this number plus the number of the signal.
 pub(in crate::plan) const SIGNALS: i32 = 128;
 /// The kubelet's reason for a container that exceeded its memory limit.
 const OOM: &str = "OOMKilled";
 
-/// One sentence and the last output.
+/// Describes the end of a container in one sentence, followed by the end of its output.
 pub(super) fn describe(pod: &ServerPod, ended: &Ended) -> String {
     let how = match (ended.reason.as_str(), ended.exit_code) {
         (OOM, _) => {
@@ -41,9 +41,9 @@ pub(in crate::plan) fn signal(number: i32) -> String {
     }
 }
 
-/// The end of the output, without text that looks like a secret and without control characters for a terminal.
+/// The end of the output, without text that looks like a secret and without control characters for terminals.
 fn last_words(text: &str) -> String {
-    // Redact before cutting: half of a secret would not be found.
+    // Secrets are removed before the text is cut, because a part of a secret would not be recognized.
     let text = redact(text);
     let text: String = text.trim().chars().filter(|it| *it == '\n' || !it.is_control()).collect();
     if text.len() <= MAX_WORDS {
@@ -56,7 +56,7 @@ fn last_words(text: &str) -> String {
     format!("…{}", &text[start..])
 }
 
-/// The message, truncated for the status of the server.
+/// The message, cut to the maximum length in a server's status.
 pub(super) fn bounded(message: &str) -> String {
     truncate(message, crds::server_status::MAX_SERVER_FAILURE)
 }

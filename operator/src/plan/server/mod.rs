@@ -1,4 +1,4 @@
-//! The model server of a run, decided apart from its attempts: its progress, its failures, and its removal. Pure.
+//! Decisions about the model server of a run: its progress, its failures, and its removal. They are separate from the decisions about attempts. Pure.
 
 mod charts;
 pub(in crate::plan) mod failure;

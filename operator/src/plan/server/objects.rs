@@ -32,34 +32,34 @@ use crate::plan::{
 
 /// Name of the server's container.
 pub const CONTAINER: &str = "server";
-/// How long the engine may take to end after SIGTERM, in seconds.
+/// Time for the engine to end after SIGTERM, in seconds.
 const GRACE_SECONDS: i64 = 30;
-/// How often a starting server is probed for readiness, in seconds.
+/// Period of the readiness probe while the server starts, in seconds.
 const STARTUP_PERIOD: i32 = 2;
-/// How often a server that was ready is probed, in seconds. Rare probes do not disturb the load.
+/// Period of the readiness probe after the server was ready, in seconds. It is long so that probes do not disturb the load.
 const READINESS_PERIOD: i32 = 10;
-/// How many of these probes may fail in a row. An engine under load answers late, and must keep its connections.
+/// Number of consecutive probes that may fail. It is large because an engine under load answers late, and must not lose its connections.
 const READINESS_FAILURES: i32 = 30;
 /// Time limit of a probe, in seconds.
 const PROBE_TIMEOUT: i32 = 5;
-/// How much longer than the operator the kubelet waits for an engine to start, in seconds. So the operator ends it first and reports the
-/// reason.
+/// Additional time in seconds that the kubelet waits for an engine to start, after the operator's time limit. So normally the operator ends the
+/// engine, and can report the reason.
 const BACKSTOP_SECONDS: u32 = 120;
 
-/// The path to which a server answers 200 when it is ready.
+/// The path to which a server responds with 200 when it is ready.
 pub fn probe_path(engine: ServerEngine) -> &'static str {
     engine.row().health_path
 }
 
-/// Number of Services of a server: one for the load, and with several replicas one per replica.
+/// Number of Services of a server: one for the load, and with several replicas a second one that resolves to each replica.
 pub fn services(effective: &EffectiveSpec) -> usize {
     let replicas = effective.target.server.as_ref().map_or(1, |it| it.replicas);
     if replicas > 1 { 2 } else { 1 }
 }
 
-/// All objects of a server, in the order of their creation. Empty where the description cannot be used, which the input of the launcher
-/// says before. `sleep_mode`: whether the run measures the sleep of the server. `is_governed`: a policy of the namespace restricts the
-/// ingress of its pods. `log_token`: the bearer token for its log.
+/// Builds all objects of a server, in the order of their creation. Returns none if the server description is invalid, which the launcher's input has
+/// already reported. `sleep_mode`: whether the run measures the server's sleep mode. `is_governed`: whether another policy of the namespace restricts
+/// the ingress of the pods. `log_token`: the bearer token for the log.
 pub fn build(
     run: &BenchmarkRun,
     names: &ServerNames,
@@ -89,9 +89,9 @@ pub fn build(
     all
 }
 
-/// Who may reach the pods of a server. Everybody may reach the API. Launchers and the server's own pods may also reach the log and all
-/// other ports. `is_governed`: a policy of the namespace restricts the ingress of these pods, so this policy must not open the API to
-/// everybody.
+/// The NetworkPolicy for the ingress of a server's pods. All clients may reach the API. The launchers and the server's own pods may also reach the
+/// log and all other ports. If another policy of the namespace already restricts the ingress of these pods (`is_governed`), this policy must not open
+/// the API to all clients.
 fn policy(run: &BenchmarkRun, names: &ServerNames, port: u16, is_governed: bool) -> NetworkPolicy {
     let own = meta::server_selector(run, names);
     let everybody =
@@ -111,7 +111,7 @@ fn policy(run: &BenchmarkRun, names: &ServerNames, port: u16, is_governed: bool)
     }
 }
 
-/// The inputs for the pods of a server.
+/// The inputs from which the pods of a server are built.
 struct Started<'a> {
     run: &'a BenchmarkRun,
     server: &'a Server,
@@ -155,7 +155,7 @@ impl Started<'_> {
                     match_labels: Some(meta::server_selector(run, names)),
                     ..LabelSelector::default()
                 },
-                // Two pods of one replica would need its GPUs twice.
+                // With a rolling update, an old and a new pod of one replica would need the GPUs twice.
                 strategy: Some(DeploymentStrategy { type_: Some("Recreate".into()), rolling_update: None }),
                 template: PodTemplateSpec {
                     metadata: Some(ObjectMeta {
@@ -191,7 +191,7 @@ impl Started<'_> {
                     let user = (settings.pod_security == PodSecurity::Restricted).then_some(USER);
                     pod_security([user; 3])
                 }
-                // The images of engines choose their user, and most choose root.
+                // The user is not set, because the images of engines choose it, and most choose root.
                 _ => PodSecurityContext {
                     seccomp_profile: Some(SeccompProfile {
                         type_: "RuntimeDefault".into(),
@@ -261,7 +261,7 @@ impl Started<'_> {
                     ..SecurityContext::default()
                 },
             }),
-            // Reports the last lines of the log, because the operator has no right to read the log.
+            // Makes the kubelet report the last lines of the log, because the operator has no right to read the log.
             termination_message_policy: Some("FallbackToLogsOnError".into()),
             volume_mounts: Some(mounts).filter(|it| !it.is_empty()),
             ..Container::default()
@@ -269,7 +269,7 @@ impl Started<'_> {
     }
 }
 
-/// The kubelet ends a container that does not answer in time. The operator ends it earlier and reports the reason.
+/// The startup probe. The kubelet ends a container that does not become ready in time, but the operator ends it earlier and reports the reason.
 fn startup_probe(engine: ServerEngine, port: u16, timeout_seconds: u32) -> Probe {
     let period = u32::try_from(STARTUP_PERIOD).unwrap_or(1);
     let tries = timeout_seconds.saturating_add(BACKSTOP_SECONDS).div_ceil(period);
@@ -293,7 +293,7 @@ fn probe(engine: ServerEngine, port: u16) -> HTTPGetAction {
 fn volumes(server: &Server) -> Vec<(Volume, VolumeMount)> {
     let mut all = wrapper::volumes(server);
     if !server.engine.is_own() {
-        // The processes of an engine share memory; a container has 64 MiB of it by default. It counts toward the memory limit.
+        // The processes of an engine exchange data in shared memory, and the default of 64 MiB is too small. The size counts toward the memory limit.
         let memory = EmptyDirVolumeSource { medium: Some("Memory".into()), size_limit: None };
         all.push((
             Volume { name: "shm".into(), empty_dir: Some(memory), ..Volume::default() },
@@ -301,7 +301,7 @@ fn volumes(server: &Server) -> Vec<(Volume, VolumeMount)> {
         ));
     }
     if let Some(claim) = &server.model_claim {
-        // The volume is read-only as well, so that pods of several nodes can mount it, and nobody changes the weights.
+        // The volume is read-only as well as the mount, so that pods on several nodes can mount it, and nobody can change the weights.
         let source = PersistentVolumeClaimVolumeSource { claim_name: claim.claim_name.clone(), read_only: Some(true) };
         all.push((
             Volume { name: "model".into(), persistent_volume_claim: Some(source), ..Volume::default() },
@@ -316,7 +316,7 @@ fn volumes(server: &Server) -> Vec<(Volume, VolumeMount)> {
     all
 }
 
-/// The kubelet replaces `$(NAME)` in what it is given, and reads two dollar signs as one.
+/// Escapes a text for the kubelet, which expands `$(NAME)`, and reads two dollar signs as one.
 fn escaped(text: &str) -> String {
     text.replace('$', "$$")
 }

@@ -1,4 +1,4 @@
-//! The runs that use a shared server.
+//! How other runs use a shared server.
 
 use crds::BenchmarkRun;
 use kube::ResourceExt as _;
@@ -6,17 +6,18 @@ use kube::ResourceExt as _;
 /// How other runs use a shared server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OtherUse {
-    /// No other run has used it, or only runs that finished before.
+    /// No other run uses it, or only runs that finished earlier.
     #[default]
     None,
     /// A run that has not finished uses it.
     Now,
-    /// A run that finished later has used it, and decides. This outranks [`OtherUse::Now`]: only the run that finished last keeps looking.
+    /// A run that finished later has used it, and will remove it. This takes precedence over [`OtherUse::Now`], because only the run that finished
+    /// last keeps checking.
     Later,
 }
 
 impl OtherUse {
-    /// How the run `other` uses the server `name`, which `run` has used.
+    /// How the run `other` uses the server `name`, which `run` has used as well.
     pub fn from_runs(run: &BenchmarkRun, name: &str, other: &BenchmarkRun) -> OtherUse {
         let Some(status) = &other.status else { return OtherUse::None };
         let uses = status.server.as_ref().is_some_and(|it| it.name == name && it.gone_time.is_none());

@@ -1,4 +1,4 @@
-//! How long a server outlives its run: spec.cleanup.server. For a shared server, the run that finished last decides.
+//! How long a server outlives its run, as set in spec.cleanup.server. For a shared server, the setting of the run that finished last applies.
 
 use std::time::Duration;
 
@@ -12,17 +12,17 @@ use jiff::Timestamp;
 use super::{StopServer, failure::bounded, other_use::OtherUse};
 use crate::plan::{Observed, Plan, Presence, What, finished::left, times::seconds_since};
 
-/// The next look while a server is being removed. A watch reports the end of its pods.
+/// Time to the next turn while a server is being removed. A watch reports the end of its pods earlier.
 const SERVER_GOES: Duration = Duration::from_secs(60);
-/// How long a removal may take, in seconds. After that the status reports what is left, and the time between two looks grows up to
-/// [`LATER`].
+/// Time in seconds after which the status reports what remains of a server that is being removed. From then on, the time between two turns grows up
+/// to [`LATER`].
 const LATE_SECONDS: u32 = 300;
-/// The prefix of the failure message for a server that is not removed.
+/// Prefix of the message about a server that could not be removed.
 const NOT_REMOVED: &str = "the server is not removed";
-/// The next look while another run uses a shared server, or while the server cannot be read.
+/// Time to the next turn while another run uses a shared server, or while the server cannot be read.
 const LATER: Duration = Duration::from_secs(3_600);
 
-/// Whether a finished run may still have to remove its server.
+/// Whether a finished run may still have to remove its server, now or later.
 pub fn keeps_server(run: &BenchmarkRun) -> bool {
     let server = run.status.as_ref().and_then(|it| it.server.as_ref());
     server_cleanup(&run.spec).is_some() && server.is_some_and(|it| it.gone_time.is_none() && it.left_time.is_none())
@@ -35,27 +35,27 @@ pub fn server_is_due(run: &BenchmarkRun, now: Timestamp) -> bool {
     retention.is_some_and(|(retention, finished)| left(status, retention, finished, now).is_none())
 }
 
-/// Whether this run's server is shared between runs.
+/// Whether this run's server may be shared with other runs.
 pub fn is_shared(run: &BenchmarkRun) -> bool {
     managed_server(&run.spec).is_some_and(|it| it.lifecycle == Some(Lifecycle::Reuse))
 }
 
-/// The shared server that a finished run may remove in this turn. The removal is locked: no run may begin to use the server between the
-/// search for its users and its deletion. See [`begins_to_share`].
+/// The shared server that a finished run may remove in this turn. The turn must hold the server's lock, so that no run begins to use the server
+/// between the search for its users and its deletion. See [`begins_to_share`].
 pub fn removes_shared(run: &BenchmarkRun, now: Timestamp) -> Option<&str> {
     let server = run.status.as_ref()?.server.as_ref()?;
     (is_shared(run) && server_is_due(run, now)).then_some(&server.name)
 }
 
-/// The shared server that a run begins to use with this new status. A run notes the server in its status before it looks at the server. So
-/// either the run that would remove the server sees this run, or this run finds what is left after the removal.
+/// The shared server that a run begins to use with this new status. A run records the server in its status before it reads the server. So either a
+/// run that is about to remove the server sees this run, or this run sees that the server is being removed.
 pub fn begins_to_share<'a>(run: &BenchmarkRun, after: &'a BenchmarkRunStatus) -> Option<&'a str> {
     let noted = after.server.as_ref().filter(|it| is_shared(run) && it.gone_time.is_none())?;
     let before = run.status.as_ref().and_then(|it| it.server.as_ref()).filter(|it| it.gone_time.is_none());
     before.is_none_or(|it| it.name != noted.name).then_some(&noted.name)
 }
 
-/// Removes the server of a finished run, or records that it is gone. Returns when to look again.
+/// Removes the server of a finished run, or records that it is gone. Returns the time to the next turn.
 pub(in crate::plan) fn remove(
     run: &BenchmarkRun,
     plan: &mut Plan,

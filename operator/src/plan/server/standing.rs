@@ -1,4 +1,4 @@
-//! The progress and failures of a server. This module knows nothing about attempts.
+//! The progress and the failures of a server, independent of attempts.
 
 use crds::{Reason, ServerStatus};
 use jiff::Timestamp;
@@ -6,14 +6,14 @@ use jiff::Timestamp;
 use super::{ServerPod, ServerState, failure::describe};
 use crate::plan::{Presence, times::seconds_since};
 
-/// How long a node may take to mount the volumes before the status reports the delay.
+/// Time in seconds after which the status reports that a node has not mounted the volumes.
 const MOUNT_SECONDS: u32 = 60;
-/// How long image pulls may fail on a node. A registry may be busy, but a wrong name stays wrong.
+/// Maximum time in seconds for which image pulls on a node may fail. A registry may be busy, but a wrong name stays wrong.
 const PULL_SECONDS: u32 = 300;
-/// The kubelet's reason for a container that it will restart later.
+/// The kubelet's reason for a container that it will restart after a delay.
 const CRASH_LOOP: &str = "CrashLoopBackOff";
 
-/// Why a server is not ready, or cannot be used.
+/// The reason why a server is not ready, or cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The reason in the status.
@@ -27,40 +27,40 @@ pub struct Fault {
 pub enum Standing {
     /// The Deployment or a Service of the server does not exist.
     Absent,
-    /// It is being deleted, or the pods of an earlier server are.
+    /// The server is being deleted, or pods of an earlier server still are.
     Going,
-    /// An object with its name belongs to somebody else.
+    /// An object with the server's name belongs to somebody else.
     Foreign,
-    /// It starts; contains the reason for the wait.
+    /// The server is starting. Contains the reason why it is not ready.
     Starting(Fault),
-    /// It will not become ready.
+    /// The server will not become ready.
     Failed(Fault),
     /// All replicas are ready.
     Ready,
 }
 
-/// A server, its observed state, and its time limits.
+/// The recorded status of a server, its observed state, and its time limits.
 pub(super) struct View<'a> {
     pub(super) status: &'a ServerStatus,
     pub(super) state: &'a ServerState,
-    /// Whether other runs also use it.
+    /// Whether other runs may use the server as well.
     pub(super) shared: bool,
     pub(super) image: &'a str,
-    /// The path of its readiness probe.
+    /// The path of the server's readiness probe.
     pub(super) path: &'a str,
-    /// Number of its Services.
+    /// Number of the server's Services.
     pub(super) services: usize,
-    /// Since when the run waits for it.
+    /// Since when the run has waited for the server.
     pub(super) since: Timestamp,
-    /// How long its pods may take to run.
+    /// Maximum time until the server's pods run, in seconds.
     pub(super) start_seconds: u32,
-    /// How long a container may take to answer after its start.
+    /// Maximum time from the start of a container until it is ready, in seconds.
     pub(super) ready_seconds: u32,
     pub(super) now: Timestamp,
 }
 
 impl View<'_> {
-    /// The state before the load begins.
+    /// The state of the server, before the load begins.
     pub(super) fn standing(&self) -> Standing {
         let state = self.state;
         match state.deployment {
@@ -92,7 +92,7 @@ impl View<'_> {
         }
     }
 
-    /// What happened to a server that was ready, if it can no longer be measured.
+    /// The fault of a server that was ready but can no longer be measured. `None` if there is none.
     pub(super) fn fault(&self) -> Option<Fault> {
         let (state, name) = (self.state, &self.status.name);
         self.status.ready_time?;
@@ -103,7 +103,7 @@ impl View<'_> {
             let message = format!("Deployment {name} of the server was deleted while the run needed it");
             return Some(Fault { reason: Reason::ServerDied, message });
         }
-        // Pods that were created later are additional replicas, or replace other pods.
+        // Pods that were created later are ignored, because they are additional replicas or replace other pods.
         let known = |it: &&ServerPod| it.created <= self.status.pods_time;
         for pod in state.pods.iter().filter(known) {
             if pod.state.deleting.is_some() || pod.disrupted.is_some() {
@@ -129,7 +129,7 @@ impl View<'_> {
         })
     }
 
-    /// Whether the server was ready, has had no fault since, and is ready now.
+    /// Whether the server was ready before, has had no fault since, and is ready now.
     pub(super) fn is_healthy(&self) -> bool {
         self.status.ready_time.is_some()
             && self.status.last_failure.is_empty()
@@ -137,18 +137,19 @@ impl View<'_> {
             && self.standing() == Standing::Ready
     }
 
-    /// The pods that count. Pods left behind by an eviction do not count, and pods of a shared server may be old.
+    /// The pods that matter. They exclude failed pods, which an eviction may have left. The pods of a shared server may be old.
     fn live(&self) -> impl Iterator<Item = &ServerPod> {
         self.state.staying().filter(|it| !it.over)
     }
 
-    /// How a container ended before it became ready.
+    /// The fault of a container that ended before it was ready.
     fn ended_before_ready(&self) -> Option<Fault> {
         let pods = self.state.staying().filter(|it| !it.over || !self.shared);
         let waits = |it: &ServerPod| it.state.waiting.as_ref().is_some_and(|(reason, _)| reason == CRASH_LOOP);
         for pod in pods {
             let Some(ended) = &pod.ended else { continue };
-            // A shared server may have been restarted long ago, and a server of an earlier attempt has its own restart count.
+            // Only a new failure counts: a shared server may have been restarted long ago, and a server of an earlier attempt has its own number of
+            // restarts.
             let is_new = pod.restarts > self.status.restarts || !pod.state.running;
             if self.shared && pod.state.running && !waits(pod) || !is_new {
                 continue;
@@ -166,7 +167,7 @@ impl View<'_> {
         None
     }
 
-    /// The reason why the first pod that is not ready waits.
+    /// The reason why the pod with the least progress is not ready.
     fn waits_for(&self) -> Fault {
         let fault = |reason, message| Fault { reason, message };
         let name = &self.status.name;
@@ -177,7 +178,7 @@ impl View<'_> {
             return fault(Reason::PodRefused, message);
         }
         let mut waiting: Vec<_> = self.live().filter(|it| !it.state.ready).collect();
-        // The pod with the least progress is the most informative.
+        // The pod with the least progress has the most informative reason.
         waiting.sort_by_key(|it| (it.state.running, it.state.unschedulable.is_none(), it.state.waiting.is_none()));
         let Some(pod) = waiting.first() else {
             let message = format!("Deployment {name} creates its pods");
@@ -231,13 +232,13 @@ impl View<'_> {
         since.is_some_and(|it| seconds_since(it, self.now) > MOUNT_SECONDS)
     }
 
-    /// Why waiting longer is useless, if it is.
+    /// The fault if waiting longer is useless. `None` otherwise.
     fn too_late(&self, waits_for: &Fault) -> Option<Fault> {
         if let Some(fault) = self.hopeless_image(waits_for) {
             return Some(fault);
         }
         for pod in self.live().filter(|it| !it.state.ready) {
-            // A shared server may have started long ago.
+            // A shared server may have started long before the run, so the time counts at the earliest from the run's wait.
             let Some(since) = pod.running_since.map(|it| it.max(self.since)) else { continue };
             if seconds_since(since, self.now) > self.ready_seconds {
                 let message = format!(

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::plan::{Ended, PodState, Presence};
 
-/// What exists of a server.
+/// The existing objects of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerState {
     /// The Deployment of the server.
@@ -13,18 +13,18 @@ pub struct ServerState {
     pub uid: Option<String>,
     /// Whether the Deployment is being deleted.
     pub deleting: bool,
-    /// Why the controller can create no pod, if it cannot.
+    /// Why the controller cannot create a pod. `None` if it can.
     pub refused: Option<String>,
     /// The existing Services that belong to the server.
     pub services: Vec<String>,
     /// The pods of the server.
     pub pods: Vec<ServerPod>,
-    /// The bearer token for the log: from the Deployment, or a new random token if there is no Deployment. `None`: the log needs no token.
+    /// The bearer token for the log. It is read from the Deployment, or random if there is no Deployment. `None` if the log needs no token.
     pub log_token: Option<String>,
 }
 
 impl ServerState {
-    /// The remaining objects of the server, by kind and name; empty: none.
+    /// The remaining objects of the server, as kind and name. Empty if all are gone.
     pub fn left(&self, name: &str) -> Vec<String> {
         let deployment = (self.deployment == Presence::Ours).then(|| format!("Deployment {name}"));
         let services = self.services.iter().map(|it| format!("Service {it}"));
@@ -32,12 +32,12 @@ impl ServerState {
         deployment.into_iter().chain(services).chain(pods).collect()
     }
 
-    /// How often the containers of all pods were restarted.
+    /// Total number of container restarts in all pods.
     pub fn restarts(&self) -> u32 {
         self.pods.iter().map(|it| it.restarts).fold(0, u32::saturating_add)
     }
 
-    /// The pods that nobody is deleting.
+    /// The pods that are not being deleted.
     pub fn staying(&self) -> impl Iterator<Item = &ServerPod> {
         self.pods.iter().filter(|it| it.state.deleting.is_none())
     }
@@ -46,19 +46,19 @@ impl ServerState {
 /// A pod of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerPod {
-    /// The state that it shares with a launcher's pod.
+    /// The part of the state that a launcher's pod has as well.
     pub state: PodState,
-    /// When the API server created it.
+    /// When the API server created the pod.
     pub created: Option<Timestamp>,
-    /// When it was assigned to a node.
+    /// When the pod was assigned to a node.
     pub scheduled: Option<Timestamp>,
-    /// Since when its container runs, by the clock of its node.
+    /// Since when the pod's container has been running, by the clock of its node.
     pub running_since: Option<Timestamp>,
-    /// How often its container was restarted.
+    /// Number of restarts of the pod's container.
     pub restarts: u32,
-    /// How its container ended last; `None`: it never has.
+    /// How the pod's container last ended. `None` if it has never ended.
     pub ended: Option<Ended>,
-    /// Why Kubernetes ends it: an eviction, a preemption or a lost node. `None` if it does not.
+    /// Why Kubernetes disrupts the pod: an eviction, a preemption or a lost node. `None` if it does not.
     pub disrupted: Option<String>,
     /// Whether the pod as a whole has failed, for example after an eviction.
     pub over: bool,

@@ -1,5 +1,5 @@
-//! How the server of a run affects the run: its attempt waits until the server is ready, ends when the server ends, and the run finishes
-//! only after the server is gone.
+//! How the server of a run affects the run. An attempt waits until the server is ready, and ends when the server ends. The run only finishes after
+//! the server is gone.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use crate::plan::{
 };
 
 impl Decision<'_> {
-    /// The server of the run, if the status names one.
+    /// The status and state of the run's server. `None` if the status names no server.
     fn view(&self) -> Option<View<'_>> {
         let server = self.wanted_server()?;
         let status = self.before.server.as_ref().filter(|it| it.gone_time.is_none())?;
@@ -53,7 +53,7 @@ impl Decision<'_> {
         ServerNames::new(&meta::identity(self.run, 1), server, self.turn.settings)
     }
 
-    /// The server for a new attempt: the server of the previous attempt, or a new server.
+    /// The server for a new attempt: that of the previous attempt, or a new one.
     pub(in crate::plan) fn server_of_attempt(&self) -> Option<ServerStatus> {
         let server = self.wanted_server()?;
         let known = self.before.server.clone().filter(|it| it.gone_time.is_none());
@@ -65,20 +65,20 @@ impl Decision<'_> {
         ServerStatus::new(names.server, replicas, self.turn.now)
     }
 
-    /// Removes a failed server before another attempt begins. `None`: there is no server, or it can serve the next attempt.
+    /// Removes a failed server before another attempt begins. `None` if there is no server, or if the next attempt can use it.
     pub(in crate::plan) fn renew_server(&self) -> Option<Plan> {
         let view = self.view()?;
         if let Some(unread) = self.unread(&[What::Server]) {
             return Some(self.wait_to_prepare(unread, self.preparing_since()));
         }
-        // A server that has already answered has no start left to measure, and may be asleep.
+        // A run that measures the start of a server needs a new server, because one that has answered no longer starts, and may be asleep.
         let measures_start = self.effective.harness == Harness::Nop;
         if view.is_healthy() && !measures_start {
             return None;
         }
         let left = self.left(&view);
         if view.shared || left.is_empty() {
-            // No run removes a shared server here. The attempt checks its state.
+            // A shared server is not removed here. The attempt checks its state.
             let mut plan = Plan { again: true, status: self.before.clone(), ..Plan::default() };
             plan.status.server = None;
             return Some(plan);
@@ -99,12 +99,12 @@ impl Decision<'_> {
         Some(plan)
     }
 
-    /// Starts the server and waits until it is ready. `None`: it is ready, or the run has no server.
+    /// Starts the server, and waits until it is ready. `None` if it is ready, or if the run has no server.
     pub(in crate::plan) fn start_server(&self) -> Option<Plan> {
         let server = self.wanted_server()?;
         let names = self.names(server);
         let Some(view) = self.view().filter(|it| it.status.name == names.server) else {
-            // The name of a shared simulator depends on the operator's image, so it changes with the image.
+            // The name of a shared simulator depends on the operator's image. So after a change of the image, the status may have an outdated name.
             let mut plan = Plan { again: true, status: self.before.clone(), ..Plan::default() };
             plan.status.server = Some(self.new_server(names));
             return Some(plan);
@@ -112,7 +112,7 @@ impl Decision<'_> {
         if let Some(unread) = self.unread(&[What::Server]) {
             return Some(self.wait_to_see_server(&view, unread));
         }
-        // The server was ready, and a fault since then would disturb the load, which has not begun yet.
+        // The server was ready before. Although the load has not begun, a fault since then would disturb it.
         if let Some(fault) = view.fault() {
             return Some(self.server_failed(&fault));
         }
@@ -122,7 +122,7 @@ impl Decision<'_> {
             Standing::Foreign => Some(self.conflict(&view.status.name)),
             Standing::Failed(fault) => Some(self.server_failed(&fault)),
             Standing::Starting(fault) => {
-                // No watch reports changes of a shared server, because it belongs to no run.
+                // A shared server belongs to no run, so no watch starts a turn of this run when it changes.
                 let next_look = if view.shared { SOON } else { OFTEN };
                 Some(self.server_starts(&view, fault.reason, &fault.message, next_look))
             }
@@ -159,13 +159,13 @@ impl Decision<'_> {
         }
     }
 
-    /// Whether the run measures the sleep of its server, as its profile says.
+    /// Whether the profile of the run measures the sleep mode of its server.
     fn measures_sleep(&self) -> bool {
         let input = self.observed.input.as_ref().and_then(|it| it.as_ref().ok());
         input.and_then(|it| it.run.server.as_deref()).is_some_and(|it| it.sleep_mode)
     }
 
-    /// Waits until the server can be read. A missing right is usually missing from the beginning.
+    /// Waits until the server can be read. Ends the attempt if that takes too long; a missing right is usually missing from the beginning.
     fn wait_to_see_server(&self, view: &View<'_>, unread: &Unread) -> Plan {
         let limit = match unread.passing {
             false => self.effective.execution.deadlines.prepare_seconds,
@@ -178,7 +178,7 @@ impl Decision<'_> {
         self.wait_to_read(Phase::Preparing, unread)
     }
 
-    /// Ends an attempt if its server was not created in time; `None`: there is time left.
+    /// Ends an attempt whose server was not created in time. `None` if there is time left.
     fn within_prepare_time(&self, view: &View<'_>, what: &str) -> Option<Plan> {
         let limit = self.effective.execution.deadlines.prepare_seconds;
         (seconds_since(view.since, self.turn.now) > limit).then(|| {
@@ -200,7 +200,7 @@ impl Decision<'_> {
         plan
     }
 
-    /// Records that the server is ready, before the launcher is created. From then on a fault of the server ends the attempt.
+    /// Records that the server is ready, before the launcher is created. From now on a fault of the server ends the attempt.
     fn server_ready(&self) -> Plan {
         let state = &self.observed.server;
         let message = "the server is ready; the operator creates ConfigMap, claim and Job";
@@ -219,7 +219,7 @@ impl Decision<'_> {
         plan
     }
 
-    /// Ends an attempt that has no launcher yet.
+    /// Ends an attempt whose launcher has not been created yet.
     fn server_failed(&self, fault: &Fault) -> Plan {
         let mut plan = self.end_attempt(fault.reason, &fault.message, None);
         self.note_failure(&mut plan.status, fault);
@@ -235,8 +235,7 @@ impl Decision<'_> {
         }
     }
 
-    /// Ends an attempt after its server ended while the launcher needed it. `None`: the server lives, or the launcher already has valid
-    /// figures.
+    /// Ends an attempt whose server ended while the launcher needed it. `None` if the server is alive, or if the launcher already has valid figures.
     pub(in crate::plan) fn server_died(&self, attempt: &Attempt) -> Option<Plan> {
         let fault = self.view()?.fault()?;
         if self.whole_result().is_some_and(|it| it.core.outcome.has_valid_figures()) {
@@ -253,14 +252,14 @@ impl Decision<'_> {
         Some(plan)
     }
 
-    /// When all replicas became ready, which starts the time limit for creating the launcher. While the server starts, returns the current
-    /// time.
+    /// When all replicas became ready. The time limit for the creation of the launcher starts then. While the server is still starting, returns the
+    /// current time.
     pub(in crate::plan) fn server_ready_time(&self) -> Option<Timestamp> {
         let server = self.before.server.as_ref().filter(|_| self.attempt().is_some())?;
         Some(server.ready_time.unwrap_or(self.turn.now))
     }
 
-    /// Completes a plan: a run that ends waits for the end of its server, and a suspended run has no server.
+    /// Completes a plan: the server of a run that ends is removed before the run finishes, and the server of a suspended run is removed.
     pub(in crate::plan) fn with_server(&self, mut plan: Plan) -> Plan {
         let Some(view) = self.view() else { return plan };
         let is_left = !self.left(&view).is_empty();
@@ -275,7 +274,7 @@ impl Decision<'_> {
                 }
                 plan
             }
-            // The run no longer uses the shared server, which may now be removed.
+            // The run gives up the shared server, so that the server may be removed.
             Some(Phase::Suspended) if view.shared => {
                 plan.status.server = None;
                 plan
@@ -293,7 +292,7 @@ impl Decision<'_> {
         }
     }
 
-    /// The remaining objects of the server, for messages.
+    /// The remaining objects of the server as text, for messages.
     fn left(&self, view: &View<'_>) -> Vec<String> {
         match self.unread(&[What::Server]) {
             Some(unread) => vec![unread.message.clone()],
@@ -302,8 +301,8 @@ impl Decision<'_> {
         }
     }
 
-    /// Keeps the run's outcome and figures until its server is gone, so that GPUs and volumes are free when a run has finished. The status
-    /// contains the outcome before the server is deleted. After that the launcher's Job and pod are no longer needed.
+    /// Keeps the outcome and figures of the run until its server is gone, so that GPUs and volumes are free when the run is finished. The outcome is
+    /// in the status before the server is deleted, and from then on the launcher's Job and pod are no longer needed.
     fn hold(&self, plan: Plan) -> Plan {
         let Plan { status: ended, stop, stop_pods, .. } = plan;
         let message = ended.conditions.iter().find(|it| it.kind == "Ready").map(|it| it.message.clone());
@@ -314,7 +313,7 @@ impl Decision<'_> {
             message: message.unwrap_or_default(),
         };
         let mut before = BenchmarkRunStatus { completion_time: None, ..ended.clone() };
-        // Most conditions have not changed yet; the conditions about the figures are kept.
+        // The run has not finished yet, so only the conditions about its figures are taken from `ended`, below.
         before.conditions.clone_from(&self.before.conditions);
         before.phase = self.before.phase;
         let mut held_plan =
@@ -327,7 +326,7 @@ impl Decision<'_> {
         Plan { stop, stop_pods, again: true, event: None, ..held_plan }
     }
 
-    /// Removes the server of a run that has ended. Finishes the run when the server is gone, or when the time limit has passed.
+    /// Removes the server of a run that has ended. Finishes the run when the server is gone, or when the time limit for it has passed.
     pub(in crate::plan) fn end_held(&self, server: &ServerStatus, held: &HeldEnd) -> Plan {
         let view = self.view();
         let left = view.as_ref().map(|it| self.left(it)).unwrap_or_default();

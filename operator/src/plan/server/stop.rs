@@ -1,25 +1,25 @@
-//! The objects of a server to delete.
+//! The deletion of a server's objects.
 
 use super::ServerState;
 use crate::plan::Presence;
 
-/// Maximum number of pods of a server, or of other pods of a Job, that one turn deletes, because a turn has a time limit.
+/// Maximum number of pods that one turn deletes, for a server, or as other pods of a Job. It is limited because a turn has a time limit.
 pub const MAX_STOPPED_PODS: usize = 64;
 
-/// What to delete of a server. Its pods are deleted with its Deployment.
+/// The objects of a server to delete. Pods are deleted together with their Deployment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StopServer {
-    /// The Deployment with its UID, unless it is gone or being deleted. It is deleted in the foreground: it is gone after its pods are
-    /// gone.
+    /// Name and UID of the Deployment, unless it is gone or already being deleted. It is deleted in the foreground, so that it disappears after its
+    /// pods.
     pub deployment: Option<(String, Option<String>)>,
-    /// Services.
+    /// Names of the Services.
     pub services: Vec<String>,
-    /// Pods that no Deployment deletes.
+    /// Names of pods that no longer have a Deployment.
     pub pods: Vec<String>,
 }
 
 impl StopServer {
-    /// The remaining objects of the server with this name that are not being deleted; `None`: none remain.
+    /// The remaining objects of the server that are not being deleted yet. `None` if there are none.
     pub fn remaining(name: &str, state: &ServerState) -> Option<Self> {
         let exists = state.deployment == Presence::Ours;
         let orphans = state.staying().filter(|_| !exists).map(|it| it.name().to_owned());

@@ -1,5 +1,5 @@
-//! How the wrapper is installed in the container of a server, and what it starts there. The wrapper keeps the log, which the operator has no
-//! right to read, and a profiler's traces.
+//! Installs the wrapper in the container of a server, and builds its command. The wrapper stores the log, which the operator has no right to read,
+//! and the traces of a profiler.
 
 use crds::{
     BenchmarkRun, Settings,
@@ -12,7 +12,7 @@ use k8s_openapi::api::core::v1::{Container, EmptyDirVolumeSource, ResourceRequir
 use super::objects::probe_path;
 use crate::plan::job::quantities;
 
-/// Name of the container that installs the wrapper.
+/// Name of the init container that installs the wrapper.
 pub const CONTAINER: &str = "install-wrapper";
 const TOOLS: &str = "tools";
 const OUTPUT: &str = "output";
@@ -21,7 +21,7 @@ fn program() -> String {
     format!("{}{OWN_PROGRAM}", mounts::SERVER_TOOLS)
 }
 
-/// What the container of a server starts: its command, inside the wrapper if it has one, with the options for the run's measurements.
+/// The command of a server's container: the server's own command, inside the wrapper if it has one, with options for what the run measures.
 pub(super) fn start(
     run: &BenchmarkRun,
     server: &Server,
@@ -46,10 +46,10 @@ pub(super) fn start(
     start
 }
 
-/// The container that copies the wrapper; `None`: the server has no wrapper.
+/// The init container that copies the wrapper into the pod. `None` if the server has no wrapper.
 pub(super) fn container(server: &Server, settings: &Settings) -> Option<Container> {
     log_port(server)?;
-    // The same resources as the server, except devices. So a quota is satisfied, and the pod requests no more.
+    // The same resources as for the server, except devices. So the pod satisfies a quota, and does not request more than without this container.
     let Resources { requests, limits } = server.resources.clone().unwrap_or_default();
     let plain = |mut amounts: std::collections::BTreeMap<_, _>| {
         amounts.retain(|name: &String, _| !name.contains('/') && !name.starts_with("hugepages-"));
@@ -72,8 +72,8 @@ pub(super) fn container(server: &Server, settings: &Settings) -> Option<Containe
     })
 }
 
-/// The volumes of the wrapper, and their mounts in the container of the server. They have no size limit, because the kubelet would evict the
-/// server during a run. The log has a separate limit.
+/// The volumes of the wrapper, with their mounts in the server's container. They have no size limit, because the kubelet would evict a pod that
+/// exceeds it during a run. The wrapper itself limits the log.
 pub(super) fn volumes(server: &Server) -> Vec<(Volume, VolumeMount)> {
     if log_port(server).is_none() {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Ends of attempts and runs while a sidecar keeps the pod alive, or a user suspends and resumes.
+//! Whole runs whose pod is kept alive by a sidecar, or that a user suspends and resumes.
 
 use crds::{Outcome, status::Phase};
 use serde_json::json;
@@ -23,7 +23,7 @@ async fn a_pod_that_a_sidecar_holds_ends_with_its_run() {
     assert!(state.writes.contains(&"DELETE jobs".to_owned()));
 }
 
-/// The kubelet reports the end of the launcher before it reports that the pod has ended.
+/// The kubelet reports the end of the launcher's container before the end of the pod.
 #[tokio::test]
 async fn a_finished_run_keeps_its_job_and_pod_although_the_launcher_ended_before_the_pod() {
     let mut play = Play::new(SIMULATOR);
@@ -38,7 +38,7 @@ async fn a_finished_run_keeps_its_job_and_pod_although_the_launcher_ended_before
     assert!(!state.writes.iter().any(|it| it.starts_with("DELETE")), "{:?}", state.writes);
 }
 
-/// A user suspends a run and resumes it immediately. In between, the operator is killed at any write.
+/// A user suspends a run and resumes it immediately. In between, the operator is killed at each possible write.
 #[tokio::test]
 async fn a_suspension_that_is_taken_back_blames_nobody() {
     for number in 0..6 {
@@ -62,7 +62,7 @@ async fn a_suspension_that_is_taken_back_blames_nobody() {
     }
 }
 
-/// The kubelet reports the end of the launcher before it reports that it has evicted the pod.
+/// The kubelet reports the end of the launcher's container before it reports that it has evicted the pod.
 #[tokio::test]
 async fn an_eviction_by_the_kubelet_is_named_although_the_launcher_ended_before_it_was_reported() {
     const POD: &str = "chat-2db482-a1-0";

@@ -1,5 +1,5 @@
-//! Whole runs with one failing request: each request of a run, including reads, and each kind of failure, through the client that
-//! production uses.
+//! Whole runs in which one request fails. Each request of a run, including reads, is tried with each kind of failure, through the client of
+//! production.
 
 use crds::status::Phase;
 use futures::{StreamExt as _, stream};
@@ -11,13 +11,14 @@ use super::{
 };
 use crate::behaviour::fixture::SIMULATOR;
 
-/// Number of concurrent runs, so that waits for missing answers overlap.
+/// Number of runs that are played concurrently, so that their waits for missing responses overlap.
 const AT_ONCE: usize = 16;
-/// Stories that end in the same way whatever fails. The end of a story in which others delete the Job depends on timing.
+/// Stories whose end does not depend on the failed request. Stories in which somebody deletes the Job without its pod are missing, because their end
+/// depends on timing.
 const STORIES: [Story; 6] =
     [Story::Plain, Story::Evicted, Story::Suspended, Story::Cancelled, Story::CancelledAtOnce, Story::JobDeleted];
 
-/// The end of a story, and its requests.
+/// Plays a story without failures, and returns its end and its requests.
 async fn whole(story: Story) -> anyhow::Result<(End, Vec<String>)> {
     let (mut play, network) = on_the_network(SIMULATOR).await?;
     let end = play.play_out(story).await;
@@ -31,13 +32,13 @@ async fn on_the_network(spec: &str) -> anyhow::Result<(Play, Network)> {
     Ok((play, network))
 }
 
-/// A 404 answer to a read or a deletion wrongly reports that an existing object is gone. No client can detect this error, so the run may
-/// end like a run that lost its Job.
+/// Whether the failure is a false 404 to a read or a deletion, which reports that an existing object is gone. No client can detect that, so the run
+/// may end like a run that has lost its Job.
 fn is_misled(trouble: Trouble, request: &str) -> bool {
     trouble == Trouble::Status(404) && ["get", "list", "delete"].iter().any(|it| request.starts_with(it))
 }
 
-/// Plays one run in which the request with this number fails. Returns the number of Jobs that were created in excess of the attempts.
+/// Plays a run in which the request with this number fails. Returns how many Jobs were created in addition to one per attempt.
 async fn play_with(
     story: Story,
     number: usize,
@@ -64,14 +65,14 @@ async fn play_with(
     Ok(created.saturating_sub(attempts))
 }
 
-/// Plays each story with each trouble at each request, and prints how many runs ended like the undisturbed run, as a figure of
-/// docs/reliability.md. Plays only the first story unless `BENCHWRIGHT_ALL_STORIES` is set, because all stories take minutes.
+/// Plays each story with each failure of each request, and prints how many runs ended like the undisturbed run, as a figure for docs/reliability.md.
+/// Only plays the first story unless `BENCHWRIGHT_ALL_STORIES` is set, because all stories take minutes.
 async fn check_every_request(figure: u32, what: &str, troubles: &[Trouble]) -> anyhow::Result<()> {
     let stories = if std::env::var_os("BENCHWRIGHT_ALL_STORIES").is_some() { &STORIES[..] } else { &STORIES[..1] };
     for story in stories {
         let whole = whole(*story).await?;
         let numbers = 0..whole.1.len();
-        // One trouble after another, so that the waits of each trouble overlap.
+        // The cases are sorted by the kind of failure, so that cases with equal waits run concurrently.
         let cases: Vec<_> = troubles.iter().flat_map(|it| numbers.clone().map(move |number| (number, *it))).collect();
         let count = cases.len();
         let played = stream::iter(cases).map(|(number, trouble)| play_with(*story, number, trouble, &whole));

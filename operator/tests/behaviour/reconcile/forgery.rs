@@ -1,4 +1,4 @@
-//! Pods and Jobs that pretend to belong to the attempt.
+//! Pods and Jobs of an attacker that pretend to belong to the attempt.
 
 use crds::{Outcome, status::Phase};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::behaviour::fixture::{SIMULATOR, UID, envelope, said};
 
 const JOB: &str = "chat-2db482-a1";
 
-/// A pod with all labels of the true pod. Its container reports that the run passed, with forged figures.
+/// A forged pod with all labels of the real pod. Its container reports that the run passed, with invented figures.
 fn forged(owners: Value) -> Value {
     let mut envelope = envelope(Outcome::Passed, "RunSucceeded");
     envelope.core.model = "forged".into();
@@ -19,7 +19,7 @@ fn forged(owners: Value) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {
-            // The name of the forged pod sorts before the true pod's name in every list, and its creation time is later.
+            // The forged pod comes first in lists sorted by name, but was created later than the real pod.
             "name": "a-forged-one", "namespace": "bench", "uid": "uid-of-a-forged-pod", "creationTimestamp": "2999-01-01T00:00:00Z",
             "labels": {
                 "app.kubernetes.io/managed-by": "benchwright-operator",
@@ -90,7 +90,7 @@ async fn another_job_of_the_same_name_is_not_the_attempts() {
     assert!(state.find("pods", &format!("{JOB}-0")).is_none_or(|it| it["metadata"]["deletionTimestamp"].is_string()));
 }
 
-/// A pod that keeps working, created in the same second as the Job's own pod.
+/// A pod that never ends, and was created in the same second as the Job's own pod.
 fn twin(play: &Play) -> Value {
     let mut pod = forged(json!([owner(JOB, &format!("uid-of-jobs-{JOB}"))]));
     let state = play.server.state();
@@ -135,7 +135,7 @@ async fn a_run_that_ends_ends_every_pod_of_its_job() {
     assert_eq!(play.loading(), Vec::<String>::new());
 }
 
-/// The ConfigMap that the operator creates for an attempt of this run, taken from an operator in another namespace.
+/// The ConfigMap that the operator creates for this attempt. It is copied from an operator in another world.
 async fn true_config_map(attempt: u32) -> Value {
     let mut play = Play::new(SIMULATOR);
     play.play_out(if attempt == 1 { Story::Plain } else { Story::Evicted }).await;
@@ -144,7 +144,7 @@ async fn true_config_map(attempt: u32) -> Value {
     made
 }
 
-/// With a forged ConfigMap the launcher would load somebody else's address, with the run's token.
+/// With a forged ConfigMap, the launcher would send the run's token and load to an address of the attacker.
 #[tokio::test]
 async fn a_config_map_that_the_operator_did_not_make_decides_nothing() {
     for attempt in [1, 2] {
@@ -171,7 +171,7 @@ async fn a_config_map_that_the_operator_did_not_make_decides_nothing() {
             assert!(play.ready_message().contains("delete it and create the run again"), "{}", play.ready_message());
             assert!(play.server.state().find("jobs", &name).is_none(), "attempt {attempt}, case {case}");
         }
-        // The operator itself created a byte-identical ConfigMap before it was killed.
+        // Here the operator itself created the identical ConfigMap, before it was killed.
         let mut play = Play::new(SIMULATOR);
         play.server.state().put("configmaps", &name, made);
         play.play_out(Story::Evicted).await;

@@ -1,4 +1,4 @@
-//! Servers that outlive their run: removed after their retention time, never while a run uses them, and when a run is deleted with
+//! Servers that outlive their run. They are removed after their retention time, but never while a run uses them, and also if a run is deleted with
 //! `--cascade=orphan`.
 
 use std::{sync::Arc, time::Duration};
@@ -20,10 +20,10 @@ const KEPT: &str =
 const SHARED: &str =
     "{target: {server: {engine: Simulator, lifecycle: Reuse}}, cleanup: {server: {afterSuccessSeconds: 100}}}";
 const ONE: &str = "{target: {server: {engine: Simulator}}}";
-/// More turns than the removal of a server needs.
+/// More turns than the removal of a server can need.
 const TURNS: usize = 12;
 
-/// The remaining objects of servers.
+/// The remaining objects of all servers.
 fn servers(play: &Play) -> Vec<String> {
     let state = play.server.state();
     let of_server = |(plural, name): &&(String, String)| {
@@ -43,7 +43,7 @@ async fn turns(play: &mut Play) {
 }
 
 async fn until(holds: impl Fn() -> bool) {
-    // A turn renders profiles on another thread.
+    // The wait is needed because a turn renders profiles on another thread.
     for _ in 0..10_000 {
         if holds() {
             return;
@@ -53,7 +53,7 @@ async fn until(holds: impl Fn() -> bool) {
     panic!("it has not come to that");
 }
 
-/// Another run that notes this run's server.
+/// Another run that has recorded this run's server in its status.
 fn other_run(play: &Play, phase: &str, completion_time: &Value) -> Value {
     let mut other = serde_json::to_value(run(SHARED)).unwrap();
     (other["metadata"]["name"], other["metadata"]["uid"]) = (json!("other"), json!("another"));
@@ -154,7 +154,7 @@ async fn a_run_that_takes_a_shared_server_just_when_it_would_be_removed_keeps_it
         state.held_note = Some(("other", Arc::clone(&hold)));
     }
     let begins = tokio::spawn(reconcile(Arc::new(other_run), Arc::clone(&play.context)));
-    // The run has decided to use the server, and its note is in transit.
+    // The other run has decided to use the server, but the status write that records it is still in transit.
     until(|| play.server.state().held_note.is_none()).await;
     let due = Arc::new(play.cached().unwrap());
     let removal = tokio::spawn(reconcile(due, Arc::clone(&play.context)));
@@ -204,7 +204,7 @@ async fn a_run_that_is_deleted_and_leaves_its_children_does_not_leave_its_server
         play.play_until(Phase::Running).await;
         let deleted = Arc::new(play.cached().unwrap());
         {
-            // The garbage collector's work for `kubectl delete --cascade=orphan`.
+            // Simulates what the garbage collector does for `kubectl delete --cascade=orphan`.
             let mut state = play.server.state();
             for plural in ["deployments", "services", "jobs", "configmaps"] {
                 let names: Vec<_> =

@@ -1,4 +1,4 @@
-//! The content of a ConfigMap does not appear in the status of a run that names it.
+//! Tests that the content of a ConfigMap never appears in the status of a run that refers to it.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::{Play, Story};
 
 const SECRET: &str = "c4n4ry-0f-a-c0nf1g";
 
-/// Everything that was written because of a run: its status, its events, and its children.
+/// Returns everything that was written because of a run with this ConfigMap: its status and events, and its children.
 async fn written(data: Value) -> (String, String) {
     let spec = "{target: {simulator: {}}, profile: {configMapRef: {name: others, key: data}}}";
     let mut play = Play::new(spec);

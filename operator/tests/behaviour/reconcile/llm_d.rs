@@ -1,4 +1,4 @@
-//! Runs with a server that llm-d's own charts start: the operator writes the values, and waits for the Gateway.
+//! Runs with a server that is started by llm-d's own charts. The operator writes the values for the charts, and waits for the Gateway.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ fn put_pod(play: &Play, number: u32, ready: &str) {
     play.server.state().put("pods", &name, object);
 }
 
-/// Creates everything that the charts install.
+/// Creates all objects that the charts would install.
 fn install(play: &Play) {
     put_gateway(play);
     put_route(play, "llm-d-chat");
@@ -59,7 +59,7 @@ fn install(play: &Play) {
     put_pod(play, 1, "True");
 }
 
-/// Runs one turn, and asserts the reason for which the run then waits.
+/// Runs one turn, and asserts that the message about the wait contains `part`.
 async fn assert_waits_for(play: &mut Play, part: &str) {
     play.round(Story::Plain).await;
     let status = play.status();
@@ -71,7 +71,7 @@ async fn assert_waits_for(play: &mut Play, part: &str) {
 #[tokio::test]
 async fn a_run_waits_for_each_part_of_llm_d_and_says_where_its_values_are() {
     let mut play = Play::new(SPEC);
-    // No right to start servers is needed.
+    // The operator needs no right to start servers for this.
     let reporter = Reporter { controller: "benchwright-operator".into(), instance: Some("test".into()) };
     let settings = Settings { managed_servers: false, ..settings() };
     let health = Arc::new(Health::new(Limits::default()));
@@ -131,7 +131,7 @@ async fn the_wait_has_a_limit_of_its_own() {
     let spec = SPEC.replacen("{server:", "{readiness: {timeoutSeconds: 3600}, server:", 1);
     let mut play = Play::new(&spec);
     assert_waits_for(&mut play, "has no such Gateway").await;
-    // prepareSeconds is 900.
+    // This is longer than prepareSeconds, which is 900.
     play.pass_time(3_500);
     assert_waits_for(&mut play, "has no such Gateway").await;
     play.pass_time(101);
@@ -156,7 +156,7 @@ async fn llm_d_that_is_removed_is_waited_for_again_and_not_missed_by_a_launcher(
     assert_waits_for(&mut play, "which does not exist").await;
     put_pool(&play);
     play.play_until(Phase::Running).await;
-    // The launcher has the address, and checks itself whether it answers.
+    // The launcher knows the address and checks itself whether it responds, so the Gateway is no longer needed.
     play.server.state().remove("gateways", "gw");
     play.play_out(Story::Plain).await;
     assert_eq!(play.status().phase, Some(Phase::Succeeded), "{:#?}", play.status());
@@ -210,7 +210,7 @@ async fn limits_are_held_against_a_run_before_llm_d_is_installed() {
     for (spec, limits, denied) in [
         (SPEC, "maxRunSeconds: 1", Some("spec.execution.deadlines.runSeconds")),
         (&metrics, "targetHosts: [10.0.0.7]", Some("spec.target.metrics[0], the host: is \"epp.other\"")),
-        // Only the Gateway has this address.
+        // Only the Gateway's address is allowed.
         (SPEC, "targetHosts: [10.0.0.9]", None),
     ] {
         let mut play = Play::new(spec);
@@ -255,7 +255,7 @@ async fn values_that_stay_refused_keep_no_run_from_measuring() {
             if waits {
                 assert_waits_for(&mut play, "because their ConfigMap was refused: ").await;
                 assert_waits_for(&mut play, says).await;
-                // A run in backoff would notice only minutes later that llm-d is ready.
+                // The turn must not count as failed, because a run in backoff would notice minutes later that llm-d is ready.
                 assert_eq!(play.context.failures.count(&uid), 0, "{code}: the turn has failed");
             }
             install(&play);
@@ -299,7 +299,7 @@ async fn an_operator_that_is_killed_at_any_write_comes_to_the_same_end() {
             play.server.state().fault = Some((number, fault));
             let mut end = play.play_out(Story::Plain).await;
             if of_values == Some(number) && matches!(fault, Fault::Status(_)) {
-                // The run continued without the values.
+                // The run has continued without the values, so their ConfigMap is missing at the end.
                 assert!(end.children.insert("configmaps/chat-modelservice".to_owned()));
             }
             assert_eq!(end, expected, "{fault:?} at write {number}, {write}");

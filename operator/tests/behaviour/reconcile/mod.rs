@@ -1,4 +1,4 @@
-//! The real loop on a fake API server that loses, refuses and repeats requests, with an operator that is killed.
+//! The real loop of the operator on a fake API server that loses, refuses and repeats requests, while the operator may be killed.
 
 mod ending;
 mod faults;
@@ -38,10 +38,10 @@ use self::{
 };
 use crate::behaviour::fixture::{run, settings};
 
-/// Far more rounds than any story needs. A story that needs more is in a loop.
+/// Many more rounds than a story needs. A story that exceeds it is in an endless cycle.
 const MAX_ROUNDS: usize = 60;
 
-/// The remaining state when nothing changes any more.
+/// The state at the end of a story, when nothing changes any more.
 #[derive(Debug, PartialEq)]
 pub struct End {
     status: Value,
@@ -49,7 +49,8 @@ pub struct End {
 }
 
 impl End {
-    /// The last report of a deleted pod is visible only while the pod is being deleted. An operator that is down then has no figures.
+    /// The end without figures, for comparisons. A pod's last report is only visible while the pod is being deleted, so an operator that is down at
+    /// that time has no figures.
     fn without_figures(&self) -> (Vec<&Value>, Vec<&String>) {
         let fields = ["phase", "outcome", "reason", "attempts", "observedGeneration"];
         let kept = self.children.iter().filter(|it| !it.starts_with("jobs/"));
@@ -73,7 +74,7 @@ impl Play {
         Play { server, context: context(client.clone()), client }
     }
 
-    /// Replaces the client.
+    /// Uses another client from now on.
     fn use_client(&mut self, client: Client) {
         self.context = context(client.clone());
         self.client = client;
@@ -84,7 +85,7 @@ impl Play {
         Some(serde_json::from_value(object).unwrap())
     }
 
-    /// One turn of the operator, then one step of everything else. Returns false when nothing is left to do.
+    /// Runs one turn of the operator, and then one step of everything else. Returns false if nothing is left to do.
     pub async fn round(&mut self, story: Story) -> bool {
         let Some(run) = self.cached() else { return false };
         let before = self.server.state().writes.len();
@@ -94,7 +95,7 @@ impl Play {
             on_error(run, error, Arc::clone(&self.context));
         }
         if std::mem::take(&mut self.server.state().dead) {
-            // All state that was only in memory is lost.
+            // The operator restarts, so its in-memory state is lost.
             self.context = context(self.client.clone());
         }
         let wrote = self.server.state().writes.len() > before;
@@ -104,7 +105,7 @@ impl Play {
         turn.is_err() || wrote || !terminal
     }
 
-    /// Handles pod events as the watch on pods does.
+    /// Processes pod events like the operator's watch on pods.
     pub fn watch(&self, pods: &[Pod]) {
         let Some(run) = self.cached() else { return };
         pods.iter().for_each(|it| self.context.ended_pods.note(&run, it));
@@ -129,7 +130,7 @@ impl Play {
         panic!("it goes in circles: {:#?}", self.status());
     }
 
-    /// Pods that keep working and are not being deleted.
+    /// The names of pods that are working and are not being deleted.
     fn loading(&self) -> Vec<String> {
         let state = self.server.state();
         let works = |pod: &&Value| {
@@ -139,7 +140,7 @@ impl Play {
         state.all("pods").filter(works).map(|it| it["metadata"]["name"].to_string()).collect()
     }
 
-    /// Moves all recorded times back by this many seconds.
+    /// Lets time pass, by moving all recorded times back by this many seconds.
     fn pass_time(&self, seconds: i64) {
         let mut state = self.server.state();
         let keys: Vec<_> = state.objects.keys().cloned().collect();
@@ -177,7 +178,7 @@ fn children(state: &State) -> BTreeSet<String> {
     kept.map(|(plural, name)| format!("{plural}/{name}")).collect()
 }
 
-/// The same value with every time moved back.
+/// Returns the value with all times moved back.
 fn earlier(value: Value, seconds: i64) -> Value {
     match value {
         Value::String(text) => match text.parse::<Timestamp>() {
@@ -190,7 +191,7 @@ fn earlier(value: Value, seconds: i64) -> Value {
     }
 }
 
-/// The same value without times.
+/// Returns the value without times.
 fn timeless(value: Value) -> Value {
     match value {
         Value::String(text) if text.parse::<jiff::Timestamp>().is_ok() => json!("a time"),

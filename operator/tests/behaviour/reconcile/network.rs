@@ -1,5 +1,5 @@
-//! The API server behind a TCP socket, for the client that production uses. It writes its answers byte by byte, so that a case can cut,
-//! delay or drop an answer. Events are not counted: they inform people, and a turn does not depend on them.
+//! The fake API server behind a TCP socket, for the client of production. It writes its responses byte by byte, so that a case can cut, delay or drop
+//! them. Requests for events are not counted, because turns do not depend on them.
 
 use std::{
     io,
@@ -23,8 +23,8 @@ use tokio::{
 
 use super::server::{self, Server};
 
-/// The operator's own limits, but shorter, because the test waits for answers that never arrive. On a busy machine any answer may take a
-/// second.
+/// The operator's own time limits, but shorter, because the tests wait for responses that never arrive. They are long enough for a response on a busy
+/// machine, which may take a second.
 const LIMITS: Limits = Limits {
     connect: Duration::from_secs(5),
     read: Duration::from_secs(5),
@@ -34,23 +34,23 @@ const LIMITS: Limits = Limits {
     silent: Duration::from_secs(30),
     stuck: Duration::from_secs(180),
 };
-/// Size of a part of a slow answer, in bytes.
+/// Number of bytes per part of a slow response.
 const PART: usize = 64;
 
-/// The trouble of one request.
+/// How one request fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// The request is refused with this status and `Retry-After`, and not carried out.
+    /// The request is refused with this status and `Retry-After`, and has no effect.
     Status(u16),
-    /// The connection is reset before the request is carried out.
+    /// The connection is reset before the request has any effect.
     Reset,
-    /// The request is carried out, and the connection closes without an answer.
+    /// The request takes effect, but the connection is closed without a response.
     AnswerLost,
-    /// The request is carried out, and half of the answer arrives.
+    /// The request takes effect, but only half of the response arrives.
     HalfAnswer,
-    /// The request is carried out, and no answer ever arrives.
+    /// The request takes effect, but no response ever arrives.
     Silence,
-    /// The request is carried out, and the answer arrives in small parts.
+    /// The request takes effect, and the response arrives in small parts.
     SlowAnswer,
     /// The operator is killed before the request.
     KilledBefore,
@@ -60,12 +60,12 @@ pub enum Trouble {
 
 #[derive(Default)]
 struct Log {
-    /// `get jobs`, in order.
+    /// All requests in order, in the form `get jobs`.
     requests: Vec<String>,
     trouble: Option<(usize, Trouble)>,
 }
 
-/// The network in front of a server.
+/// The network between the client and a server.
 #[derive(Clone)]
 pub struct Network {
     server: Server,
@@ -73,7 +73,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// Starts to listen, and creates the client that production uses.
+    /// Listens on a socket, and returns the client of production for it.
     pub async fn start(server: &Server) -> anyhow::Result<(Network, Client)> {
         let network = Network { server: server.clone(), log: Arc::default() };
         let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -82,7 +82,7 @@ impl Network {
         tokio::spawn(async move {
             while let Ok((connection, _)) = listener.accept().await {
                 let network = accepting.clone();
-                // A connection that the case cuts ends with an error.
+                // If the case cuts the connection, `serve` ends with an error, which is expected.
                 tokio::spawn(async move { network.serve(connection).await });
             }
         });
@@ -94,17 +94,17 @@ impl Network {
         self.log.lock().unwrap()
     }
 
-    /// Troubles the request with this number, counted from 0.
+    /// Makes the request with this number fail, counted from 0.
     pub fn harm(&self, number: usize, trouble: Trouble) {
         self.log().trouble = Some((number, trouble));
     }
 
-    /// All requests except requests for events, as `get jobs`.
+    /// All requests except those for events, in the form `get jobs`.
     pub fn requests(&self) -> Vec<String> {
         self.log().requests.clone()
     }
 
-    /// Records a request, and returns its trouble.
+    /// Records a request, and returns the failure that is planned for it.
     fn note(&self, method: &Method, path: &str) -> Option<Trouble> {
         let (_, plural, name, _) = server::parts(path);
         if plural == "events" {
@@ -156,7 +156,7 @@ impl Network {
     }
 }
 
-/// Method, target and body; `None` when the client has closed the connection.
+/// Reads method, target and body of a request. `None` if the client has closed the connection.
 async fn read_request(stream: &mut BufStream<TcpStream>) -> io::Result<Option<(Method, String, Value)>> {
     let mut first = String::new();
     if stream.read_line(&mut first).await? == 0 {

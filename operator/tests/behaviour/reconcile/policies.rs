@@ -1,4 +1,4 @@
-//! Whole runs in an installation with limits set by administrators.
+//! Whole runs in an installation whose administrators have set limits.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ fn play(spec: &str, settings: Settings, policy: &str) -> Play {
     play
 }
 
-/// How a run has ended, and its number of Jobs.
+/// The phase and reason of a run that has ended, and the number of its Jobs.
 fn ended(play: &Play) -> (Option<Phase>, String, usize) {
     (play.status().phase, play.status().reason.to_string(), play.server.state().all("jobs").count())
 }
@@ -40,7 +40,7 @@ fn refused_without_a_job(reason: &str) -> (Option<Phase>, String, usize) {
 async fn a_run_with_a_network_policy_takes_at_most_thirteen_writes() {
     let with_policy = Settings { network_policy: Some(NetworkPolicySettings::default()), ..settings() };
     let mut play = play(SIMULATOR, with_policy, "");
-    // Runs share the claim: only the first run in a namespace creates it.
+    // The claim exists, because runs share it and only the first run in a namespace creates it.
     let labels = json!({"app.kubernetes.io/managed-by": "benchwright-operator"});
     let claim = json!({"metadata": {"name": "workload-pvc", "namespace": "bench", "labels": labels}});
     play.server.state().put("persistentvolumeclaims", "workload-pvc", claim);
@@ -57,7 +57,7 @@ async fn a_run_with_a_network_policy_takes_at_most_thirteen_writes() {
     assert_eq!(state.all("networkpolicies").count(), 0, "it does not outlive the attempt");
 }
 
-/// The operator's policy must not allow what the namespace forbids.
+/// The operator's NetworkPolicy must not allow what the namespace's own policies forbid.
 #[tokio::test]
 async fn a_namespace_that_governs_what_pods_reach_gets_no_wide_policy() {
     for (policies, types) in [
@@ -78,7 +78,7 @@ async fn a_namespace_that_governs_what_pods_reach_gets_no_wide_policy() {
     }
 }
 
-/// However an attempt ends, its policy is removed with its pod.
+/// However an attempt ends, its NetworkPolicy is deleted after its pod is gone.
 #[tokio::test]
 async fn no_network_policy_outlives_its_attempt() {
     for story in [Story::Evicted, Story::Cancelled, Story::CancelledAtOnce, Story::Suspended, Story::JobOrphaned] {
@@ -92,7 +92,7 @@ async fn no_network_policy_outlives_its_attempt() {
     }
 }
 
-/// A finalizer can keep a pod forever. The run must not get turns forever because of it, and its policy stays while the pod may work.
+/// A finalizer can keep a pod forever. Then the run must not get turns forever, and its NetworkPolicy must stay because the pod may work.
 #[tokio::test]
 async fn a_pod_that_never_ends_keeps_its_policy_and_costs_no_turns_for_ever() {
     let with_policy = Settings { network_policy: Some(NetworkPolicySettings::default()), ..settings() };
@@ -105,7 +105,7 @@ async fn a_pod_that_never_ends_keeps_its_policy_and_costs_no_turns_for_ever() {
     };
     let pod = play.server.state().all("pods").next().unwrap()["metadata"]["name"].as_str().unwrap().to_owned();
     change(&mut play.server.state(), "pods", &pod, |it| it["metadata"]["finalizers"] = json!(["example.com/held"]));
-    // Nothing moves except the operator.
+    // Only the operator acts, so the pod does not end.
     for _ in 0..3 {
         assert_ne!(turn(&play).await, Action::await_change());
     }
@@ -117,7 +117,7 @@ async fn a_pod_that_never_ends_keeps_its_policy_and_costs_no_turns_for_ever() {
     assert_eq!(play.server.state().all("networkpolicies").count(), 1);
 }
 
-/// A user has removed the operator's label from an object, or somebody else's admission policy refuses deletions.
+/// The deletion is refused because a user has removed the operator's label from the object, or because of an admission policy.
 #[tokio::test]
 async fn a_deletion_that_is_refused_stops_no_run() {
     for plural in ["configmaps", "networkpolicies"] {
@@ -141,7 +141,7 @@ async fn suspend_and_resume(play: &mut Play) {
     }
 }
 
-/// Suspensions count toward no limit of attempts.
+/// The number of attempts is not limited here, because suspensions count toward no limit.
 #[tokio::test]
 async fn a_run_keeps_the_config_maps_of_two_attempts() {
     let mut play = play(SIMULATOR, settings(), "");
@@ -156,7 +156,7 @@ async fn a_run_keeps_the_config_maps_of_two_attempts() {
     }
 }
 
-/// Findings 15 and 16.
+/// Findings 15 and 16: see the tests of the policy.
 #[tokio::test]
 async fn a_run_that_the_policy_refuses_ends_before_it_has_a_child() {
     let spec = "{target: {url: 'http://internal'}, launcher: {image: evil/image}}";
@@ -172,7 +172,7 @@ async fn a_run_that_the_policy_refuses_ends_before_it_has_a_child() {
     }
 }
 
-/// Finding 16.
+/// Finding 16: see the tests of the policy.
 #[tokio::test]
 async fn a_run_whose_labels_join_a_service_of_the_namespace_ends_before_it_has_a_child() {
     let mut play = play("{target: {simulator: {}}, launcher: {labels: {app: vllm}}}", settings(), "");
@@ -183,7 +183,7 @@ async fn a_run_whose_labels_join_a_service_of_the_namespace_ends_before_it_has_a
     assert_eq!(play.server.state().all("configmaps").count(), 0);
 }
 
-/// A Service of type ExternalName gives any host a name in the cluster.
+/// With a Service of type ExternalName, any host would get a name within the cluster.
 #[tokio::test]
 async fn a_service_that_is_another_hosts_name_is_no_way_around_the_target_hosts() {
     let limits = "limits: {targetHosts: ['*.svc.cluster.local']}";
@@ -211,7 +211,7 @@ async fn a_service_that_is_another_hosts_name_is_no_way_around_the_target_hosts(
     }
 }
 
-/// Finding 9, with the claim as stored in the API server.
+/// Finding 9, here with a claim in the API server.
 #[tokio::test]
 async fn no_pod_mounts_a_claim_that_somebody_else_made() {
     let mut play = play("{target: {simulator: {}}, storage: {pvc: {claimName: database}}}", settings(), "");
@@ -221,7 +221,7 @@ async fn no_pod_mounts_a_claim_that_somebody_else_made() {
     assert_eq!(ended(&play), refused_without_a_job("PolicyDenied"));
 }
 
-/// Somebody else's policy could allow everything.
+/// The policy of another owner could allow everything.
 #[tokio::test]
 async fn a_network_policy_of_somebody_else_is_not_taken_for_that_of_the_run() {
     let with_policy = Settings { network_policy: Some(NetworkPolicySettings::default()), ..settings() };
@@ -232,7 +232,7 @@ async fn a_network_policy_of_somebody_else_is_not_taken_for_that_of_the_run() {
     assert_eq!(ended(&play), refused_without_a_job("NameConflict"));
 }
 
-/// Somebody else's run has the only attempt that the namespace may have.
+/// Another run has the only attempt that the namespace may have.
 #[tokio::test]
 async fn a_run_waits_for_its_place_in_the_namespace_and_then_begins() {
     let limit = "limits: {maxConcurrentAttempts: 1}";

@@ -1,4 +1,4 @@
-//! All attempts of a run measure the same workload, and the status identifies it.
+//! All attempts of a run measure the same workload, and the status identifies that workload.
 
 use crds::{Reason, benchmark_run::Harness, hex};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ fn play() -> Play {
     play
 }
 
-/// Writes the ConfigMap of the profile, with a comment at its end.
+/// Stores the ConfigMap with the profile, which ends with this comment.
 fn put_profile(play: &Play, comment: &str) {
     let text = workload_profiles::shipped(Harness::InferencePerf, "sanity_random").unwrap();
     let object =
@@ -23,7 +23,7 @@ fn put_profile(play: &Play, comment: &str) {
     play.server.state().put("configmaps", "profiles", object);
 }
 
-/// The profile that an attempt received.
+/// The profile in the ConfigMap of an attempt.
 fn given(play: &Play, name: &str) -> String {
     play.server.state().find("configmaps", name).unwrap()["data"]["profile.yaml"].as_str().unwrap().to_owned()
 }

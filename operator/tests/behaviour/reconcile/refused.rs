@@ -1,4 +1,4 @@
-//! Creations that webhooks, quotas and busy API servers refuse.
+//! Creations of objects that webhooks, quotas or a busy API server refuse.
 
 use crds::status::Phase;
 

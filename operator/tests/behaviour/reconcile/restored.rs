@@ -1,4 +1,4 @@
-//! Runs that a backup tool restores without their status.
+//! Runs that a backup tool has restored without their status.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::behaviour::fixture::SIMULATOR;
 
 const FINISHED: &str = "benchwright.dev/finished";
 
-/// The run as stored in a backup: with its annotations, under a new UID, and without its status.
+/// The run as a backup restores it: with its annotations, but with a new UID and without status.
 fn backup(play: &Play) -> Value {
     let mut run = play.server.state().find("benchmarkruns", "chat").unwrap().clone();
     run["metadata"]["uid"] = json!("uid-after-the-restore");
@@ -114,7 +114,7 @@ async fn a_finished_run_is_marked_once_and_then_costs_no_request() {
     let before = requests(&play);
     play.round(Story::Plain).await;
     assert_eq!(requests(&play), before);
-    // The state that a release without marks has left.
+    // This state is left by a release that wrote no marks.
     super::world::change(&mut play.server.state(), "benchmarkruns", "chat", |it| {
         it["metadata"]["annotations"] = json!({})
     });

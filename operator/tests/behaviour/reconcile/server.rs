@@ -1,5 +1,6 @@
-//! An API server in this process: one namespace, no schema, and one manager of the status, so that applying replaces it. Like the real API
-//! server, it refuses a write with another UID or version than the object's. It counts writes, and fails one of them if a case requests it.
+//! A fake API server in this process. It has one namespace and no schemas, and only one manager of the status, so that apply replaces the status.
+//! Like the real API server, it refuses a write with another UID or version than the object's. It counts writes, and lets one of them fail if a case
+//! requests that.
 
 use std::{
     collections::BTreeMap,
@@ -15,25 +16,25 @@ use kube::{Client, client::Body};
 use serde_json::{Value, json};
 use tokio::{sync::Notify, time::Instant};
 
-/// The fault of a write.
+/// How a write fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The write is answered with this status and not carried out.
+    /// The write is refused with this status and has no effect.
     Status(u16),
-    /// The write is carried out, but the answer is lost.
+    /// The write takes effect, but the response is lost.
     AnswerLost,
     /// The operator is killed before the write.
     KilledBefore,
     /// The operator is killed after the write.
     KilledAfter,
-    /// The write's request times out in transit, and arrives when the case delivers it.
+    /// The request times out in transit, and takes effect when the case calls `deliver`.
     Late,
 }
 
-/// Plural name of the resource, and name of the object.
+/// The plural name of a resource, and the name of an object.
 pub type Key = (String, String);
 
-/// One change of one object.
+/// A change of an object, for watches.
 #[derive(Clone)]
 pub struct Change {
     pub time: Instant,
@@ -47,35 +48,35 @@ pub struct Change {
 #[derive(Default)]
 pub struct State {
     pub objects: BTreeMap<Key, Value>,
-    /// `POST jobs`, in order.
+    /// All writes in order, in the form `POST jobs`.
     pub writes: Vec<String>,
-    /// The write that fails, counted from 0, and how.
+    /// Number of the write that fails, counted from 0, and how it fails.
     pub fault: Option<(usize, Fault)>,
-    /// Resource with refused creations, the status, and how often.
+    /// Creations to refuse: the resource, the status of the response, and how often.
     pub refusal: Option<(&'static str, u16, usize)>,
-    /// The object with this name is always refused, with this code.
+    /// Every creation of an object with this name is refused with this status code.
     pub refused_name: Option<(&'static str, u16)>,
-    /// Deletions of this resource are refused, as by an admission policy.
+    /// All deletions of this resource are refused, as if by an admission policy.
     pub undeletable: Option<&'static str>,
-    /// The message of a refusal; empty: a default message.
+    /// The message of a refusal. If it is empty, a default message is used.
     pub refusal_says: &'static str,
-    /// Reads that fail permanently: verb, resource, and the status of the answer; 200 for an answer that is not an object.
+    /// Reads that always fail: verb, resource, and the status of the response. With 200 the response is not a valid object.
     pub unreadable: Option<(&'static str, &'static str, u16)>,
-    /// A run with a status patch that notes a server. The patch waits for this notification.
+    /// Name of a run whose status patch that records a server waits for this notification.
     pub held_note: Option<(&'static str, Arc<Notify>)>,
-    /// Number of reads.
+    /// Total number of reads.
     pub reads: usize,
-    /// The Job controller may create no pods.
+    /// Whether the Job controller is prevented from creating pods.
     pub no_pods: bool,
-    /// The operator was killed: none of its requests arrive.
+    /// Whether the operator was killed. Its requests then have no effect.
     pub dead: bool,
     pub most_live_jobs: usize,
-    /// Requests that are still in transit.
+    /// Requests that timed out and are still in transit.
     late: Vec<(Method, String, Value)>,
     pub jobs_created: usize,
-    /// All changes, for watches.
+    /// All changes so far, for watches.
     pub journal: Vec<Change>,
-    /// The requested deletions, as `jobs/name`.
+    /// All requested deletions, in the form `jobs/name`.
     pub deletions: Vec<String>,
     versions: u64,
 }
@@ -121,7 +122,7 @@ impl State {
     /// Answers one request.
     ///
     /// # Errors
-    /// The connection breaks, and no answer arrives.
+    /// The connection is closed without a response.
     pub fn answer(&mut self, method: &Method, path: &str, query: &str, body: Value) -> Answer {
         if self.dead {
             return Err(io::ErrorKind::ConnectionReset.into());
@@ -168,7 +169,7 @@ impl State {
         }
     }
 
-    /// Carries out a write.
+    /// Executes a write.
     fn write(&mut self, method: &Method, path: &str, query: &str, body: Value) -> Answer {
         let (_, plural, name, part) = parts(path);
         match *method {
@@ -179,7 +180,7 @@ impl State {
         }
     }
 
-    /// Delivers the late requests now. Returns the status of each answer.
+    /// Executes the requests that were in transit. Returns the status of each.
     pub fn deliver(&mut self) -> Vec<u16> {
         let late = std::mem::take(&mut self.late);
         let answers = late.into_iter().map(|(method, path, body)| self.write(&method, &path, "", body));
@@ -305,7 +306,7 @@ impl State {
         self.journal.push(Change { time, version, plural: plural.to_owned(), kind, object });
     }
 
-    /// Jobs with pods that may run.
+    /// Number of Jobs that have not ended, so that their pods may run.
     fn live_jobs(&self) -> usize {
         self.all("jobs").filter(|it| it["status"]["conditions"].as_array().is_none_or(Vec::is_empty)).count()
     }
@@ -315,7 +316,7 @@ pub fn now() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// Namespace, plural, name and subresource of a path; empty for parts that it lacks.
+/// Namespace, plural, name and subresource in a path. Each is empty if the path does not have it.
 pub fn parts(path: &str) -> (&str, &str, &str, &str) {
     let mut parts = path.split('/').skip_while(|it| *it != "namespaces").skip(1);
     let mut next = || parts.next().unwrap_or_default();

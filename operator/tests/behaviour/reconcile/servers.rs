@@ -1,4 +1,4 @@
-//! Runs that start their own server, with an operator that is killed and an API server that fails.
+//! Runs that start their own server, while the operator is killed and the API server fails.
 
 use crds::{Settings, resolve::LOG_TOKEN, status::Phase};
 use kube::runtime::events::Reporter;
@@ -19,7 +19,7 @@ const TWO: &str = "{target: {server: {engine: Simulator, replicas: 2}}}";
 const ONE: &str = "{target: {server: {engine: Simulator}}}";
 const NAME: &str = "chat-2db482-server";
 
-/// The remaining objects of servers.
+/// The remaining objects of all servers.
 fn servers(play: &Play) -> Vec<String> {
     let state = play.server.state();
     let of_server = |(plural, name): &&(String, String)| {
@@ -83,7 +83,7 @@ async fn a_server_whose_sleep_the_profile_measures_is_started_with_its_sleep_mod
     }
 }
 
-/// The launcher gets the token of the existing Deployment, and not the new token that each earlier turn draws.
+/// The token is read from the existing Deployment, because each earlier turn has drawn another random token.
 #[tokio::test]
 async fn the_launcher_and_the_server_have_the_same_token_for_its_log() {
     let mut play = Play::new(ONE);
@@ -184,7 +184,7 @@ async fn an_installation_without_the_rights_refuses_the_run_at_once() {
 #[tokio::test]
 async fn a_run_without_a_server_asks_for_none() {
     let mut play = Play::new(SIMULATOR);
-    // Each of these reads would fail the run.
+    // Each read of a Deployment would now fail the run, so its success shows that there was none.
     play.server.state().unreadable = Some(("get", "deployments", 403));
     play.play_out(Story::Plain).await;
     assert_eq!(play.status().phase, Some(Phase::Succeeded));

@@ -1,5 +1,5 @@
-//! The real watches and their loop, on an API server with watches that are late, have gaps, repeat old events or expire. Reads and writes
-//! are answered correctly. The clock of the runtime is paused, so that minutes of waiting take no time.
+//! The real watches and loop of the operator, on an API server whose watches are late, have gaps, repeat old events or expire. Its reads and writes
+//! are always up to date. The runtime's clock is paused, so that minutes of waiting take no time.
 
 use std::{
     collections::BTreeMap,
@@ -26,31 +26,31 @@ use super::{
 };
 use crate::behaviour::fixture::{SIMULATOR, run};
 
-/// The delay of a late event.
+/// The delay of late events.
 const LATE: Duration = Duration::from_secs(60);
-/// How often watches check for events.
+/// Time between two checks for new events in a watch.
 const LOOK: Duration = Duration::from_secs(1);
-/// How often the rest of the world moves: rarely enough for the operator, which checks a run every 10 seconds without events.
+/// Time between two steps of the simulated world. It is longer than the 10 seconds after which the operator checks a run without an event.
 const STEP: Duration = Duration::from_secs(15);
-/// How long a watch lasts, as the operator requests.
+/// Duration of a watch, as requested by the operator.
 const WATCH: Duration = Duration::from_secs(15);
-/// Far more steps than any story needs.
+/// Many more steps than a story needs.
 const MAX_STEPS: usize = 200;
-/// Steps after the end, in which late events arrive.
+/// Number of steps after the end of a story in which late events still arrive.
 const STEPS_AFTER: usize = 20;
 
-/// The fault of the watches.
+/// How the watches fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Watches {
-    /// All events are a minute late.
+    /// All events arrive a minute late.
     Late,
-    /// Events of runs are a minute late, so that the events of their Jobs and pods arrive earlier.
+    /// Only events of runs arrive a minute late, so that events of their Jobs and pods arrive before.
     RunsLate,
-    /// Two of three events never arrive. Every fourth watch has expired, so that the operator lists again.
+    /// Two of three events never arrive. Every fourth watch request is answered as expired, so that the operator lists all objects again.
     Gaps,
-    /// Each watch begins with the whole history.
+    /// Each watch begins with all events since the start.
     Repeated,
-    /// Every second watch has expired.
+    /// Every second watch request is answered as expired.
     Expired,
 }
 
@@ -61,7 +61,7 @@ type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 struct ApiServer {
     server: Server,
     watches: Watches,
-    /// Number of requested watches, by resource.
+    /// Number of watch requests so far, by resource.
     asked: Mutex<BTreeMap<String, usize>>,
 }
 
@@ -124,7 +124,7 @@ impl ApiServer {
     }
 }
 
-/// The changes of a resource that a watch has not reported and that are old enough.
+/// The changes of a resource that the watch must report now: not reported before, and old enough.
 fn due(server: &Server, plural: &str, watches: Watches, since: u64) -> Vec<Change> {
     let late = match watches {
         Watches::Late => LATE,
@@ -140,14 +140,14 @@ fn line(value: &Value) -> Frame<Bytes> {
     Frame::data(Bytes::from(format!("{value}\n")))
 }
 
-/// The end of a run, and the operator's actions before it.
+/// The status at the end of a run, and what the operator did until then.
 struct End {
     status: BenchmarkRunStatus,
     jobs_created: usize,
     deletions: Vec<String>,
 }
 
-/// Plays a story to its end, and further until the latest event has arrived. `meddle` may change the world before each step.
+/// Plays a story to its end, and until the latest event has arrived. `meddle` may change the world before each step.
 async fn play(watches: Watches, story: Story, mut meddle: impl FnMut(&Play)) -> End {
     let mut play = Play::new(SIMULATOR);
     play.use_client(ApiServer::client(&play.server, watches));
@@ -218,7 +218,7 @@ async fn a_run_that_was_deleted_and_created_again_gets_nothing_of_the_old_events
     }
 }
 
-/// Deletes the run with its Job, and creates another run with its name, as a GitOps tool does.
+/// Deletes the run with its Job, and creates a new run with the same name, like a GitOps tool.
 fn replace(play: &Play) {
     let mut state = play.server.state();
     let mut other = serde_json::to_value(run(SIMULATOR)).unwrap();

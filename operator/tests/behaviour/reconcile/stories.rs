@@ -1,4 +1,4 @@
-//! Whole runs, each with one problem.
+//! Whole runs in which one problem occurs.
 
 use std::sync::Arc;
 
@@ -53,10 +53,10 @@ async fn a_run_takes_at_most_twelve_writes() {
     assert_eq!(writes.len() as u64, play.context.metrics.writes(), "the metric counts the same");
 }
 
-/// Plays a story once per write, and applies the fault to that write.
+/// Plays a story once for each of its writes, with this fault in that write.
 async fn check_every_write(story: Story, faults: &[Fault]) {
     if story == Story::JobOrphanedEarly {
-        // If the operator lost the answer to the Job's creation, it creates the Job again. So the end depends on the fault.
+        // In this story the end depends on the fault: if the response to the Job's creation is lost, the operator creates the Job a second time.
         return;
     }
     let mut whole = Play::new(SIMULATOR);
@@ -221,7 +221,7 @@ async fn a_status_never_lands_on_another_run_of_the_same_name() {
     let mut other = serde_json::to_value(run(SIMULATOR)).unwrap();
     other["metadata"]["uid"] = json!("another");
     play.server.state().put("benchmarkruns", "chat", other);
-    // The cache still contains the first run. The live state counts, and the turn does not touch the new run's objects.
+    // The cache still has the first run. The turn reads the run live, so it does not touch the objects of the new run.
     reconcile(stale, Arc::clone(&play.context)).await.unwrap();
     assert_eq!(play.cached().unwrap().uid().as_deref(), Some("another"));
     let status = play.status();
@@ -239,7 +239,7 @@ async fn a_finished_run_is_deleted_when_its_time_is_over() {
 
 const CLEANED: &str = "{target: {simulator: {}}, cleanup: {jobs: {afterSuccessSeconds: 0, afterFailureSeconds: 0}}}";
 
-/// Plays until the Jobs are gone. The operator writes nothing while a Job is being deleted, which would otherwise end the play.
+/// Plays until all Jobs are gone. It does not stop when the operator writes nothing, because that happens while a Job is being deleted.
 async fn play_until_cleaned(play: &mut Play, story: Story) {
     for _ in 0..60 {
         if play.status().jobs_deleted_time.is_some() {
@@ -268,7 +268,7 @@ async fn the_jobs_of_a_finished_run_are_deleted_and_run_and_claim_stay() {
         let status = play.status();
         assert_eq!((status.phase, status.summary.is_some()), (Some(phase), true), "{story:?}");
         assert!(status.attempts.iter().all(|it| it.end_time.is_some()));
-        // From now on the run causes no requests.
+        // From now on the run must cause no request.
         let run = Arc::new(play.cached().unwrap());
         let requests = |play: &Play| {
             let state = play.server.state();
@@ -303,7 +303,7 @@ async fn an_operator_that_fails_at_any_write_deletes_the_jobs_all_the_same() {
 async fn nothing_of_a_run_that_is_gone_stays_in_memory() {
     let mut play = Play::new(SIMULATOR);
     play.play_until(Phase::Running).await;
-    // The launcher ends before the operator has looked.
+    // The launcher ends before the operator reads its pod.
     for _ in 0..10 {
         let pods = step(&mut play.server.state(), Story::Plain);
         play.watch(&pods);

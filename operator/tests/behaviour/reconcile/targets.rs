@@ -1,4 +1,4 @@
-//! Runs that share a target, and the target behind a Gateway.
+//! Runs that share a target, and runs whose target is behind a Gateway.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::behaviour::fixture::settings;
 const URL: &str = "{target: {url: 'http://gateway.bench'}, storage: {none: {}}}";
 const SERVICE: &str = "{target: {serviceRef: {name: gateway}}, storage: {none: {}}}";
 
-/// A cluster with several runs.
+/// A simulated cluster with several runs.
 struct Runs {
     server: Server,
     context: Arc<Context>,
@@ -38,7 +38,7 @@ impl Runs {
         Runs { server, context }
     }
 
-    /// Creates the run `namespace/name` at this second of a past hour.
+    /// Creates the run `namespace/name` with this second of a past hour as its creation time.
     fn create(&self, name: &str, uid: &str, second: u32, spec: &str) {
         let (namespace, name) = name.split_once('/').unwrap();
         let spec: Value = serde_saphyr::from_str(spec).unwrap();
@@ -65,7 +65,7 @@ impl Runs {
         conditions.into_iter().find(|it| it.kind == "Ready").map(|it| it.message).unwrap_or_default()
     }
 
-    /// Runs a turn of a run.
+    /// Runs one turn of this run.
     async fn turn(&self, name: &str) {
         let Some(run) = self.cached(name) else { return };
         self.turn_of(run).await;
@@ -78,7 +78,7 @@ impl Runs {
         }
     }
 
-    /// One step of everything except the operator.
+    /// Moves everything except the operator by one step.
     fn step(&self) {
         let pods = step(&mut self.server.state(), Story::Plain);
         let runs: Vec<_> = self.names().iter().filter_map(|it| self.cached(it)).collect();
@@ -95,7 +95,7 @@ impl Runs {
         state.all("benchmarkruns").map(|it| it["metadata"]["name"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// Starts a new operator. Its watch has reported all runs.
+    /// Replaces the operator by a new one whose watch has reported all runs.
     fn restart(&mut self) {
         self.server.state().dead = false;
         self.context = context(self.server.client());
@@ -105,14 +105,14 @@ impl Runs {
         }
     }
 
-    /// Names of the pods with working launchers.
+    /// The names of pods whose launchers are working.
     fn loading(&self) -> Vec<String> {
         let state = self.server.state();
         let works = |pod: &&Value| pod["status"]["containerStatuses"][0]["state"]["terminated"].is_null();
         state.all("pods").filter(works).map(|it| it["metadata"]["name"].to_string()).collect()
     }
 
-    /// Alternates turns and steps until a run is in this phase. Asserts that two launchers never work concurrently.
+    /// Alternates turns and steps until a run is in this phase. Asserts that two launchers never work at the same time.
     async fn play_until(&self, name: &str, phase: Phase) {
         for _ in 0..MAX_ROUNDS {
             if self.status(name).phase == Some(phase) {
@@ -140,7 +140,7 @@ fn assert_waits(runs: &Runs, name: &str, message: &str) {
 #[tokio::test]
 async fn runs_of_one_target_follow_each_other_in_the_order_of_their_creation() {
     let runs = Runs::new();
-    // Sorted by name, this run comes last.
+    // In lists sorted by name this run comes last, although it is the oldest.
     runs.create("bench/c", "uid-1", 1, SERVICE);
     runs.create("bench/b", "uid-2", 2, URL);
     runs.create("bench/a", "uid-3", 3, URL);
@@ -174,7 +174,7 @@ async fn a_run_of_another_namespace_is_waited_for_and_named() {
     runs.play_until("chat", Phase::Succeeded).await;
 }
 
-/// As Argo's BeforeHookCreation and Flux's force do.
+/// Argo's BeforeHookCreation and Flux's force delete a run and create it again in this way.
 #[tokio::test]
 async fn a_run_that_is_made_again_waits_for_the_launcher_of_its_namesake() {
     for restarted in [false, true] {
@@ -192,7 +192,7 @@ async fn a_run_that_is_made_again_waits_for_the_launcher_of_its_namesake() {
         runs.turn("chat").await;
         let target = "http://gateway.bench.svc.cluster.local:80";
         assert_waits(&runs, "chat", &format!("1st in line for {target}; the pod of bench/chat has not ended yet"));
-        // The garbage collector deletes the Job of a deleted run.
+        // Simulates the garbage collector, which deletes the Job of a deleted run.
         let job = runs
             .server
             .state()
@@ -206,7 +206,7 @@ async fn a_run_that_is_made_again_waits_for_the_launcher_of_its_namesake() {
     }
 }
 
-/// With a finalizer, and with `--cascade=orphan`.
+/// The run is deleted with a finalizer, or with `--cascade=orphan`.
 #[tokio::test]
 async fn the_job_of_a_deleted_run_is_deleted_once_and_waited_for() {
     for is_kept in [true, false] {
@@ -236,7 +236,7 @@ async fn the_job_of_a_deleted_run_is_deleted_once_and_waited_for() {
     }
 }
 
-/// A pod with the label of the target and a running container.
+/// A pod with a running container and the label of the target.
 fn pod(namespace: &str, target: &Value, owners: Value) -> Value {
     json!({
         "metadata": {
@@ -285,7 +285,7 @@ async fn an_operator_that_is_killed_after_the_intent_lets_nobody_else_begin() {
         if fault == Fault::KilledAfter {
             runs.restart();
         }
-        // This run is older, and was resumed meanwhile.
+        // This run is older, but it was suspended before and has been resumed.
         runs.create("bench/b", "uid-2", 1, SERVICE);
         runs.turn("b").await;
         assert_waits(&runs, "b", "1st in line for http://gateway.bench.svc.cluster.local:80; bench/a has it");
@@ -330,7 +330,7 @@ async fn two_hundred_waiting_runs_write_once_and_only_the_first_is_woken() {
         runs.turn(name).await;
     }
     assert_waits(&runs, "w199", "200th in line for http://gateway.bench.svc.cluster.local:80; bench/holder has it");
-    // A separate task writes events.
+    // Events are excluded, because a separate task writes them.
     let writes = || runs.server.state().writes.iter().filter(|it| !it.ends_with("events")).count();
     let before = writes();
     for name in &waiting {
@@ -356,7 +356,7 @@ fn put(runs: &Runs, plural: &str, name: &str, spec: Value, status: Value) {
     runs.server.state().put(plural, name, object);
 }
 
-/// What is missing, and the action that adds it.
+/// A missing object, and the action that creates it.
 type Step<'a> = (&'static str, &'a dyn Fn());
 
 #[tokio::test]
@@ -389,7 +389,7 @@ async fn a_gateway_gives_the_url_as_soon_as_all_its_parts_are_ready() {
         let status = runs.status("chat");
         assert_eq!((status.phase, status.reason.as_str()), (Some(Phase::Pending), "TargetNotFound"), "{status:#?}");
         assert!(runs.message("chat").contains(missing), "{:?} does not hold {missing:?}", runs.message("chat"));
-        // A profile is rendered for a ready target, not in every turn of the wait.
+        // The profile is only rendered when the target is ready, not in every turn of the wait.
         let metrics = runs.context.metrics.text();
         assert!(metrics.contains("render_duration_seconds_count 0"), "{metrics}");
         mend();

@@ -1,4 +1,4 @@
-//! Reads that fail permanently. Deadlines still count, and the status names what cannot be read.
+//! Reads that always fail. Deadlines still apply, and the status names what cannot be read.
 
 use crds::status::Phase;
 
@@ -10,10 +10,10 @@ use super::{
 };
 use crate::behaviour::fixture::NO_RETRY;
 
-/// Longer than every deadline.
+/// Number of seconds that is longer than every deadline.
 const LONG: i64 = 100_000;
 
-/// A run in a phase in which a read begins to fail permanently.
+/// Plays a run in which a read begins to fail permanently when the run is in this phase.
 async fn play_with(since: Option<Phase>, unreadable: (&'static str, &'static str, u16)) -> Play {
     let mut play = Play::new(NO_RETRY);
     if let Some(phase) = since {
@@ -51,7 +51,7 @@ async fn a_right_that_is_missing_is_named_and_the_deadline_of_the_phase_ends_the
     }
 }
 
-/// Reads of the pods and Jobs that may still load a target.
+/// The failing reads are those of pods and Jobs that may still load a target.
 #[tokio::test]
 async fn a_run_with_a_url_names_the_right_that_is_missing_and_leaves_its_target_to_others() {
     for code in [403, 200, 500] {
@@ -107,7 +107,7 @@ async fn an_api_server_that_cannot_list_pods_fails_turns_first_and_then_stops_no
         play.round(Story::Plain).await;
         assert_eq!(play.status().reason, "Measuring", "{code}: a moment of trouble is no news");
         for _ in 0..6 {
-            // The launcher keeps measuring.
+            // The launcher does not stop measuring.
             change(&mut play.server.state(), "pods", "chat-2db482-a1-0", |it| it["metadata"]["steps"] = json!(0));
             play.round(Story::Plain).await;
         }

@@ -1,4 +1,4 @@
-//! Job controller, garbage collector, kubelet and launcher, one step at a time.
+//! Simulates the Job controller, the garbage collector, the kubelet and the launcher, one step at a time.
 
 use crds::{Envelope, Outcome, ResolvedRun};
 use k8s_openapi::api::core::v1::Pod;
@@ -7,31 +7,31 @@ use serde_json::{Value, json};
 use super::server::{State, now};
 use crate::behaviour::fixture::{envelope, said};
 
-/// How long the launcher measures: long enough for an operator that was killed once to return before the end.
+/// Duration of a measurement in steps. It is long enough for an operator that was killed once to return before its end.
 const MEASURING_STEPS: u64 = 3;
 
-/// The event in a run's story, and when it happens.
+/// The event that occurs in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Story {
     /// Nothing.
     Plain,
     /// The pod of the first attempt is evicted while it measures.
     Evicted,
-    /// The user cancels gracefully while it measures.
+    /// The user cancels the run gracefully while it measures.
     Cancelled,
-    /// The user cancels immediately while it measures.
+    /// The user cancels the run immediately while it measures.
     CancelledAtOnce,
-    /// The user suspends while it measures, and resumes later.
+    /// The user suspends the run while it measures, and resumes it later.
     Suspended,
-    /// Somebody deletes the Job while it measures, and its pod with it.
+    /// Somebody deletes the Job with its pod while the run measures.
     JobDeleted,
-    /// Somebody deletes the Job while it measures, and leaves its pod behind (`--cascade=orphan`).
+    /// Somebody deletes the Job without its pod (`--cascade=orphan`) while the run measures.
     JobOrphaned,
-    /// The same before the operator has seen the pod.
+    /// Like `JobOrphaned`, but before the operator has seen the pod.
     JobOrphanedEarly,
 }
 
-/// Moves everything except the operator by one step, and returns the changed pods.
+/// Moves everything except the operator by one step. Returns the pods that have changed.
 pub fn step(state: &mut State, story: Story) -> Vec<Pod> {
     befall(state, story);
     collect_garbage(state);
@@ -86,7 +86,7 @@ fn befall(state: &mut State, story: Story) {
     }
 }
 
-/// The garbage collector's work before it removes a Job but keeps its pods.
+/// Does what the garbage collector does for a deletion with `--cascade=orphan`: removes the owner references of the pods.
 fn orphan(state: &mut State) {
     let pods: Vec<_> = state.all("pods").map(name).collect();
     for pod in pods {
@@ -95,7 +95,7 @@ fn orphan(state: &mut State) {
     state.remove("jobs", "chat-2db482-a1");
 }
 
-/// Deletes the pods of Jobs that are gone or being deleted. A Job being deleted is gone after its pods are gone.
+/// Deletes the pods of Jobs that are gone or being deleted. A Job that is being deleted disappears after its pods.
 fn collect_garbage(state: &mut State) {
     let owner = |pod: &Value| {
         let owner = &pod["metadata"]["ownerReferences"][0];
@@ -119,8 +119,8 @@ fn collect_garbage(state: &mut State) {
     }
 }
 
-/// The work of the Deployment controller and the kubelet: pods run, then become ready. A Deployment being deleted is gone after its pods
-/// are gone.
+/// Simulates the Deployment controller and the kubelet: pods start to run, and then become ready. A Deployment that is being deleted disappears after
+/// its pods.
 fn step_servers(state: &mut State) {
     let deployments: Vec<_> = state.all("deployments").cloned().collect();
     for deployment in deployments {
@@ -207,7 +207,7 @@ fn step_job(state: &mut State, job: &str) {
     }
 }
 
-/// The owner references that the Job controller writes into its pods.
+/// The owner reference that the Job controller sets on its pods.
 pub fn owner(job: &str, uid: &str) -> Value {
     json!({"apiVersion": "batch/v1", "kind": "Job", "name": job, "uid": uid, "controller": true, "blockOwnerDeletion": true})
 }
@@ -219,10 +219,10 @@ fn end_job(state: &mut State, job: &str, kind: &str, reason: &str) {
     });
 }
 
-/// Pending, running, ready, ended. A pod being deleted drains, writes its last report, and is gone.
+/// Moves a pod by one step: pending, running, ready, ended. A pod that is being deleted drains, writes its last report, and disappears.
 fn step_pod(state: &mut State, pod: &str) -> Option<Pod> {
     let object = state.find("pods", pod)?.clone();
-    // The fake kubelet runs only launchers.
+    // This fake kubelet only runs launchers.
     if object["metadata"]["job"].is_null() {
         if is_going(&object) {
             state.remove("pods", pod);
@@ -260,11 +260,11 @@ fn step_pod(state: &mut State, pod: &str) -> Option<Pod> {
     serde_json::from_value(state.find("pods", pod)?.clone()).ok()
 }
 
-/// The status of a pod with a launcher that has just ended with this outcome.
+/// The status of a pod whose launcher has just ended with this outcome.
 pub fn last_word(state: &State, pod: &Value, outcome: Outcome) -> Value {
     let reason = if outcome == Outcome::Passed { "RunSucceeded" } else { "Cancelled" };
     let job = pod["metadata"]["job"].as_str().unwrap();
-    // The launcher knows only its input from the operator.
+    // The launcher only knows the input that the operator has written.
     let input = state.find("configmaps", job).expect("the ConfigMap is made before the Job");
     let run: ResolvedRun = serde_saphyr::from_str(input["data"]["run.yaml"].as_str().unwrap()).unwrap();
     let mut envelope: Envelope = envelope(outcome, reason);

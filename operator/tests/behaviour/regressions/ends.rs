@@ -1,4 +1,4 @@
-//! Runs of other tools that ended wrongly.
+//! Tests for runs of other tools that ended wrongly.
 
 use crds::{Outcome, Reason, status::Phase};
 use operator::plan::Ended;
@@ -12,7 +12,7 @@ use crate::behaviour::{
 const JOB: &str = "chat-2db482-a1";
 const POD: &str = "chat-2db482-a1-0";
 
-/// ansible/awx-resource-operator#49: a Job that its TTL removed was created again each hour.
+/// ansible/awx-resource-operator#49: a Job that was removed by its TTL was created again every hour.
 #[tokio::test]
 async fn a_job_that_is_removed_after_the_end_is_not_created_again() {
     let mut play = Play::new(SIMULATOR);
@@ -28,8 +28,7 @@ async fn a_job_that_is_removed_after_the_end_is_not_created_again() {
     assert_eq!(play.status().phase, Some(Phase::Succeeded));
 }
 
-/// tektoncd/pipeline#1806, kubernetes/kubernetes#116042: a step that ran out of memory was shown as a success, because its
-/// exit code was 0.
+/// tektoncd/pipeline#1806, kubernetes/kubernetes#116042: a step that ran out of memory was reported as successful, because its exit code was 0.
 #[test]
 fn a_container_out_of_memory_with_exit_code_0_is_no_success() {
     let end = Ended { exit_code: 0, reason: "OOMKilled".into(), ..Ended::default() };
@@ -37,7 +36,7 @@ fn a_container_out_of_memory_with_exit_code_0_is_no_success() {
     check(&in_phase(NO_RETRY, Phase::Running), &ended(end), 600, &want);
 }
 
-/// argoproj/argo-workflows#13373: a pod ran out of memory and was removed, and its workflow stayed Running.
+/// argoproj/argo-workflows#13373: a pod ran out of memory and was removed, but its workflow stayed Running.
 #[tokio::test]
 async fn a_pod_that_ran_out_of_memory_and_is_gone_ends_its_run() {
     let mut play = Play::new(NO_RETRY);
@@ -53,7 +52,7 @@ async fn a_pod_that_ran_out_of_memory_and_is_gone_ends_its_run() {
     assert_eq!((status.phase, status.reason.as_str()), (Some(Phase::Failed), "OOMKilled"), "{status:#?}");
 }
 
-/// sgl-project/ome#781, gpustack/gpustack#1677: a benchmark was Completed although every request had failed.
+/// sgl-project/ome#781, gpustack/gpustack#1677: a benchmark whose requests had all failed was reported as Completed.
 #[test]
 fn a_run_whose_requests_all_failed_is_no_success_and_shows_no_columns() {
     let mut all_failed = envelope(Outcome::Invalid, "TooManyErrors");
@@ -65,7 +64,7 @@ fn a_run_whose_requests_all_failed_is_no_success_and_shows_no_columns() {
     assert_eq!(made.status.columns, None);
 }
 
-/// grafana/k6-operator#75: a test that failed was run again.
+/// grafana/k6-operator#75: a failed test was run again.
 #[tokio::test]
 async fn a_run_that_ended_invalid_is_not_run_again() {
     let mut play = Play::new(SIMULATOR);

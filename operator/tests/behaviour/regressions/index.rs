@@ -1,4 +1,4 @@
-//! The tests that `threads.md` names for its threads exist.
+//! Checks that all tests which `threads.md` names exist.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -7,10 +7,10 @@ use std::{
 };
 
 const THREADS: &str = include_str!("threads.md");
-/// Minimum number of threads in the table that tests cover.
+/// Minimum number of threads in the table that have a test.
 const FEWEST: usize = 30;
 
-/// Thread and tests per row, for threads that have a test.
+/// The threads of the table that have tests: thread -> names of its tests.
 fn rows() -> BTreeMap<String, Vec<String>> {
     let cells = |line: &str| line.trim_matches('|').split(" | ").map(|it| it.trim().to_owned()).collect::<Vec<_>>();
     let rows = THREADS.lines().filter(|it| it.starts_with("| ") && it.contains('#')).map(cells);
@@ -33,7 +33,7 @@ fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// All functions with a test attribute.
+/// The names of all functions with a test attribute.
 fn tests() -> BTreeSet<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut files = Vec::new();

@@ -1,5 +1,5 @@
-//! Problems that users of other tools had. `threads.md` lists each thread with the test that covers it. The tests here cover the threads
-//! that no other test covers.
+//! Tests for problems that users of other tools have reported. `threads.md` lists each issue thread with the test that covers it. The tests here are
+//! for threads that no other test covers.
 
 mod ends;
 mod index;

@@ -1,4 +1,4 @@
-//! Runs of other tools that did not start, or started wrongly.
+//! Tests for runs of other tools that did not start, or started wrongly.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,8 @@ use crate::behaviour::{
     reconcile::{Play, world::Story},
 };
 
-/// vllm-project/vllm#54227, vllm-project/vllm#52884: a server had the prompts of the last run in its prefix cache. The
-/// launcher's own test with a caching simulator is `a_prefix_cache_has_nothing_of_fresh_prompts_and_nearly_all_of_repeated_ones`.
+/// vllm-project/vllm#54227, vllm-project/vllm#52884: the prefix cache of a server still had the prompts of the last run. The launcher has a similar
+/// test with a caching simulator: `a_prefix_cache_has_nothing_of_fresh_prompts_and_nearly_all_of_repeated_ones`.
 #[tokio::test]
 async fn the_second_attempt_sends_other_prompts_than_the_first() {
     let mut play = Play::new(SIMULATOR);
@@ -23,7 +23,7 @@ async fn the_second_attempt_sends_other_prompts_than_the_first() {
     assert_eq!(salts.iter().collect::<BTreeSet<_>>().len(), 2, "{salts:?}");
 }
 
-/// openstack-k8s-operators/lib-common#78: after the answer to a Job's creation was lost, the Job was created again.
+/// openstack-k8s-operators/lib-common#78: if the response to the creation of a Job was lost, the Job was created a second time.
 #[tokio::test]
 async fn a_job_whose_creation_was_not_answered_is_found_again() {
     let mut play = Play::new(SIMULATOR);

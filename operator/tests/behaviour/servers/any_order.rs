@@ -1,4 +1,4 @@
-//! Events of a server and of the launcher in any order.
+//! Tests with random events of a server and of the launcher, in any order.
 
 use crds::{BenchmarkRun, Outcome, benchmark_run::Cancel, status::Phase};
 use operator::plan::{Child, Observed, Presence, Turn, plan, server::ServerState, status::MAX_STATUS_BYTES};
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Any possible observation of a server.
+/// An arbitrary observation of a server.
 fn any_server() -> impl Strategy<Value = ServerState> {
     let pod = (any::<[bool; 6]>(), 0_u32..3, prop::option::of(0_i32..140), prop::option::of(0_i64..2_000)).prop_map(
         |([runs, is_ready, deleting, over, unschedulable, waits], restarts, ended, created)| {
@@ -30,7 +30,7 @@ fn any_server() -> impl Strategy<Value = ServerState> {
     )
 }
 
-/// Any possible observation of the launcher.
+/// An arbitrary observation of the launcher.
 fn any_launcher() -> impl Strategy<Value = Observed> {
     prop_oneof![
         3 => Just(Observed::default()),
@@ -48,7 +48,7 @@ fn is_settled(run: &BenchmarkRun) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The world changes at random between the turns.
+    /// The observations change at random between turns.
     #[test]
     fn a_run_in_any_order_of_events_starts_no_launcher_without_a_server_and_never_finishes_before_the_server_is_gone(
         turns in prop::collection::vec((any_server(), any_launcher(), 1_i64..900, any::<[u8; 2]>()), 1..30)

@@ -1,4 +1,4 @@
-//! One situation at a time.
+//! Tests of one situation each.
 
 use crds::{
     BenchmarkRunStatus, Outcome, Reason,
@@ -276,7 +276,7 @@ fn a_pod_that_is_evicted_deleted_or_replaced_is_a_disruption_and_the_server_star
     assert_eq!(made.status.reason, Reason::Measuring, "a further replica takes nothing away");
 }
 
-/// A run with a disrupted first attempt and a live server.
+/// A run whose first attempt was disrupted while its server is still alive.
 fn before_second_attempt(spec: &str) -> (BenchmarkRun, Observed) {
     let mut run = with_ready_server(spec, Phase::Preparing);
     let status = run.status.as_mut().unwrap();
@@ -321,7 +321,7 @@ fn a_run_has_finished_only_when_nothing_of_its_server_is_left() {
     );
     assert_eq!(standing(&made.status, "ResultsStored"), Some(ConditionStatus::True), "the figures are safe");
     let mut run = after(&run, &made);
-    // Job and pod of the launcher are no longer needed.
+    // The Job and the pod of the launcher are gone.
     for left in [
         exists(vec![ready("s-a")]),
         ServerState { deleting: true, ..exists(vec![ready("s-a")]) },
@@ -378,7 +378,7 @@ fn a_server_that_does_not_go_holds_a_run_for_a_bounded_time_and_is_named() {
         message(&made)
     );
     assert_eq!((server(&made).gone_time, made.event.map(|it| it.reason)), (None, Some(Reason::ServerNotGone)));
-    // A missing right to read ends the run in the same way.
+    // A missing right to read the server ends the run in the same way.
     let unread = Unread { what: What::Server, message: "the operator cannot get deployments".into(), passing: false };
     let server = ServerState { deployment: Presence::Unknown, ..ServerState::default() };
     let observed = Observed { server, unread: vec![unread], ..Observed::default() };
@@ -451,7 +451,7 @@ fn a_cancelled_run_waits_for_the_end_of_its_server_as_well() {
     assert_state(&made, Phase::Collecting, Reason::ServerStopping, "(Cancelled)");
     let made = decide(&after(&run, &made), &Observed::default(), 30);
     assert_state(&made, Phase::Cancelled, Reason::Cancelled, "cancelled");
-    // Before any object exists, there is nothing to wait for.
+    // If no object exists yet, the run need not wait for a removal.
     let made = decide(&run, &before_launcher(&run, ServerState::default()), 20);
     assert_state(&made, Phase::Cancelled, Reason::Cancelled, "");
 }
@@ -500,7 +500,7 @@ fn a_server_that_cannot_be_read_is_waited_for_and_not_for_ever() {
     assert_state(&decide(&run, &observed(true), 2_700), Phase::Preparing, Reason::ReadFailed, "");
     let made = decide(&run, &observed(true), 2_701);
     assert_eq!(made.status.attempts[0].reason, Reason::PrepareTimeout);
-    // A measuring launcher continues.
+    // A launcher that is measuring continues.
     let run = with_ready_server(ONE, Phase::Running);
     let blind = ServerState { deployment: Presence::Unknown, ..ServerState::default() };
     assert_eq!(decide(&run, &at_work(blind), 100).status.reason, Reason::Measuring);
@@ -508,7 +508,7 @@ fn a_server_that_cannot_be_read_is_waited_for_and_not_for_ever() {
 
 #[test]
 fn the_time_of_the_server_counts_towards_no_deadline_of_the_launcher() {
-    // Ready after 25 minutes: more than prepareSeconds.
+    // The server was ready after 25 minutes, which is longer than prepareSeconds.
     let mut run = with_ready_server(ONE, Phase::Preparing);
     run.status.as_mut().unwrap().server.as_mut().unwrap().ready_time = Some(at(1_500));
     let made = decide(&run, &before_launcher(&run, exists(vec![ready("s-a")])), 1_501);

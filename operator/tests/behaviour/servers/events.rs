@@ -1,14 +1,14 @@
-//! Every stage of a run with every event of its server. The table is a snapshot.
+//! All combinations of a stage of a run and an event of its server. The resulting table is a snapshot.
 
 use crds::BenchmarkRunStatus;
 use operator::plan::{Unread, What};
 
 use super::*;
 
-/// The stages of a run with a server.
+/// The stages of a run that has a server.
 const STAGES: [&str; 8] = ["New", "Preparing", "Ready", "Starting", "Running", "Retrying", "Suspended", "Ended"];
 
-/// The events of its server.
+/// The events of the server.
 const EVENTS: [&str; 17] = [
     "Absent",
     "Going",
@@ -72,7 +72,7 @@ fn at_stage(stage: &str) -> (BenchmarkRun, Observed) {
     }
 }
 
-/// The server after an event, and the time of the next look.
+/// Changes the observations for an event. Returns the time of the next turn in seconds.
 fn after_event(event: &str, observed: &mut Observed) -> i64 {
     let with = |change: fn(&mut ServerPod)| {
         let mut pod = ready("s-a");
@@ -118,7 +118,7 @@ fn after_event(event: &str, observed: &mut Observed) -> i64 {
     if event == "NothingForTooLong" { 100_000 } else { 100 }
 }
 
-/// Phase, reason, and the writes besides the status.
+/// The outcome as text: phase, reason, and all writes except the status.
 fn outcome(run: &BenchmarkRun, made: &Plan) -> String {
     let before = run.status.clone().unwrap_or_default();
     let status = &made.status;

@@ -1,4 +1,4 @@
-//! Who gets the token of a server's log.
+//! Tests of the token for a server's log: which pods get it.
 
 use crds::resolve::LOG_TOKEN;
 use k8s_openapi::api::core::v1::Container;
@@ -28,7 +28,7 @@ fn a_new_server_gets_the_token_of_its_log_and_the_container_of_the_wrapper_does_
     }
 }
 
-/// The report contains the content of the ConfigMap too.
+/// The token must not be in the ConfigMap, because the report repeats its content.
 #[test]
 fn the_launcher_gets_the_token_of_its_server_in_no_file() {
     for spec in [ONE, KEEP, REUSE] {

@@ -1,4 +1,4 @@
-//! The server that a run describes: started before its launcher, watched, and removed before the run has finished.
+//! Tests of the server that a run describes: it is started before the launcher, watched, and removed before the run finishes.
 
 mod any_order;
 mod cases;
@@ -21,7 +21,7 @@ const TWO: &str = "{target: {server: {engine: Simulator, replicas: 2}}}";
 const KEEP: &str = "{target: {server: {engine: Simulator, lifecycle: Keep}}}";
 const REUSE: &str = "{target: {server: {engine: Simulator, lifecycle: Reuse}}}";
 
-/// A run with a server in the status of its first attempt, decided on at [`zero`].
+/// A run whose first attempt started at [`zero`] and has a server in the status.
 fn preparing(spec: &str) -> BenchmarkRun {
     let mut run = in_phase(spec, Phase::Preparing);
     let server = run.spec.target.server.clone().unwrap();
@@ -31,7 +31,7 @@ fn preparing(spec: &str) -> BenchmarkRun {
     run
 }
 
-/// The same in another phase, with a server that was ready at 30 seconds.
+/// The same in another phase. The server has been ready since second 30.
 fn with_ready_server(spec: &str, phase: Phase) -> BenchmarkRun {
     let mut run = preparing(spec);
     let status = run.status.as_mut().unwrap();
@@ -77,18 +77,18 @@ fn end(exit_code: i32, reason: &str, message: &str) -> Ended {
     Ended { exit_code, reason: reason.into(), message: message.into(), disrupted: None }
 }
 
-/// The observations for an attempt that has no launcher yet.
+/// Observations for an attempt whose launcher has not been created yet.
 fn before_launcher(run: &BenchmarkRun, server: ServerState) -> Observed {
     Observed { server, ..nothing(run) }
 }
 
-/// A run with a kept server that died while the run measured it.
+/// A run whose kept server died while the run was measuring.
 pub fn dead() -> (BenchmarkRun, Observed) {
     let dead = ServerPod { restarts: 1, ended: Some(end(137, "OOMKilled", "")), ..running("s-a") };
     (with_ready_server(KEEP, Phase::Running), at_work(exists(vec![dead])))
 }
 
-/// A run with a kept server that ended before it was ready.
+/// A run whose kept server ended before it was ready.
 pub fn crashed() -> (BenchmarkRun, Observed) {
     let run = preparing(KEEP);
     let crashed = ServerPod { restarts: 1, ended: Some(end(1, "Error", "no such model")), ..pod("s-a") };
@@ -112,7 +112,7 @@ fn assert_state(made: &Plan, phase: Phase, reason: Reason, says: &str) {
     assert!(found.contains(says), "{found:?} does not hold {says:?}");
 }
 
-/// The launcher measures, and the server lives.
+/// Observations in which the launcher is measuring and the server has this state.
 fn at_work(server: ServerState) -> Observed {
     Observed { server, ..measuring() }
 }

@@ -1,4 +1,4 @@
-//! Snapshots of all objects of a server.
+//! Snapshots of all objects that belong to a server.
 
 use crds::{
     Settings,
@@ -87,7 +87,7 @@ fn the_launcher_may_reach_the_pods_of_its_server_and_nothing_else() {
         assert!(policy.contains(line), "{line} is missing in {policy}");
     }
     assert!(!policy.contains("0.0.0.0/0"), "{policy}");
-    // The metrics of all replicas are read.
+    // The URL resolves to all replicas, so the metrics of each are read.
     let metrics = input.run.metrics.unwrap();
     assert_eq!(metrics[0].url, "http://chat-2db482-pods.bench.svc.cluster.local:8000/metrics");
     assert_eq!(input.run.endpoint.name(), "http://chat-2db482-server.bench.svc.cluster.local:8000");

@@ -1,4 +1,4 @@
-//! When the server of a finished run is removed: `cleanup.server`.
+//! Tests of `cleanup.server`: when the server of a finished run is removed.
 
 use operator::plan::{
     Unread, What,
@@ -10,7 +10,7 @@ use operator::plan::{
 
 use super::*;
 
-/// A run that finished at 600 seconds. Its server stays.
+/// A run that finished at second 600. Its server is kept.
 fn finished(spec: &str) -> BenchmarkRun {
     let run = with_ready_server(spec, Phase::Running);
     let passed =
@@ -51,7 +51,7 @@ fn a_kept_server_is_removed_after_its_time_and_the_status_says_when_it_was_gone(
     let made = decide(&run, &with(ServerState::default()), 730);
     assert_eq!((server(&made).gone_time, server(&made).ready_replicas), (Some(at(730)), 0));
     assert_eq!((made.status.phase, made.status.reason.as_str()), (Some(Phase::Succeeded), "RunSucceeded"));
-    // After that, no further look is needed.
+    // Afterwards no further turn is needed.
     let made = decide(&after(&run, &made), &Observed::default(), 9_000);
     assert_eq!((made.stop_server.clone(), next_look(&made)), (None, None));
 }
@@ -122,9 +122,9 @@ fn a_run_whose_time_has_passed_stays_until_its_shared_server_is_gone_or_left_to_
     assert_eq!((made.delete_run, made.stop_server.is_some(), next_look(&made)), (false, true, Some(60)));
     assert!(decide(&after(&run, &made), &with(ServerState::default()), 730).delete_run, "it is gone");
     assert!(decide(&run, &used(OtherUse::Later), 700).delete_run, "another run decides");
-    // A run's own server is deleted with the run.
+    // A server that belongs to one run is deleted together with the run.
     assert!(decide(&finished(&both(KEPT)), &Observed::default(), 660).delete_run);
-    // Without cleanup.server a shared server stays for one day.
+    // If cleanup.server is absent, a shared server is kept for one day.
     let run = finished(&both(SHARED).replace(", server: {afterSuccessSeconds: 100}", ""));
     let made = decide(&run, &Observed::default(), 660);
     assert_eq!((made.delete_run, next_look(&made)), (false, Some(86_340)));
@@ -140,7 +140,7 @@ fn a_run_that_finished_later_decides_although_another_one_uses_the_server() {
 #[test]
 fn only_the_turn_that_notes_a_shared_server_or_may_remove_it_excludes_others() {
     let server = |run: &BenchmarkRun| run.status.as_ref().unwrap().server.clone().unwrap();
-    // The run waits for its turn, begins, has begun, begins with another server.
+    // The run waits to begin, begins, has begun before, begins with another server, gives up its server, and has a server that is not shared.
     for (spec, noted, then, expected) in [
         (SHARED, None, None, false),
         (SHARED, None, Some("s"), true),
@@ -187,7 +187,7 @@ fn other_runs_are_told_apart_by_what_they_have_to_do_with_the_server() {
     assert_eq!(other(|it| status(it).phase = Some(Phase::Running)), OtherUse::Now);
     assert_eq!(other(|it| status(it).server.as_mut().unwrap().name = "benchwright-x-server".into()), OtherUse::None);
     assert_eq!(other(|it| status(it).server.as_mut().unwrap().gone_time = Some(at(9))), OtherUse::None);
-    // If two runs finished in the same second, one of them decides.
+    // If two runs finished in the same second, exactly one of them removes the server.
     let mut other = run.clone();
     other.metadata.uid = Some("another".into());
     let both = [OtherUse::from_runs(&run, &name, &other), OtherUse::from_runs(&other, &name, &run)];

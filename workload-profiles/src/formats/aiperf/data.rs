@@ -70,7 +70,7 @@ pub(super) fn read(root: &Section, counts: &Counts) -> Option<Data> {
     Some(data)
 }
 
-/// Made-up prompts, or conversations of several turns.
+/// Reads synthetic prompts or synthetic conversations of several turns.
 fn synthetic(root: &Section, counts: &Counts) -> Option<Data> {
     let input = length(root, "isl", "isl-stddev", Some(DEFAULT_INPUT));
     let output = length(root, "osl", "osl-stddev", None);
@@ -78,7 +78,7 @@ fn synthetic(root: &Section, counts: &Counts) -> Option<Data> {
     let think_time = think_time(root, counts);
     let (input, output, prefixes, think_time) = (input??, output?, prefixes?, think_time?);
     let sends_length = output.is_some();
-    // Not sent if absent.
+    // Without an output length, the length is not sent, so any value will do.
     let output = output.unwrap_or_else(|| LengthDistribution::fixed(1));
     let requests = if counts.is_single_turn() && counts.pool.is_none() {
         RequestSource::Random { input, output, text: PromptText::Prose, prefixes }
@@ -109,7 +109,7 @@ fn note_pool(root: &Section, counts: &Counts) {
     }
 }
 
-/// A mean length and its standard deviation. `Some(None)` if neither the flag nor a default exists.
+/// Reads a mean length and its standard deviation. `Some(None)` if there is neither a flag nor a default. `None`: a problem was reported.
 fn length(
     root: &Section,
     mean: &'static str,
@@ -124,7 +124,7 @@ fn length(
     Some(found.or(default).map(|it| around(it, spread, MAX_TOKENS as u32)))
 }
 
-/// A normal distribution of at least 1.
+/// Returns a normal distribution with minimum 1, or a fixed length if the standard deviation is 0.
 fn around(mean: f64, std_dev: f64, max: u32) -> LengthDistribution {
     if std_dev == 0.0 {
         return LengthDistribution::fixed(mean.round() as u32);
@@ -132,7 +132,7 @@ fn around(mean: f64, std_dev: f64, max: u32) -> LengthDistribution {
     LengthDistribution { shape: Shape::Normal, min: 1, max, mean, std_dev, total_count: None }
 }
 
-/// Texts at the beginning of several prompts: a pool of prefixes, or one system prompt.
+/// Reads the texts at the beginning of several prompts: a pool of prefixes, or one system prompt.
 fn prefixes(root: &Section) -> Option<Prefixes> {
     let pool = root.or_default("prefix-prompt-pool-size", 0, |it, key| it.count_u32(key, 0..=MAX_PROMPTS))?;
     let tokens = root.or_default("prefix-prompt-length", 0, |it, key| it.count_u32(key, 0..=MAX_TOKENS))?;
@@ -149,7 +149,7 @@ fn prefixes(root: &Section) -> Option<Prefixes> {
     Some(Prefixes { buckets, choice: PrefixChoice::Random, place: PrefixPlace::Prompt })
 }
 
-/// The time between an answer and the next turn, in milliseconds. `Some(None)` if the flags set none.
+/// Reads the time between an answer and the next turn. The flags are in milliseconds. `Some(None)` if they set no time.
 fn think_time(root: &Section, counts: &Counts) -> Option<Option<TimeDistribution>> {
     let most = MAX_PAUSE_SECONDS as f64 * 1_000.0;
     let ms = |key, default| root.or_default(key, default, |it, key| it.number(key, 0.0..=most));
@@ -172,7 +172,7 @@ fn think_time(root: &Section, counts: &Counts) -> Option<Option<TimeDistribution
     Some(Some(TimeDistribution { shape, min: Span::default(), max, mean, std_dev }))
 }
 
-/// The rows of a file, or the times and lengths of a trace.
+/// Reads the rows of a file, or the times and lengths of a trace.
 fn from_file(root: &Section, counts: &Counts) -> Option<Data> {
     let file = from_text(root, "input-file", &word(root, "input-file")?)?;
     let known = listed(&FILE_TYPES);
@@ -200,7 +200,7 @@ fn from_file(root: &Section, counts: &Counts) -> Option<Data> {
     }
 }
 
-/// A JSONL file with the column `text`.
+/// Reads a JSONL file with the column `text`.
 fn single_turn(root: &Section, file: FileSource) -> Option<Data> {
     let orders = [
         ("sequential", (RowOrder::File, UsedUp::Repeat)),
@@ -233,7 +233,7 @@ fn single_turn(root: &Section, file: FileSource) -> Option<Data> {
     })
 }
 
-/// The times and lengths of a trace: a JSONL file of Mooncake with the hashes of blocks, or a CSV file of BurstGPT.
+/// Reads the times and lengths of a trace: a JSONL file of Mooncake with the hashes of blocks, or a CSV file of BurstGPT.
 fn trace(root: &Section, file: FileSource, is_mooncake: bool) -> Option<Data> {
     let speed = root.or_default("synthesis-speedup-ratio", 1.0, |it, key| it.number(key, 1e-3..=1e3))?;
     let block = root.or_default("isl-block-size", MOONCAKE_BLOCK, |it, key| it.count_u32(key, 1..=MAX_TOKENS))?;
@@ -258,7 +258,7 @@ fn trace(root: &Section, file: FileSource, is_mooncake: bool) -> Option<Data> {
     Some(Data { requests, images: None, sends_length: true, needs_tokenizer: true, trace: Some((trace, speed)) })
 }
 
-/// Images of equal size in each message, if width and height are both given.
+/// Reads images of equal size for each message, if both width and height are given.
 fn images(root: &Section) -> Option<Images> {
     let pixels = |key| root.number(key, 0.0..=MAX_PIXELS).unwrap_or(0.0).round();
     let (width, height) = (pixels("image-width-mean"), pixels("image-height-mean"));

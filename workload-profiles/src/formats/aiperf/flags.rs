@@ -311,7 +311,7 @@ const OWN_WORK: [Flag; 15] = [
     ]),
 ];
 
-/// Choices that AIPerf derives from the results of earlier runs.
+/// Searches: AIPerf chooses the next run from the results of earlier runs.
 const SEARCHES: [Flag; 3] = [
     Flag::refused(
         &["convergence-metric", "convergence-stat", "convergence-threshold", "convergence-mode"],

@@ -7,7 +7,7 @@ use crate::{problem::quoted, reader::Section, yaml::decimal};
 /// Maximum values of a list.
 const MAX_VALUES: usize = 100;
 
-/// The numbers of a flag; empty if it is absent. `None`: a problem was reported.
+/// Reads the numbers of a flag. Empty if the flag is absent. `None`: a problem was reported.
 pub(super) fn numbers(section: &Section, key: &'static str, range: RangeInclusive<f64>) -> Option<Vec<f64>> {
     if section.value(key).is_none() {
         return Some(Vec::new());
@@ -30,7 +30,7 @@ pub(super) fn numbers(section: &Section, key: &'static str, range: RangeInclusiv
     Some(numbers)
 }
 
-/// The same for whole numbers.
+/// Reads whole numbers, like [`numbers`].
 pub(super) fn counts(section: &Section, key: &'static str, range: RangeInclusive<u32>) -> Option<Vec<u32>> {
     let numbers = numbers(section, key, f64::from(*range.start())..=f64::from(*range.end()))?;
     if let Some(broken) = numbers.iter().find(|it| it.fract() != 0.0) {
@@ -40,7 +40,7 @@ pub(super) fn counts(section: &Section, key: &'static str, range: RangeInclusive
     Some(numbers.into_iter().map(|it| it as u32).collect())
 }
 
-/// One number; a list of several numbers is refused. `Some(None)` if the flag is absent.
+/// Reads one number. Reports a problem for a list of several numbers. `Some(None)` if the flag is absent.
 pub(super) fn one(section: &Section, key: &'static str, range: RangeInclusive<f64>) -> Option<Option<f64>> {
     let numbers = numbers(section, key, range)?;
     if numbers.len() > 1 {

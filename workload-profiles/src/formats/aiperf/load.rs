@@ -20,11 +20,11 @@ use crate::{
 const DEFAULT_COUNT: u64 = 10;
 /// The number of distinct prompts if no flag sets the number of requests, as in the original.
 const DEFAULT_ENTRIES: u64 = 100;
-/// Default time in which requests may finish after the duration, in seconds, as in the original.
+/// Default time for requests to finish after the end of the stage's duration, in seconds, as in the original.
 const DEFAULT_GRACE: f64 = 30.0;
 /// Maximum turns of a session.
 const MAX_TURNS: f64 = 10_000.0;
-/// How often the original changes a rate that rises, in seconds.
+/// Interval between two steps of a rising rate in the original, in seconds.
 const RAMP_STEP: f64 = 0.1;
 
 /// What triggers a request.
@@ -33,7 +33,7 @@ pub(super) enum Kind {
     Concurrency,
     Rate,
     Users,
-    /// The times of a trace.
+    /// The recorded times of a trace.
     Schedule,
 }
 
@@ -42,25 +42,25 @@ pub(super) struct Counts {
     pub kind: Kind,
     /// Requests per stage; sessions per stage if the flags count sessions.
     pub count: Option<u64>,
-    /// The same of a warm-up.
+    /// Requests per warm-up stage, or sessions if the flags count sessions.
     pub warm_up_count: Option<u64>,
     pub duration: Option<Span>,
-    /// Whether counts are sessions of several turns.
+    /// Whether the counts above are numbers of sessions with several turns.
     pub counts_sessions: bool,
-    /// Mean and standard deviation of the turns of a session.
+    /// Mean and standard deviation of the number of turns per session.
     pub turns: (f64, f64),
-    /// Number of distinct sessions if the stage has more sessions than that; `None`: each session is new.
+    /// Number of distinct sessions, if a stage starts more sessions than that. `None`: each session is new.
     pub pool: Option<u32>,
 }
 
 impl Counts {
-    /// Whether each session has one turn.
+    /// Whether every session has one turn.
     pub fn is_single_turn(&self) -> bool {
         self.turns.0 <= 1.0 && self.turns.1 <= 0.0
     }
 }
 
-/// Reads what the data and the load both need. `None`: a problem was reported.
+/// Reads the settings that the data and the load both need. `None`: a problem was reported.
 pub(super) fn counts(root: &Section) -> Option<Counts> {
     let kind = kind(root);
     let turns = (
@@ -105,7 +105,7 @@ pub(super) fn counts(root: &Section) -> Option<Counts> {
     Some(Counts { kind, count, warm_up_count, duration, counts_sessions, turns, pool })
 }
 
-/// The sessions for a flag that counts requests, with a notice.
+/// Converts a flag's number of requests to a number of whole sessions, with a notice.
 fn whole_sessions(root: &Section, key: &'static str, requests: u64, per_session: u64) -> u64 {
     let whole = requests.div_ceil(per_session);
     let message = format!("is {requests}, and whole conversations are sent here: {whole} of about {per_session} turns");
@@ -135,7 +135,7 @@ fn kind(root: &Section) -> Kind {
     if root.value("request-rate").is_some() { Kind::Rate } else { Kind::Concurrency }
 }
 
-/// Reads the stages: for each concurrency or rate of a list a warm-up, if any, and a load.
+/// Reads the stages. Each concurrency or rate of a list becomes a warm-up stage, if the flags request one, and a load stage.
 pub(super) fn read(root: &Section, counts: &Counts, data: Option<&Data>) -> Option<Vec<Stage>> {
     let most = MAX_CONCURRENCY as u32;
     let concurrency = lists::counts(root, "concurrency", 1..=most)?;
@@ -185,7 +185,7 @@ fn note_differences(root: &Section, counts: &Counts, concurrency: &[u32]) {
     }
 }
 
-/// The load of one stage.
+/// Returns the load of one stage.
 fn load(root: &Section, counts: &Counts, data: Option<&Data>, limit: Option<u32>, rate: Option<f64>) -> Option<Load> {
     let (count, duration) = (counts.count, counts.duration);
     match (counts.kind, rate) {
@@ -234,7 +234,7 @@ fn users(root: &Section, counts: &Counts) -> Option<Load> {
     Some(Load::Users { users: users?, rate: rate?, turns, duration: counts.duration, count: counts.count })
 }
 
-/// How the gaps are drawn. The first request is sent after a gap.
+/// Reads the distribution of the gaps between requests. The first request is sent after a gap, too.
 fn arrivals(root: &Section, key: &'static str) -> Option<Arrivals> {
     let smoothness = root.number("arrival-smoothness", 1e-3..=1e6);
     let gamma = Arrivals::Gamma { burstiness: smoothness.unwrap_or(1.0) };
@@ -247,7 +247,7 @@ fn arrivals(root: &Section, key: &'static str) -> Option<Arrivals> {
     Some(arrivals)
 }
 
-/// A rate that rises from the original's first step to the full rate.
+/// Returns the rate. With a ramp-up it rises from the rate of the original's first step to the full rate.
 fn ramped(root: &Section, rate: f64) -> Option<Rate> {
     let target = RequestRate::try_from(rate).ok()?;
     if root.value("request-rate-ramp-duration").is_none() {
@@ -259,7 +259,7 @@ fn ramped(root: &Section, rate: f64) -> Option<Rate> {
     Some(Rate::Varying(RateShape::Points(vec![point(Span::default(), start), point(length, rate)])))
 }
 
-/// How long requests may run after the duration.
+/// Reads how long requests may run after the end of the stage's duration.
 fn grace(root: &Section, counts: &Counts) -> Option<Span> {
     let is_infinite = word(root, "benchmark-grace-period").is_some_and(|it| it.eq_ignore_ascii_case("inf"));
     if root.value("benchmark-duration").is_none() {
@@ -276,7 +276,7 @@ fn grace(root: &Section, counts: &Counts) -> Option<Span> {
     span(grace)
 }
 
-/// The stage before a load; `Some(None)` if there is none. `None`: a problem was reported.
+/// Returns the warm-up stage of a load. `Some(None)` if there is none. `None`: a problem was reported.
 fn warm_up(root: &Section, counts: &Counts, concurrency: Option<u32>, rate: Option<f64>) -> Option<Option<Stage>> {
     const FLAGS: [&str; 4] =
         ["warmup-concurrency", "warmup-request-rate", "warmup-arrival-pattern", "warmup-grace-period"];
@@ -332,7 +332,7 @@ fn seconds(root: &Section, key: &'static str, most: f64) -> Option<Span> {
     root.positive_number(key, most).and_then(span)
 }
 
-/// Clients that disconnect early: their share in percent, and the seconds until they disconnect.
+/// Reads the settings for clients that disconnect early: their share in percent, and the seconds until they disconnect.
 pub(super) fn abandonment(root: &Section) -> Option<Abandonment> {
     let share = root.number("request-cancellation-rate", 0.0..=100.0).filter(|it| *it > 0.0);
     let delay = root.number("request-cancellation-delay", 0.0..=MAX_PAUSE_SECONDS as f64);
@@ -343,11 +343,11 @@ pub(super) fn abandonment(root: &Section) -> Option<Abandonment> {
     share.map(|it| Abandonment { share: it / 100.0, after: Departure::Uniform { min: after, max: after } })
 }
 
-/// The bounds of a good request, in milliseconds.
+/// Reads the latency limits that a good request must meet. The flags are in milliseconds.
 pub(super) fn goodput(root: &Section) -> Goodput {
     let mut goodput = Goodput::default();
     let Some(section) = root.section("goodput") else { return goodput };
-    // The original's latency between tokens is the mean over an answer, which is our TPOT.
+    // AIPerf's inter-token latency is the mean over an answer, which is our TPOT.
     let goal = |key| goal_millis(&section, key);
     goodput = Goodput {
         ttft: goal("time_to_first_token"),

@@ -33,7 +33,7 @@ pub(super) fn has_flag(name: &str) -> bool {
     flags::AIPERF.has_flag(name)
 }
 
-/// The keys that determine the length of a stage.
+/// The names of the flags that determine a stage's length, for error messages.
 pub(super) const STAGE_LENGTH: stage_length::Keys = stage_length::Keys {
     count: |stage| if is_warm_up(stage) { "warmup-request-count" } else { "request-count" },
     rate: |stage| match stage.load {
@@ -112,7 +112,7 @@ fn sampling(root: &Section, sends_length: bool) -> Sampling {
     sampling
 }
 
-/// Without a seed, the original's runs share no prompts. With a seed, every run sends the same prompts.
+/// Returns whether runs send the same prompts. Without a seed, AIPerf's runs share no prompts. With a seed, every run sends the same prompts.
 fn prompt_reuse(root: &Section) -> PromptReuse {
     if !root.ignored("random-seed", ValueType::Number) {
         return PromptReuse::Fresh;

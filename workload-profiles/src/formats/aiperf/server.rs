@@ -31,7 +31,7 @@ const APIS: [(&str, Api, &str); 3] = [
     ("responses", Api::Responses, "/v1/responses"),
 ];
 
-/// The API that is called, with a look at where. `None`: a problem was reported.
+/// Reads the API, and checks the server's address. `None`: a problem was reported.
 pub(super) fn api(root: &Section, target: Target) -> Option<Api> {
     address(root, target);
     let found = word(root, "endpoint-type").unwrap_or_else(|| "chat".to_owned());
@@ -64,7 +64,7 @@ fn address(root: &Section, target: Target) {
     if let [(_, url)] = urls.as_slice() {
         let url = url.as_str().unwrap_or_default();
         let url = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
-        // The launcher's name for the embedded simulator.
+        // The launcher writes this URL for the embedded simulator.
         if url != "http://simulator" {
             note_url(root, "url", &url, target);
         }

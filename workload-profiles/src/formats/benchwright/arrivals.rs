@@ -1,4 +1,4 @@
-//! How the times of an open load are drawn.
+//! Arrival processes of open loads: how the send times are drawn.
 
 use std::ops::RangeInclusive;
 
@@ -15,7 +15,7 @@ const PLAIN: [(&str, Arrivals); 5] = [
 /// All arrival processes, in the order that messages use.
 const NAMES: [&str; 7] =
     ["constant", "constantAfterGap", "poisson", "gamma", "conditionedPoisson", "conditionedGamma", "poissonPerSecond"];
-/// Beyond these values all gaps of a gamma process are zero, or all are the same.
+/// Below this range all gaps of a gamma process are zero; above it all gaps are equal.
 const BURSTINESS: RangeInclusive<f64> = 1e-3..=1e6;
 
 /// Reads the key `arrivals`; `None`: at least one problem was reported.

@@ -10,7 +10,7 @@ use crate::{
     workload::{Assignment, TrafficClass, TrafficClasses},
 };
 
-/// Maximum classes: each has figures of its own.
+/// Maximum number of classes. The report has separate figures for each.
 const MAX_CLASSES: usize = 1_000;
 /// The longest name of a class, in bytes.
 const MAX_NAME: usize = 256;

@@ -1,4 +1,4 @@
-//! Parts of a profile that need each other.
+//! Checks settings that require another setting.
 
 use crate::{
     reader::Section,
@@ -16,7 +16,8 @@ pub(super) fn check(root: &Section, requests: &RequestSource, stages: &[Stage], 
     }
 }
 
-/// Answers are scored against the row of the data set that was sent.
+/// Adds a problem if answers cannot be scored. Scoring compares each answer with the row of the data set that was sent, so it requires a data set
+/// with prompts, in the order of the file.
 pub(super) fn check_accuracy(root: &Section, requests: &RequestSource, accuracy: Option<&Accuracy>) {
     if accuracy.is_none() {
         return;
@@ -34,7 +35,7 @@ pub(super) fn check_accuracy(root: &Section, requests: &RequestSource, accuracy:
     root.problem("accuracy", message);
 }
 
-/// A chat template needs a tokenizer beside it.
+/// Adds a problem if a data set has a chat template but there is no folder with a tokenizer.
 pub(super) fn check_template(root: &Section, requests: &RequestSource, tokenizer: Option<&FileSource>) {
     let RequestSource::DataSet(DataSet { chat_template: Some(_), .. }) = requests else { return };
     let what = match tokenizer {
@@ -50,7 +51,7 @@ pub(super) fn check_template(root: &Section, requests: &RequestSource, tokenizer
     );
 }
 
-/// Prompts of blocks need a trace that names the blocks of each.
+/// Adds a problem for each stage without a trace that contains block hashes. Prompts of blocks require them.
 fn check_hashes(root: &Section, stages: &[Stage]) {
     for (index, stage) in stages.iter().enumerate() {
         let message = match &stage.load {

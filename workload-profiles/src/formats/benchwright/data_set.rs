@@ -54,7 +54,7 @@ pub(super) fn read(section: Section) -> Option<RequestSource> {
     }))
 }
 
-/// The format, by default derived from the name.
+/// Reads the format. The default is derived from the file's name.
 fn format(section: &Section, name: Option<String>) -> Option<DataSetFormat> {
     let formats = DataSetFormat::ALL.map(|it| (it.word(), it));
     let by_name = name.as_ref().and_then(|it| DataSetFormat::from_path(Path::new(it)));
@@ -78,7 +78,7 @@ fn has_no_name(section: &Section) -> bool {
     prompt.is_some_and(|it| it.is_object() && it.get("name").is_none())
 }
 
-/// The column of the prompts: its name, the name and the form, or the form.
+/// Reads the column of the prompts: its name, its name and form, or only its form.
 fn prompt(holder: &Section) -> Option<PromptColumn> {
     if holder.value("prompt").is_some_and(serde_json::Value::is_string) {
         return column(holder, "prompt").map(|name| PromptColumn { name, form: PromptForm::Text });
@@ -86,7 +86,7 @@ fn prompt(holder: &Section) -> Option<PromptColumn> {
     let section = holder.section("prompt")?;
     let forms = [("text", PromptForm::Text), ("tokenIds", PromptForm::TokenIds), ("messages", PromptForm::Messages)];
     let form = section.or_default("form", PromptForm::default(), |it, key| it.choice(key, &forms));
-    // Without a name, any of the usual columns for this form is used.
+    // Without a name, the usual column names for this form are tried.
     let name = section.value("name").is_some().then(|| column(&section, "name"));
     section.finish();
     let prompt = PromptColumn::from_form(form?);
@@ -107,7 +107,7 @@ fn conversation(holder: &Section) -> Option<RowContent> {
         ("turns", ConversationUse::Turns),
     ];
     let send = section.choice("send", &uses);
-    // The name that ShareGPT uses.
+    // The column's name in ShareGPT.
     let column = section.or_default("column", "conversations".to_owned(), column);
     section.finish();
     Some(RowContent::Conversation { column: column?, send: send? })
@@ -137,7 +137,7 @@ fn output(section: &Section) -> Option<OutputLength> {
     }
 }
 
-/// The name of a column.
+/// Reads the name of a column.
 fn column(section: &Section, key: &'static str) -> Option<String> {
     let name = section.text(key)?;
     if name.is_empty() {
@@ -171,7 +171,7 @@ fn filter(section: Section) -> LengthFilter {
     filter
 }
 
-/// How rows are rendered: `true`, or the arguments of the template.
+/// Reads how rows are rendered: `true`, or the arguments of the template.
 fn chat_template(section: &Section, row: Option<&RowContent>) -> Option<ChatRendering> {
     let value = section.value("chatTemplate")?;
     let arguments = if value.is_object() {
@@ -203,7 +203,7 @@ fn chat_template(section: &Section, row: Option<&RowContent>) -> Option<ChatRend
     None
 }
 
-/// Only a conversation has a recorded answer, and turns.
+/// Adds a problem for each setting that needs a conversation. Rows with a prompt have neither turns nor a recorded answer.
 fn check_answers(section: &Section, row: Option<&RowContent>, output: Option<&OutputLength>, filter: &LengthFilter) {
     if !matches!(row, Some(RowContent::Prompt(_))) {
         return;

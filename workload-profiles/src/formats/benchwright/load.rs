@@ -52,7 +52,7 @@ fn open(section: &Section, earlier: usize) -> Option<Load> {
     Some(load)
 }
 
-/// A ramp-up ends after its count, any other load after its duration or its count.
+/// Checks that a load has an end. A ramp-up requires a count; any other load requires a duration or a count.
 fn check_end(section: &Section, rate: &Rate) {
     let is_read = |key| section.value(key).is_some();
     let (duration, count) = (is_read("duration"), is_read("count"));
@@ -84,7 +84,7 @@ fn check_arrivals(section: &Section, arrivals: Arrivals, rate: &Rate) {
     }
 }
 
-/// A load that ends after its count has to reach it within the longest stage.
+/// Checks that a load with a count can reach it within the maximum stage length.
 fn check_length(section: &Section, load: &Load) {
     if let Some(count) = unreachable_count(load) {
         let what = format!("is {count}, which takes more than {MAX_STAGE_SECONDS}s, the longest stage, at this rate");
@@ -101,7 +101,7 @@ fn burst(section: &Section) -> Option<Load> {
 fn closed(section: &Section, requests: Option<&RequestSource>) -> Option<Load> {
     section.require("concurrency", "write how many requests are in flight");
     let concurrency = concurrency(section, "concurrency");
-    // A stage of recorded sessions ends when no session is left, and a stage of rows may end with the rows.
+    // A stage of recorded sessions ends after the last session, and a stage of rows may end after the last row.
     let ends_with_data = match requests {
         Some(RequestSource::Recorded(_)) => true,
         Some(RequestSource::DataSet(set)) => set.used_up == UsedUp::EndStage,
@@ -134,7 +134,7 @@ fn users(section: &Section) -> Option<Load> {
     Some(load)
 }
 
-/// Maximum requests and duration of a load. At least one of them is required.
+/// Reads the maximum number of requests and the duration of a load. At least one of them is required.
 fn count_or_duration(section: &Section) -> (Option<u64>, Option<Span>) {
     if section.value("count").is_none() {
         section.require("duration", "write how long requests are sent, or their count");
@@ -146,7 +146,7 @@ fn count_and_duration(section: &Section) -> (Option<u64>, Option<Span>) {
     (request_count(section, "count"), section.positive_span("duration", MAX_STAGE_SECONDS))
 }
 
-/// Requests per second, above zero.
+/// Reads a rate in requests per second, above zero.
 fn rate_of(section: &Section, key: &'static str) -> Option<RequestRate> {
     section.positive_number(key, RequestRate::MAX).and_then(|it| RequestRate::try_from(it).ok())
 }

@@ -1,4 +1,4 @@
-//! Warm-up and cool-down of a stage, and whether margins, window and grace leave requests to measure.
+//! Reads warm-up and cool-down of a stage, and checks that margins, window and grace leave requests to measure.
 
 use crds::units::Span;
 
@@ -8,12 +8,12 @@ use crate::{
     workload::{Load, MAX_REQUESTS, Margin, Stage, Trace, Window},
 };
 
-/// A margin, which may cover the whole stage.
+/// Reads a margin that may cover the whole stage.
 pub(super) fn read(section: &Section, key: &'static str) -> Option<Margin> {
     read_one_of(section, key, &["duration", "count", "all"])
 }
 
-/// A margin that is a part of a stage.
+/// Reads a margin that may only cover a part of a stage.
 pub(super) fn read_part(section: &Section, key: &'static str) -> Option<Margin> {
     read_one_of(section, key, &["duration", "count"])
 }
@@ -44,7 +44,7 @@ pub(super) fn check(section: &Section, stage: &Stage, window: Window) {
     check_ends(section, stage, window);
 }
 
-/// All requests of a burst are due at the same time, so a margin with a duration would cover all of them.
+/// Adds a problem for a margin with a duration. All requests of a burst are due at the same time, so such a margin would cover all of them.
 fn check_burst(section: &Section, stage: &Stage) {
     if !matches!(stage.load, Load::Burst { .. }) {
         return;
@@ -59,7 +59,7 @@ fn check_burst(section: &Section, stage: &Stage) {
     }
 }
 
-/// Checks that the margins leave time between them.
+/// Checks that the margins leave some time of the stage to measure.
 fn check_time_left(section: &Section, stage: &Stage) {
     let (begin, end) = (length(stage.warm_up), length(stage.cool_down));
     let both = Span(begin.unwrap_or_default().0.saturating_add(end.unwrap_or_default().0));
@@ -74,7 +74,7 @@ fn check_time_left(section: &Section, stage: &Stage) {
     }
 }
 
-/// Checks that the margins leave requests between them.
+/// Checks that the margins leave some requests of the stage to measure.
 fn check_requests_left(section: &Section, stage: &Stage) {
     let count = |margin| if let Some(Margin::Count(count)) = margin { Some(count) } else { None };
     let (begin, end) = (count(stage.warm_up), count(stage.cool_down));
@@ -95,12 +95,12 @@ fn length(margin: Option<Margin>) -> Option<Span> {
     if let Some(Margin::Duration(length)) = margin { Some(length) } else { None }
 }
 
-/// The key of the first margin that is there.
+/// The key of the margin that a message names: the warm-up if there is one, else the cool-down.
 fn first_key(has_warm_up: bool) -> &'static str {
     if has_warm_up { "warmUp" } else { "coolDown" }
 }
 
-/// A window and a grace period need a stage with an end time.
+/// Adds a problem if a window, a cool-down or a grace period needs the end of the stage, but the stage has no fixed end time.
 fn check_ends(section: &Section, stage: &Stage, window: Window) {
     let problem = |key: &str, what: &str| section.problem(key, what.to_owned());
     let windowed = window != Window::All && stage.warm_up != Some(Margin::All);

@@ -1,4 +1,4 @@
-//! Rates that earlier stages measure: sweeps.
+//! Rates of a sweep. They are derived from the rates that earlier stages measure.
 
 use crds::units::RequestRate;
 
@@ -40,7 +40,7 @@ fn bound(section: &Section, key: &'static str, earlier: usize) -> Option<RateBou
     }
 }
 
-/// The number of a stage that ends before this one begins.
+/// Reads the index of an earlier stage.
 fn earlier_stage(section: &Section, key: &'static str, earlier: usize) -> Option<u32> {
     let stage = section.count_u32(key, 0..=MAX_STAGES as u64)?;
     if (stage as usize) < earlier {

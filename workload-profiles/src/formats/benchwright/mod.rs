@@ -1,5 +1,5 @@
-//! Benchwright's own profile format: a [`Workload`] as in `report.json`. Keys with a default are optional, and some values have short
-//! forms. The `workload` of a report is a valid profile in this format.
+//! Benchwright's own profile format: a [`Workload`] as in `report.json`. Keys with a default are optional, and some values have short forms. So the
+//! `workload` of a report is a valid profile.
 //!
 //! `docs/profiles.md` describes every key.
 
@@ -43,7 +43,7 @@ use crate::{
     workload::{Goodput, PromptReuse, Sampling, Timeouts, Window, Workload},
 };
 
-/// The keys of a profile.
+/// The keys at the root of a profile.
 pub(super) const KEYS: [&str; 22] = [
     "abandonment",
     "accuracy",
@@ -121,7 +121,7 @@ fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workloa
     let probes = root.section("probes").and_then(probes::read);
     let stop_rules = stop_rules::read(&root, streaming).unwrap_or_default();
     let accuracy = root.section("accuracy").and_then(|it| accuracy::read(it, None));
-    // An answer that is scored ends where the model ends it.
+    // If answers are scored, the model decides where they end.
     let sampling = sampling(&root, Sampling { ignore_eos: accuracy.is_none(), ..Sampling::default() });
     let sampling = if accuracy.is_some() { greedy(sampling) } else { sampling };
     let timeouts = timeouts(&root, Timeouts::default(), streaming);
@@ -132,7 +132,7 @@ fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workloa
         combinations::check_template(&root, requests, tokenizer.as_ref());
     }
     root.finish();
-    // `?` only from here on, so that all keys are read and all problems are found.
+    // The `?` operators come only here, so that all keys are read and all problems are found.
     Some(Workload {
         streaming,
         model,

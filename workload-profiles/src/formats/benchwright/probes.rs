@@ -1,12 +1,12 @@
-//! Tiny requests beside the load.
+//! Probes: tiny requests that are sent in addition to the load.
 
 use crds::units::RequestRate;
 
 use crate::{reader::Section, workload::Probes};
 
-/// Maximum probes per second: more would be a load.
+/// Maximum probes per second. More probes would be a load of their own.
 const MAX_RATE: f64 = 100.0;
-/// The longest prompt and answer of a probe, in tokens.
+/// Maximum tokens of a probe's prompt, and of its answer.
 const MAX_TOKENS: u64 = 1_024;
 
 /// Reads the section `probes`; `None`: at least one problem was reported.

@@ -1,4 +1,4 @@
-//! The rate of an open load. `ramp`, `step` and `spike` are short for points.
+//! The rate of an open load. `ramp`, `step` and `spike` are short forms of a list of points.
 
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ use crate::{
 /// Maximum points of a rate.
 const MAX_POINTS: usize = 10_000;
 
-/// Reads `rate` of an open load. `duration` is the duration of the load, if it has one, and `earlier` the number of stages before its own. `None`: at
-/// least one problem was reported.
+/// Reads `rate` of an open load. `duration` is the duration of the load, if it has one. `earlier` is the number of stages before the load's stage.
+/// `None`: at least one problem was reported.
 pub(super) fn read(section: &Section, duration: Option<Span>, earlier: usize) -> Option<Rate> {
     let value = section.value("rate")?;
     if !value.is_object() {
@@ -39,12 +39,12 @@ pub(super) fn read(section: &Section, duration: Option<Span>, earlier: usize) ->
     shape.map(Rate::Varying)
 }
 
-/// A rate that is above zero.
+/// Reads a rate above zero.
 fn some_rate(section: &Section, key: &'static str) -> Option<RequestRate> {
     section.positive_number(key, RequestRate::MAX).and_then(|it| RequestRate::try_from(it).ok())
 }
 
-/// A required rate that may be zero.
+/// Reads a required rate, which may be zero.
 fn any_rate(section: &Section, key: &'static str) -> Option<f64> {
     section.require(key, "write requests per second");
     section.number(key, 0.0..=RequestRate::MAX)
@@ -114,7 +114,7 @@ fn spike(section: &Section) -> Option<RateShape> {
     let (base, peak) = (any_rate(section, "base"), any_rate(section, "peak"));
     let (at, length) = (stage_time(section, "at"), stage_time(section, "length"));
     let (base, peak, at) = (base?, peak?, at?);
-    // No stage is longer.
+    // No stage is longer than this, so a longer spike never ends.
     let end = Span((at.0 + length?.0).min(Duration::from_secs(MAX_STAGE_SECONDS)));
     Some(lines(&[(at, base), (at, peak), (end, peak), (end, base)]))
 }

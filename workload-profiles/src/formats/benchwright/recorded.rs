@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// Maximum tokens of a block of a recorded prompt.
+/// Maximum tokens per block of a recorded prompt.
 pub(super) const MAX_BLOCK: u64 = 65_536;
 /// Reads the section `recorded`; `None`: at least one problem was reported.
 pub(super) fn read(section: Section) -> Option<RequestSource> {

@@ -1,4 +1,4 @@
-//! How requests that belong together are sent.
+//! Sessions: how requests that belong together are sent.
 
 use crate::{
     formats::common::headers::header_name,

@@ -13,7 +13,7 @@ use crate::{
     workload::{MAX_REQUESTS, Margin, RequestSource, Stage, Window},
 };
 
-/// The longest name of a stage.
+/// Maximum length of a stage's name, in bytes.
 const MAX_NAME: usize = 64;
 
 /// Reads `stages`. The run's warm-up and cool-down become the warm-up of its first stage and the cool-down of its last stage. `None`: at
@@ -52,7 +52,7 @@ pub(super) fn read(root: &Section, window: Window, requests: Option<&RequestSour
     (stages.len() == count).then_some(stages)
 }
 
-/// Applies the run's margin to its first or last stage. The stage must not have its own margin as well.
+/// Applies the run's margin to its first or last stage. Adds a problem if that stage has the margin as well.
 fn inherit(section: &Section, key: &'static str, of_run: Option<Margin>, of_stage: &mut Option<Margin>) {
     if of_run.is_some() && of_stage.is_some() {
         section.problem(key, format!("is set, and so is {key} of the run; keep one of them"));
@@ -73,7 +73,7 @@ fn stage(section: &Section, names: &mut StageNames, requests: Option<&RequestSou
 }
 
 fn name(section: &Section) -> Option<String> {
-    // Letters that need no escaping in file names.
+    // These characters need no escaping in file names.
     let is_name_letter = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
     let name = section.text("name")?;
     if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(is_name_letter) {

@@ -6,10 +6,10 @@ use crate::{
     workload::{Hit, HitLimit, MAX_REQUESTS, StopRule, StopScope},
 };
 
-/// Maximum number of rules: each rule checks every request.
+/// Maximum number of rules. Each rule is evaluated for every request.
 const MAX_RULES: usize = 100;
 
-/// Reads the list `stopRules`; empty where it is absent. `None`: at least one problem was reported.
+/// Reads the list `stopRules`. Returns an empty list if it is absent. `None`: at least one problem was reported.
 pub(super) fn read(root: &Section, streaming: bool) -> Option<Vec<StopRule>> {
     if root.value("stopRules").is_none() {
         return Some(Vec::new());

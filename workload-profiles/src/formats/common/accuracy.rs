@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// Reads the section. `known`: the default check. `None`: a problem was reported.
+/// Reads the section. `known` is the check if the section names none. `None`: a problem was reported.
 pub(in crate::formats) fn read(section: Section, known: Option<&str>) -> Option<Accuracy> {
     let checks: Vec<&str> = BENCHMARK_CHECKS.into_iter().chain(PLAIN_CHECKS).collect();
     if known.is_none() {
@@ -32,7 +32,7 @@ pub(in crate::formats) fn read(section: Section, known: Option<&str>) -> Option<
     Some(Accuracy { check: check?.to_owned(), data_set, expected, tokenizer, punkt, limits: limits?, optional: false })
 }
 
-/// `ofBenchmark`, `none`, or `{atLeast: {rouge1: 38}}`. `check`: a known one, or `None`.
+/// Reads `limits`: `ofBenchmark`, `none`, or `{atLeast: {rouge1: 38}}`. `check` is `None` if the check is unknown.
 fn limits(section: &Section, check: Option<&str>) -> Option<AccuracyLimits> {
     if section.value("limits").is_none() {
         return Some(AccuracyLimits::OfBenchmark);

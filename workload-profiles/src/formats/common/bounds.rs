@@ -1,4 +1,4 @@
-//! Bounds that hold for every format.
+//! Bounds for the profiles of all formats.
 
 /// Maximum stages.
 pub(in crate::formats) const MAX_STAGES: usize = 1000;
@@ -10,9 +10,9 @@ pub(in crate::formats) const MAX_PAUSE_SECONDS: u64 = 86_400;
 pub(in crate::formats) const MAX_CONCURRENCY: u64 = 60_000;
 /// The longest prompt or answer, in tokens.
 pub(in crate::formats) const MAX_TOKENS: u64 = 2_000_000;
-/// Maximum lengths that are drawn before they repeat.
+/// Maximum number of lengths that are drawn. Further requests repeat them.
 pub(in crate::formats) const MAX_DRAWN: u64 = 10_000_000;
-/// Maximum distinct prompts of a shared-prefix load: their shuffled order is kept in memory.
+/// Maximum number of distinct prompts of a shared-prefix load. Their shuffled order is kept in memory.
 pub(in crate::formats) const MAX_PROMPTS: u64 = 1_000_000;
 /// Maximum turns of a conversation.
 pub(in crate::formats) const MAX_TURNS: u64 = 10_000;

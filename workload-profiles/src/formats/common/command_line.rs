@@ -1,12 +1,12 @@
-//! Command lines as profiles: `guidellm run --profile kind=concurrent,streams=8`. They are split into words like in a shell, and the words
-//! into options. Nothing is run, and shell variables have no values.
+//! Command lines as profiles: `guidellm run --profile kind=concurrent,streams=8`. The text is split into words like in a shell, and the words into
+//! options. Nothing is run, and shell variables have no values.
 
 use crds::wording::shell_word;
 
 use super::shell::{Shell, ShellError};
 use crate::problem::{named, quoted, suggestion};
 
-/// Why a text is no command line.
+/// Why a text is not a valid command line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(in crate::formats) enum CommandLineError {
     #[error(transparent)]
@@ -29,7 +29,7 @@ pub(in crate::formats) fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or_default()
 }
 
-/// The words of a command line.
+/// Splits a command line into words.
 pub(in crate::formats) fn words(text: &str) -> Result<Vec<String>, CommandLineError> {
     let mut shell = Shell::new(text);
     let mut words = Vec::new();
@@ -39,8 +39,8 @@ pub(in crate::formats) fn words(text: &str) -> Result<Vec<String>, CommandLineEr
     Ok(words)
 }
 
-/// The options among the words after the program. Words after an option that are not options are its values. After `--key=value`, no values
-/// follow. A negative number is a value.
+/// Returns the options among the words after the program. Words that follow an option and are not options are its values. An option written as
+/// `--key=value` takes no further values. A negative number is a value, not an option.
 pub(in crate::formats) fn options(words: &[String]) -> Result<Vec<CommandOption>, CommandLineError> {
     let mut options: Vec<CommandOption> = Vec::new();
     let mut takes_values = false;
@@ -61,17 +61,17 @@ pub(in crate::formats) fn options(words: &[String]) -> Result<Vec<CommandOption>
     Ok(options)
 }
 
-/// The part of an option after its dashes; `None` for a value.
+/// Returns an option's name without its dashes. `None` if the word is a value.
 fn option(word: &str) -> Option<&str> {
     let name = word.strip_prefix("--").or_else(|| word.strip_prefix('-'))?;
     name.starts_with(|it: char| it.is_ascii_alphabetic()).then_some(name)
 }
 
-/// The command line with a new value for one option; `none` means an option without a value. A missing option is added if it is one of the
-/// `known` names.
+/// Returns the command line with a new value for one option. The value `none` means an option without a value. A missing option is added if its name
+/// is in `known`.
 ///
 /// # Errors
-/// What is wrong with the name.
+/// Returns a message about the option's name.
 pub(crate) fn with_option(line: &str, key: &str, value: &str, known: &[&str]) -> Result<String, String> {
     let words = words(line).map_err(|it| it.to_string())?;
     let start = words.iter().position(|it| option(it).is_some()).unwrap_or(words.len());
@@ -90,7 +90,7 @@ pub(crate) fn with_option(line: &str, key: &str, value: &str, known: &[&str]) ->
             options[at].values = values;
             let kept = options[at].name.clone();
             let mut index = 0;
-            // An option that may be repeated now has a single value.
+            // If the option appears several times, keep only the first.
             options.retain(|it| {
                 index += 1;
                 index <= at + 1 || it.name != kept

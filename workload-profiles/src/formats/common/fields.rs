@@ -11,7 +11,7 @@ use crate::{
     workload::{Extra, LengthField, MAX_REQUESTS, Sampling, Timeouts},
 };
 
-/// The key `api`, else completions.
+/// Reads the key `api`. The default is completions.
 pub(in crate::formats) fn api(root: &Section) -> Option<Api> {
     root.or_default("api", Api::Completions, |it, key| it.choice(key, &apis()))
 }
@@ -30,7 +30,7 @@ fn apis() -> [(&'static str, Api); 8] {
     ]
 }
 
-/// The section `sampling`; absent keys have the values from `defaults`.
+/// Reads the section `sampling`. Absent keys have the values from `defaults`.
 pub(in crate::formats) fn sampling(root: &Section, defaults: Sampling) -> Sampling {
     let Some(section) = root.section("sampling") else { return defaults };
     let fields = [
@@ -48,7 +48,7 @@ pub(in crate::formats) fn sampling(root: &Section, defaults: Sampling) -> Sampli
     sampling
 }
 
-/// The sampling with the likeliest token each time, unless it has a temperature.
+/// Sets the temperature to 0, so that the model always chooses the likeliest token. A temperature in the sampling is kept.
 pub(in crate::formats) fn greedy(sampling: Sampling) -> Sampling {
     let mut fields = BTreeMap::from(sampling.extra.clone());
     fields.entry("temperature".to_owned()).or_insert_with(|| 0.into());
@@ -57,7 +57,7 @@ pub(in crate::formats) fn greedy(sampling: Sampling) -> Sampling {
     Sampling { extra, ..sampling }
 }
 
-/// The section `extra`: further fields of the body.
+/// Reads the section `extra`: additional fields of the request body.
 pub(in crate::formats) fn extra(parent: &Section) -> Option<Extra> {
     let section = parent.section("extra")?;
     let fields: BTreeMap<String, Value> = section.entries().map(|(key, it)| (key.to_owned(), it.clone())).collect();
@@ -70,7 +70,7 @@ pub(in crate::formats) fn extra(parent: &Section) -> Option<Extra> {
     }
 }
 
-/// Without streaming, adds a problem for each key that only applies to a stream.
+/// Without streaming, adds a problem for each of the given keys, which only apply to a stream.
 pub(in crate::formats) fn needs_streaming(section: &Section, streaming: bool, keys: &[&'static str]) {
     for key in keys.iter().filter(|key| !streaming && section.value(key).is_some()) {
         section
@@ -78,7 +78,7 @@ pub(in crate::formats) fn needs_streaming(section: &Section, streaming: bool, ke
     }
 }
 
-/// The section `timeouts`; absent keys have the values from `defaults`.
+/// Reads the section `timeouts`. Absent keys have the values from `defaults`.
 pub(in crate::formats) fn timeouts(root: &Section, defaults: Timeouts, streaming: bool) -> Timeouts {
     let Some(section) = root.section("timeouts") else { return defaults };
     needs_streaming(&section, streaming, &["firstToken", "tokenGap"]);
@@ -103,7 +103,7 @@ pub(in crate::formats) fn request_count(section: &Section, key: &'static str) ->
     section.count(key, 1..=MAX_REQUESTS)
 }
 
-/// A required time from the start of the stage.
+/// Reads a required time since the start of the stage.
 pub(in crate::formats) fn stage_time(section: &Section, key: &'static str) -> Option<Span> {
     section.require(key, "write a time from the start of the stage, such as 30s");
     section.span(key, MAX_STAGE_SECONDS)

@@ -10,15 +10,15 @@ use crate::{
     workload::{FileSource, RemoteFile},
 };
 
-/// The longest path and the longest URL, in bytes.
+/// Maximum length of a path or a URL, in bytes.
 const MAX_BYTES: usize = 4096;
 
-/// A file: a path, a URL, or `{url: ..., sha256: ...}`.
+/// Reads a file: a path, a URL, or `{url: ..., sha256: ...}`.
 pub(in crate::formats) fn file_source(section: &Section, key: &'static str) -> Option<FileSource> {
     from_value(section, key, section.value(key)?)
 }
 
-/// A list of files, not empty.
+/// Reads a list of files, which must not be empty.
 pub(in crate::formats) fn file_sources(section: &Section, key: &'static str) -> Option<Vec<FileSource>> {
     let items = section.list(key)?;
     if items.is_empty() {
@@ -42,7 +42,7 @@ fn from_value(section: &Section, key: &str, value: &Value) -> Option<FileSource>
     }
 }
 
-/// The file that the text of a key names: a path, or an http or https URL. Other URLs add a problem.
+/// Returns the file that the text of a key names: a path, or an http or https URL. Other URLs add a problem.
 pub(in crate::formats) fn from_text(section: &Section, key: &str, text: &str) -> Option<FileSource> {
     let wanted = if text.trim().is_empty() || text.len() > MAX_BYTES {
         format!("write a path or a URL of 1 to {MAX_BYTES} bytes")

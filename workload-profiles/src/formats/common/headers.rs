@@ -16,7 +16,7 @@ const MAX_HEADERS: usize = 64;
 /// The longest value of a header field, in bytes.
 const MAX_HEADER_BYTES: usize = 4096;
 
-/// The fields of the section `headers`.
+/// Reads the header fields of the section `headers`.
 pub(in crate::formats) fn headers(section: &Section) -> BTreeMap<String, String> {
     let mut headers = BTreeMap::new();
     if section.entries().count() > MAX_HEADERS {
@@ -42,7 +42,7 @@ pub(in crate::formats) fn headers(section: &Section) -> BTreeMap<String, String>
     headers
 }
 
-/// The name of a header field that the launcher fills with its own value.
+/// Reads the name of a header field whose value the launcher sets.
 pub(in crate::formats) fn header_name(section: &Section, key: &'static str) -> Option<String> {
     let name = section.text(key)?;
     match check_name(name) {
@@ -54,7 +54,7 @@ pub(in crate::formats) fn header_name(section: &Section, key: &'static str) -> O
     }
 }
 
-/// The value of a header field, or why it cannot be sent.
+/// Returns the value of a header field, or an error if it cannot be sent.
 fn header(name: &str, value: &Value) -> Result<String, String> {
     check_name(name)?;
     let text = match value {
@@ -68,7 +68,7 @@ fn header(name: &str, value: &Value) -> Result<String, String> {
     Ok(text)
 }
 
-/// Why a header field of this name cannot be sent, where it cannot.
+/// Returns an error if a header field with this name cannot be sent.
 fn check_name(name: &str) -> Result<(), String> {
     let lower = name.to_ascii_lowercase();
     if lower == "authorization" {
@@ -86,7 +86,7 @@ fn check_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// RFC 9110, section 5.6.2.
+/// Whether a byte may occur in a token, such as the name of a header field (RFC 9110, section 5.6.2).
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }

@@ -1,4 +1,4 @@
-//! The text and the lengths of prompts, and the lengths of answers, as our own formats write them.
+//! The text and the lengths of prompts, and the lengths of answers, in our own formats.
 
 use std::ops::RangeInclusive;
 
@@ -11,7 +11,7 @@ use crate::{
 /// Beyond these values a skew-normal distribution equals half of a normal distribution.
 const SKEW: RangeInclusive<f64> = -1e6..=1e6;
 
-/// What prompts are made of: `words`, `prose` or `tokenIds`.
+/// Reads what prompts are made of: `words`, `prose` or `tokenIds`.
 pub(in crate::formats) fn text(section: &Section, key: &'static str) -> Option<PromptText> {
     let (name, holder) = section.variant(key, &["words", "prose", "tokenIds"])?;
     match (name, holder) {
@@ -54,8 +54,8 @@ pub(in crate::formats) fn check_prompt_count(
     }
 }
 
-/// Where the mean of a normal distribution may lie. inference-perf uses both rules. A report with its workload has to be a valid profile in
-/// our format.
+/// Where the mean of a normal distribution may lie. Both rules come from inference-perf. Our format accepts both, because the workload in a report
+/// has to be a valid profile.
 #[derive(Clone, Copy, PartialEq)]
 pub(in crate::formats) enum NormalMean {
     /// Between min and max.
@@ -64,7 +64,7 @@ pub(in crate::formats) enum NormalMean {
     Anywhere,
 }
 
-/// A required length: a number of tokens, or a distribution of such numbers.
+/// Reads a required length: a number of tokens, or a distribution of such numbers.
 pub(in crate::formats) fn required_length(
     parent: &Section,
     key: &'static str,
@@ -74,7 +74,7 @@ pub(in crate::formats) fn required_length(
     numbers(parent, key, normal, 1..=MAX_TOKENS)
 }
 
-/// Numbers in a range, such as turns or images: one number, or a distribution. `None` if the key is absent or wrong.
+/// Reads numbers in a range, such as turns or images: one number, or a distribution. `None` if the key is absent or wrong.
 pub(in crate::formats) fn numbers(
     parent: &Section,
     key: &'static str,
@@ -87,7 +87,7 @@ pub(in crate::formats) fn numbers(
     }
 }
 
-/// The shape of a distribution: a word, or `{skewNormal: {skew: 4}}`.
+/// Reads the shape of a distribution: a word, or `{skewNormal: {skew: 4}}`.
 pub(in crate::formats) fn shape(section: &Section, key: &'static str) -> Option<Shape> {
     let names = ["normal", "lognormal", "skewNormal", "poisson", "uniform", "fixed"];
     let (name, holder) = section.variant(key, &names)?;
@@ -137,17 +137,17 @@ fn distribution(section: Section, normal: NormalMean, range: RangeInclusive<u64>
     Some(LengthDistribution { shape: shape?, min, max, mean, std_dev, total_count })
 }
 
-/// The bounds of the lengths. The default bounds of a fixed length equal that length.
+/// Reads the bounds of the lengths. The default bounds of a fixed length equal that length.
 fn min_and_max(section: &Section, fixed: Option<f64>, range: RangeInclusive<u64>) -> (u32, u32) {
     let (min, max) = (section.count_u32("min", range.clone()), section.count_u32("max", range.clone()));
     match fixed.map(|it| it.round() as u32) {
-        // A default bound never contradicts the given bound. The check of the mean then reports the error.
+        // A default bound never contradicts the given bound. If the mean lies outside of them, the check of the mean reports it.
         Some(fixed) => (min.unwrap_or(fixed.min(max.unwrap_or(fixed))), max.unwrap_or(fixed.max(min.unwrap_or(fixed)))),
         None => (min.unwrap_or(*range.start() as u32), max.unwrap_or(*range.end() as u32)),
     }
 }
 
-/// Adds a problem if a mean is not between its bounds, but has to be.
+/// Adds a problem if the mean must lie between the bounds but does not.
 fn check_mean(section: &Section, shape: Option<Shape>, normal: NormalMean, mean: f64, bounds: RangeInclusive<u32>) {
     let (min, max) = bounds.into_inner();
     let within = |mean: f64| (f64::from(min)..=f64::from(max)).contains(&mean);

@@ -10,8 +10,8 @@ use crate::{
     workload::{Extra, Sampling},
 };
 
-/// Adds the fields of the mapping `key` to the sampling. `ignore_eos` and `min_tokens` are fields that the launcher writes itself. A
-/// field that is there already gets the new value.
+/// Adds the fields of the mapping `key` to the sampling, and replaces fields with the same name. `ignore_eos` and `min_tokens` become settings,
+/// because the launcher writes these two fields itself.
 pub(in crate::formats) fn add_request_fields(section: &Section, key: &'static str, sampling: &mut Sampling) {
     let Some(fields) = section.section(key) else { return };
     if fields.value("ignore_eos").is_some() {
@@ -31,7 +31,7 @@ pub(in crate::formats) fn add_request_fields(section: &Section, key: &'static st
     add_fields(section, key, others.map(|(name, value)| (name.to_owned(), value.clone())), sampling);
 }
 
-/// Adds the fields that a flag requests.
+/// Adds the fields that a flag sets.
 pub(in crate::formats) fn add_fields(
     section: &Section,
     flag: &str,

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, iter::Peekable, str::Chars};
 
 use crate::{problem::quoted, yaml::MAX_TEXT_BYTES};
 
-/// Unquoted, these characters make a shell do more than run one program.
+/// Outside quotes, these characters make a shell do more than run one program.
 const OPERATORS: [char; 8] = ['|', '&', ';', '<', '>', '(', ')', '`'];
 
 /// Why a text cannot be split.
@@ -30,7 +30,7 @@ pub(crate) enum ShellError {
 pub(in crate::formats) struct Shell<'a> {
     letters: Peekable<Chars<'a>>,
     variables: BTreeMap<String, String>,
-    /// Total bytes of expanded variables. They are bounded, because a variable may contain another one twice, and so on.
+    /// Total bytes of expanded variables. They are bounded, because nested variables can grow exponentially: each may contain the previous one twice.
     expanded: usize,
 }
 
@@ -44,11 +44,11 @@ impl<'a> Shell<'a> {
         self.variables.insert(name.to_owned(), value.to_owned());
     }
 
-    /// The words of the next command; `None` at the end. Quotes and backslashes have their POSIX meaning, and `#` at the start of a word begins
-    /// a comment. A line that begins with a dash continues the command of the previous line, because a trailing backslash may have been lost.
+    /// Returns the words of the next command. `None` at the end. Quotes and backslashes have their POSIX meaning, and `#` at the start of a word
+    /// begins a comment. A line that begins with a dash continues the command of the previous line, because a trailing backslash may have been lost.
     pub fn next_command(&mut self) -> Result<Option<Vec<String>>, ShellError> {
         let mut words = Vec::new();
-        // `None` between two words.
+        // `None` outside a word.
         let mut word: Option<String> = None;
         while let Some(letter) = self.letters.next() {
             match letter {
@@ -95,7 +95,7 @@ impl<'a> Shell<'a> {
         Ok(Some(words).filter(|it| !it.is_empty()))
     }
 
-    /// The rest of a quoted text.
+    /// Reads the rest of a quoted text.
     fn quote(&mut self, quote: char, word: &mut String) -> Result<(), ShellError> {
         loop {
             match self.letters.next() {
@@ -113,7 +113,7 @@ impl<'a> Shell<'a> {
         }
     }
 
-    /// The expansion of a `$` that was just read: the variable's value, or the `$` itself.
+    /// Expands a `$` that was just read: returns the variable's value, or the `$` itself.
     fn variable(&mut self) -> Result<String, ShellError> {
         let is_name = |it: &char| it.is_ascii_alphanumeric() || *it == '_';
         let braced = self.letters.next_if_eq(&'{').is_some();
@@ -143,7 +143,7 @@ impl<'a> Shell<'a> {
     }
 }
 
-/// The name and the value of an assignment, `NAME=value`.
+/// Splits an assignment `NAME=value` into its name and its value.
 pub(in crate::formats) fn assignment(word: &str) -> Option<(&str, &str)> {
     let (name, value) = word.split_once('=')?;
     let letters = |it: char| it.is_ascii_alphanumeric() || it == '_';

@@ -1,5 +1,5 @@
-//! How long the stages of a complete workload take. A stage that ends after a count has to reach it within the maximum stage length. A
-//! stage that ends after a time has to send a request within it. Slots have to open before their stage ends.
+//! Checks how long the stages of a complete workload take. A stage that ends after a number of requests has to reach it within the maximum stage
+//! length. A stage that ends after a time has to send a request within this time. The slots of a closed loop have to open before the stage ends.
 
 use super::bounds::MAX_STAGE_SECONDS;
 use crate::{
@@ -7,18 +7,18 @@ use crate::{
     workload::{Load, Rate, RateShape, Stage},
 };
 
-/// The names of a format's keys for messages: the keys that determine the length of a stage.
+/// The names of the keys that determine a stage's length, for error messages.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::formats) struct Keys {
-    /// The number of requests.
+    /// The key of the number of requests.
     pub count: fn(&Stage) -> &'static str,
-    /// Requests per second.
+    /// The key of the rate.
     pub rate: fn(&Stage) -> &'static str,
-    /// The time in which the slots of a closed loop open.
+    /// The key of the time in which the slots of a closed loop open.
     pub ramp_up: &'static str,
 }
 
-/// Reports the first stage that cannot reach its count, the first that sends nothing, and the first with a ramp-up that does not end.
+/// Reports the first stage that cannot reach its count, the first stage that sends no request, and the first stage that ends before its ramp-up does.
 pub(in crate::formats) fn check(stages: &[Stage], keys: &Keys, findings: &Findings) {
     if let Some((stage, count)) = stages.iter().find_map(|it| unreachable_count(&it.load).map(|count| (it, count))) {
         let what = format!("lets the {count} requests of stage {} take more than {MAX_STAGE_SECONDS}s", stage.name);
@@ -55,7 +55,7 @@ pub(in crate::formats) fn sends_nothing(load: &Load) -> bool {
     }
 }
 
-/// The load's count, if it cannot be reached within the maximum stage length.
+/// Returns the load's count, if it cannot be reached within the maximum stage length.
 pub(in crate::formats) fn unreachable_count(load: &Load) -> Option<u64> {
     let reaches = |rate: &Rate, count| rate.reaches(count, MAX_STAGE_SECONDS as f64);
     match load {

@@ -9,7 +9,8 @@ use crate::workload::{Load, Phase, Rate, RateShape};
 pub(in crate::formats) struct StageNames(BTreeMap<String, u32>);
 
 impl StageNames {
-    /// `r10` for 10 requests per second, `c8` for concurrency 8, `sweep` for a measured rate; with `-2` for the second stage of the same name.
+    /// Returns `r10` for 10 requests per second, `c8` for concurrency 8, and `sweep` for a measured rate. The second stage with the same name gets
+    /// the suffix `-2`.
     pub fn name(&mut self, load: &Load) -> String {
         let name = match load {
             Load::Open { rate: Rate::Steady(rate), .. } => format!("r{rate}"),

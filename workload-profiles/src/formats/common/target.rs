@@ -2,7 +2,7 @@
 
 use crate::{formats::Target, reader::Section};
 
-/// The model that a key names, with a notice if the run requests another model. `None` if the key is absent, empty or wrong.
+/// Returns the model that a key names, with a notice if the run requests another model. `None` if the key is absent, empty or wrong.
 pub(in crate::formats) fn model(section: &Section, key: &'static str, target: Target) -> Option<String> {
     let model = section.text(key).map(str::trim).filter(|it| !it.is_empty())?;
     note_model(section, key, model, target);

@@ -10,20 +10,20 @@ use crate::{
     workload::{Shape, TimeDistribution},
 };
 
-/// A length of time from seconds; `None` only for values that the getters refuse. A time above 0 has at least one nanosecond.
+/// Converts seconds to a time span. `None` only for values that the getters refuse. A time above 0 has at least one nanosecond.
 pub(in crate::formats) fn span(seconds: f64) -> Option<Span> {
     let least = Duration::from_nanos(u64::from(seconds > 0.0));
     Duration::try_from_secs_f64(seconds).ok().map(|it| Span(it.max(least)))
 }
 
-/// A latency goal from a key in milliseconds. `None` where the key is absent or wrong.
+/// Reads a latency goal in milliseconds. `None` if the key is absent or wrong.
 pub(in crate::formats) fn goal_millis(section: &Section, key: &'static str) -> Option<Span> {
     let millis = section.positive_number(key, MAX_PAUSE_SECONDS as f64 * 1_000.0)?;
     // A thousandth of the smallest number is 0, which is not a valid goal.
     span((millis / 1_000.0).max(f64::MIN_POSITIVE))
 }
 
-/// A time: a length of time, or a distribution of such lengths. `None` where the key is absent or wrong.
+/// Reads a time, or a distribution of times. `None` if the key is absent or wrong.
 pub(in crate::formats) fn times(parent: &Section, key: &'static str) -> Option<TimeDistribution> {
     match parent.value(key)? {
         value if value.is_object() => distribution(parent.section(key)?),

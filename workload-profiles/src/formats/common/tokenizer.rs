@@ -1,11 +1,12 @@
-//! The tokenizer that the flags of a tool name.
+//! The tokenizer that a tool's flags name.
 
 use serde_json::Value;
 
 use super::{files::from_text, flags::word};
 use crate::{reader::Section, workload::FileSource};
 
-/// The flag `tokenizer`, where it names a file. It is `needed` where prompts get or are chosen by a length; then its absence is noticed.
+/// Reads the flag `tokenizer`, if it names a file. Without a file, a notice follows if the tokenizer is `needed`, because the lengths of prompts
+/// matter.
 pub(in crate::formats) fn tokenizer(root: &Section, tool: &str, needed: bool) -> Option<FileSource> {
     let name = name(root, "tokenizer");
     let file = name.as_deref().and_then(file);
@@ -20,12 +21,12 @@ pub(in crate::formats) fn tokenizer(root: &Section, tool: &str, needed: bool) ->
     from_text(root, "tokenizer", &file?)
 }
 
-/// A name that a template may leave empty, if the run does not name a model.
+/// Reads a name. Templates leave it empty if the run names no model.
 pub(in crate::formats) fn name(root: &Section, key: &'static str) -> Option<String> {
     if root.value(key).and_then(Value::as_str).is_some_and(|it| it.trim().is_empty()) { None } else { word(root, key) }
 }
 
-/// The file of a tokenizer that is named by a path or a URL: itself, or in a folder.
+/// Returns the `tokenizer.json` that a path or a URL names, directly or by its folder.
 fn file(name: &str) -> Option<String> {
     if name.ends_with("tokenizer.json") {
         return Some(name.to_owned());

@@ -1,4 +1,5 @@
-//! The classes Homogeneous and Heterogeneous of fmperf: a number of users. Each user sends a request when its last request has ended.
+//! The classes Homogeneous and Heterogeneous of fmperf. Their load is a number of users, each of whom sends the next request when the last one has
+//! ended.
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
@@ -25,9 +26,9 @@ use crate::{
     },
 };
 
-/// The seed of the original's requests.
+/// The seed with which fmperf generates its requests.
 const SEED: u64 = 42;
-/// Defaults from fmperf's own example, for values that its profiles do not contain.
+/// Defaults for values that fmperf's profiles do not contain. They come from fmperf's own example.
 const USERS: u32 = 1;
 const SECONDS: u32 = 30;
 const GRACE: u32 = 10;
@@ -104,8 +105,9 @@ fn finish(
     })
 }
 
-/// One distinct prompt per sample; the prompts are the same in every run. Each prompt is a group of its own: a prefix and a question, of
-/// one token or more each. A prompt of one token cannot be split in this way, and a prefix cache keeps none of it.
+/// Generates one distinct prompt per sample. The prompts are the same in every run. Each prompt is a group of its own, with a prefix and a question
+/// of at least one token each. A prompt of a single token cannot be split in this way, so it is a random request. (A prefix cache does not store a
+/// single token anyway.)
 fn prompts(input: &RangeInclusive<u32>, output: &RangeInclusive<u32>, samples: u32) -> RequestSource {
     let distribution = |range: RangeInclusive<u32>| match range.into_inner() {
         (min, max) if min == max => LengthDistribution::fixed(min),
@@ -128,7 +130,7 @@ fn prompts(input: &RangeInclusive<u32>, output: &RangeInclusive<u32>, samples: u
     }
 }
 
-/// The temperature of all requests; none if classes have different temperatures.
+/// The temperature of all requests. Empty if greedy and sampled requests have different temperatures.
 fn temperature(greedy: f64) -> Extra {
     let all = if greedy >= 1.0 {
         Some(0)
@@ -144,7 +146,7 @@ pub(super) fn extra(temperature: i32) -> Extra {
     Extra::try_from(BTreeMap::from([("temperature".to_owned(), Value::from(temperature))])).unwrap_or_default()
 }
 
-/// Greedy and sampled requests, where there are both.
+/// Returns the classes of greedy and sampled requests. Empty if all requests are of one kind.
 fn classes(greedy: f64) -> TrafficClasses {
     if greedy <= 0.0 || greedy >= 1.0 {
         return TrafficClasses::default();

@@ -1,4 +1,4 @@
-//! LMBenchmark: users who send requests in rounds, or the conversations of ShareGPT, at a list of rates.
+//! LMBenchmark: users who send requests in rounds, or conversations from ShareGPT. Each run has a list of rates.
 
 use crds::{benchmark_run::Api, units::RequestRate};
 use serde_json::Value;
@@ -26,10 +26,10 @@ use crate::{
 /// The default rates.
 const DEFAULT_RATES: &str = "0.5 0.67 0.84 1.0 1.17 1.34";
 
-/// The lowest rate: a request in 1,000 s.
+/// The lowest rate: one request in 1,000 s.
 const LEAST_RATE: f64 = 0.001;
 
-/// A rate, and its name in the name of a stage.
+/// A rate, and the text of the rate for the name of its stage.
 pub(super) type NamedRate = (String, RequestRate);
 
 /// Reads a profile. `None`: at least one problem was reported.
@@ -47,7 +47,7 @@ pub(super) fn read(root: Section, target: Target) -> Option<Workload> {
     let content = match scenario {
         Some(Scenario::ShareGpt) => sharegpt::read(&root, rates.as_deref()),
         Some(Scenario::Users(kind)) => users::read(&root, kind, rates.as_deref()),
-        // Most scenarios have users, so the keys of users are checked as well.
+        // The scenario is wrong, so this reads the keys of a scenario with users, which most are, only to report their problems.
         None => users::read(&root, scenario::LONG_INPUT, rates.as_deref()).filter(|_| false),
     };
     root.finish();
@@ -57,7 +57,7 @@ pub(super) fn read(root: Section, target: Target) -> Option<Workload> {
         Sessions { header: Some("x-user-id".to_owned()), after_failure: AfterFailure::End, ..Sessions::default() };
     Some(Workload {
         model,
-        // The texts of a user depend on its number, and numbering begins with init_user_id in every run.
+        // The texts of a user depend on the user's number. Every run begins to count at init_user_id, so it repeats the texts.
         prompts: if is_users { PromptReuse::PerStage } else { PromptReuse::Fresh },
         sessions: if is_users { sessions } else { Sessions::default() },
         sampling: Sampling { extra: extra(0), ..Sampling::default() },
@@ -65,7 +65,7 @@ pub(super) fn read(root: Section, target: Target) -> Option<Workload> {
     })
 }
 
-/// The rates: a text with blanks between the rates, one number, or a list.
+/// Reads the rates: a text with blanks between them, one number, or a list.
 fn rates(root: &Section) -> Option<Vec<NamedRate>> {
     let words: Vec<(String, String)> = match root.value("qps_values") {
         None => blanks(DEFAULT_RATES),

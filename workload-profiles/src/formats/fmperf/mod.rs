@@ -1,7 +1,7 @@
-//! The formats of fmperf: LMBenchmark's scenarios, which llm-d-benchmark ran through it, and the workload classes of its own. "The
-//! original" in comments is LMBenchmark or fmperf.
+//! The formats of fmperf: the scenarios of LMBenchmark, which llm-d-benchmark runs through fmperf, and fmperf's own workload classes. "The original"
+//! in comments is LMBenchmark or fmperf.
 //!
-//! The keys of a profile determine its class. A notice reports where the original ignores its own profile.
+//! The keys of a profile determine its class. A notice reports each key that the original ignores.
 
 mod classes;
 mod guidellm;
@@ -20,8 +20,8 @@ use super::{
 };
 use crate::{problem::Findings, reader::Section, workload::Workload};
 
-/// The keys that an override may add: LMBenchmark's keys, and our own keys for data that a profile does not contain: `dataset_file` of the
-/// scenario sharegpt, and `duration` and `grace_period` of fmperf's classes.
+/// The keys that an override may add: LMBenchmark's keys, and our own keys for values that a profile does not contain. The latter are `dataset_file`
+/// of the scenario sharegpt, and `duration` and `grace_period` of fmperf's classes.
 pub(super) const KEYS: [&str; 21] = [
     "answer_len",
     "base_url",
@@ -45,12 +45,12 @@ pub(super) const KEYS: [&str; 21] = [
     "test_duration",
     "use_chat_completions",
 ];
-/// Each of these keys identifies the class of a workload.
+/// The keys of each workload class. One of them in a profile identifies the class.
 const HOMOGENEOUS: [&str; 3] = ["input_tokens", "output_tokens", "greedy"];
 const HETEROGENEOUS: [&str; 5] =
     ["min_input_tokens", "max_input_tokens", "min_output_tokens", "max_output_tokens", "frac_greedy"];
 
-/// The keys that determine the length of a stage.
+/// The names of the keys that determine a stage's length, for error messages.
 const STAGE_LENGTH: stage_length::Keys =
     stage_length::Keys { count: |_| "their number", rate: |_| "qps_values", ramp_up: "num_users_warmup" };
 
@@ -87,7 +87,7 @@ fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workloa
             "is of fmperf's class Realistic, whose requests are drawn from a model of recorded requests that only fmperf has; write a trace, or min_input_tokens, max_input_tokens, min_output_tokens and max_output_tokens",
         )
     } else {
-        // Every key of LMBenchmark has a default.
+        // A profile without keys is valid, because every key of LMBenchmark has a default.
         lmbenchmark::read(root, target)
     }
 }

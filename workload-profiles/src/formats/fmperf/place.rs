@@ -1,8 +1,8 @@
-//! The keys of a workload that specify where the original runs.
+//! Keys of a workload that specify where the original runs.
 
 use crate::reader::{Section, ValueType};
 
-/// Checks the types of keys that specify where the original runs, not what it sends.
+/// Checks the types of the keys that specify where the original runs. They have no effect here.
 pub(super) fn place(root: &Section) {
     root.all_ignored(&[
         ("image", ValueType::Text),

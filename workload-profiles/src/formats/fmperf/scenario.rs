@@ -2,34 +2,34 @@
 
 use crate::{problem::quoted, reader::Section};
 
-/// What is sent.
+/// The load of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scenario {
-    /// Conversations of a file.
+    /// Conversations from a file.
     ShareGpt,
     /// Users who send requests in rounds.
     Users(UsersScenario),
 }
 
-/// A scenario of users.
+/// A scenario with users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct UsersScenario {
     /// The name of the scenario in a profile.
     pub name: &'static str,
-    /// Whether the original's script hard-codes users, rounds, lengths and time, and ignores the profile.
+    /// Whether the original's script hard-codes the users, rounds, lengths and time, and ignores the values in the profile.
     pub hard_coded: bool,
-    /// Users at each time.
+    /// Number of users who are active at any time.
     pub users: u32,
-    /// Tokens of an answer.
+    /// Tokens per answer.
     pub answer: u32,
-    /// Words of the text that all users share, and of the text of each.
+    /// Number of words in the text that all users share, and in the text of each user.
     pub texts: (u32, u32),
 }
 
-/// The scenario with a script that follows the profile.
+/// The only scenario whose script uses the values in the profile.
 pub(super) const LONG_INPUT: UsersScenario =
     UsersScenario { name: "long-input", hard_coded: false, users: 15, answer: 100, texts: (1_000, 20_000) };
-/// For these lengths the script counts the words in its settings, which is 1.
+/// Each text has one word. The script passes a setting as the text and not as its length, and the setting has one word.
 const SHORT_INPUT: UsersScenario =
     UsersScenario { name: "short-input", hard_coded: true, users: 320, answer: 20, texts: (1, 1) };
 const LONG_LONG: UsersScenario =

@@ -1,4 +1,4 @@
-//! The scenario sharegpt: conversations of a file at even times.
+//! The scenario sharegpt: conversations from a file, sent at a constant rate.
 
 use crds::units::RequestRate;
 
@@ -12,10 +12,10 @@ use crate::{
     },
 };
 
-/// More rows than the file contains: a stage ends with the last row.
+/// Maximum requests per stage. The file has fewer rows, so a stage ends with the last row.
 const ROWS: f64 = 100_000.0;
 
-/// The requests and the stages. `None`: at least one problem was reported.
+/// Reads the requests and the stages. `None`: at least one problem was reported.
 pub(super) fn read(root: &Section, rates: Option<&[NamedRate]>) -> Option<(RequestSource, Vec<Stage>)> {
     for key in ["num_users", "num_users_warmup", "num_rounds", "system_prompt", "chat_history", "answer_len"] {
         root.ignored(key, ValueType::Number);
@@ -50,7 +50,7 @@ pub(super) fn read(root: &Section, rates: Option<&[NamedRate]>) -> Option<(Reque
     Some((requests, distinct(stages)))
 }
 
-/// Request i at i / rate.
+/// A stage in which request i is due at i / rate.
 fn stage(name: &str, rate: RequestRate) -> Stage {
     let reached = (rate.per_second() * MAX_STAGE_SECONDS as f64).floor();
     let load = Load::Open {

@@ -81,7 +81,7 @@ fn the_original_ends_answers_where_the_model_does_and_marks_users() {
     assert_eq!(serde_json::to_value(&workload.sampling.extra).unwrap(), serde_json::json!({"temperature": 0}));
     let sessions = &workload.sessions;
     assert_eq!((sessions.header.as_deref(), sessions.after_failure), (Some("x-user-id"), AfterFailure::End));
-    // The texts of a user depend on its number, and numbering begins with the same number in every run.
+    // The texts of a user depend on the user's number, and every run begins with the same number.
     assert_eq!(workload.prompts, PromptReuse::PerStage);
 }
 
@@ -91,7 +91,8 @@ fn a_warm_up_of_half_a_second_is_none() {
     assert_eq!(one.stages.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["r1"]);
 }
 
-// Trap 15 of the formats: prompts of one word, a report that is wrong by a factor of 1000, and a load that drops when the server is slow.
+// The notices report that prompts repeat one word, that the times in llm-d-benchmark's report are wrong by a factor of 1000, and that the original's
+// load drops when the server is slow.
 #[test]
 fn what_the_scripts_of_short_scenarios_ignore_is_named() {
     let plain = workload("scenarios: short-input\nqps_values: 5");
@@ -285,7 +286,7 @@ proptest! {
 
 #[test]
 fn a_name_without_a_value_matters_only_where_the_value_does() {
-    // The head of llm-d-benchmark's profiles.
+    // The first lines of llm-d-benchmark's profiles.
     let head = "model_name: REPLACE_ENV_LLMDBENCH_DEPLOY_CURRENT_MODEL\nimage: REPLACE_ENV_LLMDBENCH_HARNESS_CONTAINER_IMAGE\n\
                 service_account: REPLACE_ENV_LLMDBENCH_HARNESS_SERVICE_ACCOUNT\npvc_name: REPLACE_ENV_LLMDBENCH_HARNESS_PVC_NAME\n";
     let run = ResolvedRun { harness: Harness::Fmperf, ..run("m") };

@@ -1,4 +1,4 @@
-//! The scenarios in which users send requests in rounds.
+//! The scenarios with users who send requests in rounds.
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
@@ -17,19 +17,19 @@ use crate::{
     },
 };
 
-/// The words of a question.
+/// Number of words per question.
 const QUESTION: u32 = 15;
-/// Maximum rounds of a user.
+/// Maximum rounds per user.
 const MAX_ROUNDS: u64 = 10_000;
 /// Default rounds per user, and default seconds per rate.
 const ROUNDS: u32 = 20;
 const SECONDS: u32 = 100;
-/// Users of the warm-up, half as many as it takes seconds.
+/// Default number of users in the warm-up. The warm-up takes half a second per user.
 const WARM_UP_USERS: u32 = 20;
-/// The pause of long-input after each rate, in seconds.
+/// The pause after each rate in the scenario long-input, in seconds.
 const PAUSE: f64 = 10.0;
 
-/// The requests and the stages. `None`: at least one problem was reported.
+/// Reads the requests and the stages. `None`: at least one problem was reported.
 pub(super) fn read(
     root: &Section,
     scenario: UsersScenario,
@@ -46,7 +46,7 @@ pub(super) fn read(
     let warm_up = root.or_default("num_users_warmup", WARM_UP_USERS, |it, key| it.count_u32(key, 0..=MAX_CONCURRENCY));
     let rates = rates?;
     let (users, rounds, duration) = (users?, rounds?, duration?);
-    // Half a second of the warm-up is rounded down.
+    // The warm-up takes half a second per user, rounded down to whole seconds.
     let (warm_up, pause) = if scenario.hard_coded { (0, 0.0) } else { (warm_up? / 2, PAUSE) };
     if scenario.hard_coded && root.value("num_users_warmup").is_some() {
         root.notice("num_users_warmup", format!("is not used: the script of {} does not read it", scenario.name));
@@ -67,7 +67,7 @@ pub(super) fn read(
     Some((requests, stages))
 }
 
-/// A number from the profile, else the number from the scenario's script.
+/// Reads a number from the profile. If the scenario ignores the profile, or the key is absent, returns the scenario's own number.
 fn number(
     root: &Section,
     scenario: UsersScenario,
@@ -88,7 +88,7 @@ fn conversations(rounds: u32, shared: u32, own: u32, answer: u32) -> RequestSour
     RequestSource::Conversations(Box::new(Conversations {
         count: None,
         turns: fixed(rounds),
-        // Before the text of each user, so that all users share it as a prefix.
+        // The shared text comes before each user's own text, so that all users share it as a prefix.
         prefixes: Prefixes::shared(shared, PrefixPlace::System),
         own_system: (own > 0).then(|| fixed(own)),
         first_turn: None,
@@ -113,7 +113,7 @@ fn stage((name, rate): &NamedRate, users: u32, turns: u32, duration: u32, pause:
     Stage { pause_after: span(pause).unwrap_or_default(), ..Stage::new(format!("r{name}"), load) }
 }
 
-/// The stages with `-2` and so on after repeated names, and without the pause after the last stage.
+/// Makes the names of the stages distinct with suffixes such as `-2`. Removes the pause after the last stage.
 pub(super) fn distinct(mut stages: Vec<Stage>) -> Vec<Stage> {
     let mut times = BTreeMap::new();
     for stage in &mut stages {

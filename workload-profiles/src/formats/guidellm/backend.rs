@@ -1,4 +1,4 @@
-//! `spec.backend`: which server is called, and how.
+//! `spec.backend`: the server's API, and how it is called.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ use crate::{
 /// Default connect timeout, in seconds.
 const DEFAULT_CONNECT: f64 = 5.0;
 
-/// How requests are made.
+/// How requests are sent.
 pub(super) struct Backend {
     pub api: Api,
     pub streaming: bool,
@@ -34,11 +34,11 @@ pub(super) struct Backend {
     pub body: Body,
 }
 
-/// What the profile adds to each body.
+/// Fields that the profile adds to the body of each request.
 #[derive(Default)]
 pub(super) struct Body {
     pub extra: Extra,
-    /// In place of true for requests with an output length, and false for others.
+    /// Whether the server ignores the end-of-sequence token. Default: true for requests with an output length, false for others.
     pub ignore_eos: Option<bool>,
     pub min_tokens: Option<u32>,
 }
@@ -49,7 +49,7 @@ enum Format {
     Unsupported(&'static str),
 }
 
-/// Reads the section; absent: the original's defaults.
+/// Reads the section. If it is absent, returns the original's defaults.
 pub(super) fn read(spec: &Section, target: Target) -> Option<Backend> {
     let Some(section) = spec.section("backend") else {
         return Some(Backend {
@@ -64,7 +64,7 @@ pub(super) fn read(spec: &Section, target: Target) -> Option<Backend> {
     };
     if let Some(kind) = section.text("kind").filter(|it| *it != "openai_http") {
         section.problem("kind", unsupported(kind, "write openai_http, and a server that answers over HTTP"));
-        // Other problems would not help: the keys belong to the unsupported kind.
+        // Do not report further problems, because the other keys belong to the unsupported kind.
         return None;
     }
     check_target(&section, target);
@@ -103,7 +103,7 @@ fn request_format(section: &Section) -> Option<Api> {
         ("/v1/chat/completions", Format::Api(Api::Chat)),
         ("/v1/completions", Format::Api(Api::Completions)),
         ("/v1/responses", Format::Api(Api::Responses)),
-        // The names of the versions up to 0.6.
+        // These names are from the versions up to 0.6.
         ("chat_completions", Format::Api(Api::Chat)),
         ("text_completions", Format::Api(Api::Completions)),
         ("/v1/embeddings", Format::Unsupported("/v1/embeddings")),
@@ -139,7 +139,7 @@ fn request_format(section: &Section) -> Option<Api> {
     Some(api)
 }
 
-/// The original's `timeout` is the longest time without anything to read.
+/// The original's `timeout` is the maximum time without any data from the server.
 fn timeouts(timeout: Option<f64>, connect: Option<f64>, streaming: bool) -> Option<Timeouts> {
     let connect = span(connect.unwrap_or(MAX_PAUSE_SECONDS as f64))?;
     let silence: Option<Span> = timeout.and_then(span);
@@ -158,7 +158,7 @@ fn max_tokens(section: &Section) -> Option<u32> {
     section.count_u32(key, 1..=MAX_TOKENS)
 }
 
-/// `extras`: fields added to each request.
+/// Reads `extras`: fields that are added to each request.
 fn extras(section: &Section) -> (BTreeMap<String, String>, Body) {
     let Some(extras) = section.section("extras") else { return (BTreeMap::new(), Body::default()) };
     let sent = extras.section("headers").as_ref().map(headers).unwrap_or_default();
@@ -192,14 +192,14 @@ fn body(section: Section) -> Body {
     Body { extra, ignore_eos, min_tokens }
 }
 
-/// Keys about the connection, which the run decides.
+/// Checks keys about the connection. The run's target decides these settings.
 fn connection(section: &Section, target: Target) {
     if section.ignored("api_key", ValueType::Text) {
         section.notice("api_key", "is not sent; put the token into a Secret, and name the Secret in target.auth");
     }
     let is_tls = target.url.is_some_and(|it| it.starts_with("https:"));
     let verify = match section.value("verify") {
-        // A certificate path, which versions up to 0.6 accept.
+        // Versions up to 0.6 accept the path of a certificate.
         Some(Value::String(_)) => section.ignored("verify", ValueType::Text),
         _ => section.bool("verify").unwrap_or(false),
     };
@@ -220,7 +220,7 @@ fn connection(section: &Section, target: Target) {
             unsupported("on", "set it to false, and later turns hold the answers without the reasoning"),
         );
     }
-    // No request has tools, and the launcher waits for the server in its own way.
+    // These keys have no effect: no request has tools, and the launcher checks in its own way whether the server is ready.
     section.ignored("tool_call_missing_behavior", ValueType::Text);
     section.value("validate_backend");
 }

@@ -13,7 +13,7 @@ use crate::{
     problem::{Findings, quoted, suggestion},
 };
 
-/// The options of `guidellm run`, their keys in `spec`, and whether they may be repeated.
+/// The options of `guidellm run`, the key in `spec` for each, and whether the option may be repeated.
 const OPTIONS: [(&str, &str, bool); 12] = [
     ("backend", "backend", false),
     ("profile", "profile", false),
@@ -28,7 +28,7 @@ const OPTIONS: [(&str, &str, bool); 12] = [
     ("output", "outputs", true),
     ("metrics", "metrics", false),
 ];
-/// Maximum benchmarks that overrides make.
+/// Maximum number of benchmarks that overrides create.
 const MAX_BENCHMARKS: usize = 1000;
 
 /// Reads a command line. `None`: at least one problem was reported.
@@ -59,7 +59,7 @@ pub(super) fn read(text: &str, findings: &Findings) -> Option<Scenario> {
     if is_flat { flat::from_options(&options, findings) } else { nested(&options, findings) }
 }
 
-/// Adds the settings before the command, which are environment variables, as options. An option overrides a setting.
+/// Adds the environment variables before the command as options. An option in the command line overrides an environment variable.
 fn add_settings(
     settings: &[(&str, &str)],
     is_flat: bool,
@@ -136,7 +136,7 @@ fn add(spec: &mut Map<String, Value>, key: &str, repeated: bool, value: Value) -
     }
 }
 
-/// `--override profile.streams 1,2,4`: a benchmark for each value.
+/// `--override profile.streams 1,2,4` creates one benchmark per value.
 fn overrides(option: &CommandOption, benchmarks: &mut Vec<Value>) -> Result<(), String> {
     let [key, values] = option.values.as_slice() else {
         return Err(format!(

@@ -9,22 +9,22 @@ use crate::{
     workload::{Hit, HitLimit, MAX_REQUESTS, StopRule, StopScope},
 };
 
-/// Maximum constraints: there are seven kinds.
+/// Maximum number of constraints. There are seven kinds.
 const MAX_CONSTRAINTS: usize = 64;
-/// Default number of requests in the window, and default minimum of requests.
+/// Default number of requests in the window of an error rate, and default minimum number of requests.
 const DEFAULT_WINDOW: u32 = 30;
-/// Maximum requests of a window.
+/// Maximum number of requests in a window.
 const MAX_WINDOW: u64 = 1_000_000;
 
-/// What ends the strategies.
+/// The limits at which strategies end.
 #[derive(Debug, Default)]
 pub(super) struct Limits {
     /// Seconds per strategy. The last value applies to all further strategies.
     seconds: Vec<f64>,
-    /// Requests of each strategy, in the same way.
+    /// Requests per strategy. The last value applies to all further strategies.
     requests: Vec<u64>,
     pub rules: Vec<StopRule>,
-    /// The paths of bounds that would end all strategies.
+    /// The paths of constraints with the scope `all`, which end all strategies.
     pub ends_all: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ enum Kind {
     OverSaturation,
 }
 
-/// Reads the list.
+/// Reads the list of constraints.
 pub(super) fn read(spec: &Section) -> Limits {
     let mut limits = Limits::default();
     let items = spec.list("constraints").unwrap_or_default();
@@ -139,7 +139,7 @@ fn requests(section: &Section) -> Vec<u64> {
     counts(section, "count", MAX_REQUESTS).unwrap_or_default()
 }
 
-/// A value that all strategies share, because a stop rule applies to all stages.
+/// Returns the value if it is the same for all strategies. It must be, because a stop rule applies to all stages.
 fn single<T: Copy + PartialEq>(section: &Section, key: &'static str, values: Option<Vec<T>>) -> Option<T> {
     let values = values?;
     let first = *values.first()?;
@@ -156,10 +156,10 @@ fn share(section: &Section) -> Option<f64> {
     single(section, "rate", shares)
 }
 
-/// A number of requests, which the original also accepts as a fraction.
+/// Reads a number of requests. The original also accepts fractions.
 fn window(section: &Section, key: &'static str) -> Option<u32> {
     let number = section.positive_number(key, MAX_WINDOW as f64)?;
-    // Exact: at most a million.
+    // The cast is exact, because the number is at most one million.
     Some(number.ceil() as u32)
 }
 

@@ -1,5 +1,5 @@
-//! `benchmarks`: each benchmark's changes to `spec`. As in the original they become one run. Only rates, streams and some bounds may differ
-//! between benchmarks.
+//! `benchmarks`: a list of benchmarks, each with its changes to `spec`. As in the original, all of them become one run. Only rates, streams and some
+//! limits may differ between benchmarks.
 
 use serde_json::Value;
 
@@ -10,16 +10,16 @@ use crate::{
     reader::described,
 };
 
-/// The keys of a constraint that may differ.
+/// The keys of a constraint that may differ between benchmarks.
 const BOUNDS: [&str; 3] = ["seconds", "count", "rate"];
 
-/// Maximum keys that a benchmark changes.
+/// Maximum number of keys that one benchmark changes.
 const MAX_CHANGES: usize = 64;
 
-/// The longest text of a number, in bytes.
+/// Maximum length of a number that is written as text, in bytes.
 const MAX_NUMBER: usize = 64;
 
-/// The scenario with the values of all benchmarks, and the names of these.
+/// Merges the values of all benchmarks into the scenario. Also returns the path that the author wrote for each merged path.
 pub(super) fn merge(
     mut spec: Value,
     benchmarks: Vec<(String, &Value)>,
@@ -32,7 +32,7 @@ pub(super) fn merge(
     let count = benchmarks.len();
     let entries: Vec<_> = benchmarks.into_iter().map(|(path, value)| entry(path, value, findings)).collect();
     let entries: Vec<Entry> = entries.into_iter().collect::<Option<_>>()?;
-    // The first benchmark is merged first, so that `spec` alone may be incomplete.
+    // Merge the first benchmark first, so that `spec` alone may be incomplete.
     let mut names = Vec::new();
     for change in entries.first().into_iter().flat_map(|it| &it.changes) {
         paths::set(&mut spec, &change.parts, change.value.clone());
@@ -43,7 +43,7 @@ pub(super) fn merge(
         if report_differences(&spec, &entries, findings) {
             return None;
         }
-        // All are collected from `spec` as the first benchmark has it.
+        // Collect all values before any of them is set, because they come from `spec` as changed by the first benchmark.
         let merged: Vec<(Vec<Part>, Vec<Value>)> = differing(&spec, &entries)
             .into_iter()
             .map(|parts| values_of(&spec, &entries, &parts, &mut names, findings).map(|values| (parts, values)))
@@ -56,7 +56,7 @@ pub(super) fn merge(
     Some((spec, names))
 }
 
-/// Reports each key that must not differ from the first benchmark, but does. Returns whether there is any.
+/// Reports each key that differs from the first benchmark but must not. Returns whether there is any.
 fn report_differences(spec: &Value, entries: &[Entry], findings: &Findings) -> bool {
     let changes = entries.iter().skip(1).flat_map(|it| &it.changes);
     let mut found = false;
@@ -73,11 +73,11 @@ struct Entry {
 }
 
 struct Change {
-    /// The path in `spec`, with underscores.
+    /// The path in `spec`, with underscores instead of hyphens.
     key: String,
     parts: Vec<Part>,
     value: Value,
-    /// The path in the profile.
+    /// The path in the profile, as its author wrote it.
     name: String,
 }
 
@@ -109,7 +109,7 @@ fn entry(path: String, value: &Value, findings: &Findings) -> Option<Entry> {
     Some(Entry { path, changes })
 }
 
-/// Whether benchmarks may differ at a path.
+/// Whether benchmarks may have different values at a path.
 fn may_differ(parts: &[Part]) -> bool {
     match parts {
         [(profile, None), (key, None)] => profile == "profile" && (key == "rate" || key == "streams"),
@@ -118,7 +118,7 @@ fn may_differ(parts: &[Part]) -> bool {
     }
 }
 
-/// The paths of values to collect: the paths that a benchmark sets, and the rates, which each benchmark has.
+/// Returns the paths whose values are collected from all benchmarks: each path that a benchmark sets, and the rates, which every benchmark has.
 fn differing(spec: &Value, entries: &[Entry]) -> Vec<Vec<Part>> {
     let rates = ["rate", "streams"].map(|it| vec![("profile".to_owned(), None), (it.to_owned(), None)]);
     let mut all: Vec<Vec<Part>> = rates.into_iter().filter(|it| paths::get(spec, it).is_some()).collect();
@@ -130,8 +130,8 @@ fn differing(spec: &Value, entries: &[Entry]) -> Vec<Vec<Part>> {
     all
 }
 
-/// The values of all benchmarks at a path, one after the other. `None`: a problem was reported: a benchmark that does not set the path has
-/// all the values of `spec`, so their number and size are checked before they are copied.
+/// Returns the values of all benchmarks at a path, in order. A benchmark that does not set the path contributes all values of `spec`, so their number
+/// and size are checked before they are copied. `None`: a problem was reported.
 fn values_of(
     spec: &Value,
     entries: &[Entry],
@@ -170,12 +170,12 @@ fn values_of(
     Some(values)
 }
 
-/// A list, or one value as a list.
+/// Returns the elements of a list, or one value as a list.
 fn as_list(value: &Value) -> &[Value] {
     value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice)
 }
 
-/// Whether a value can be a number, also as a text.
+/// Whether a value can be a number, possibly written as text.
 fn is_short(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => true,

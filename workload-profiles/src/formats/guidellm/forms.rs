@@ -1,4 +1,4 @@
-//! Converts a profile in any form to the nested form.
+//! Converts each form of a profile to the nested form.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{problem::Findings, reader::described};
 
-/// Reads any of the forms. `None`: at least one problem was reported.
+/// Reads any form of a profile. `None`: at least one problem was reported.
 pub(super) fn read(profile: &Value, findings: &Findings) -> Option<Scenario> {
     if let Value::String(text) = profile {
         return command_line::read(text, findings);
@@ -18,7 +18,7 @@ pub(super) fn read(profile: &Value, findings: &Findings) -> Option<Scenario> {
         findings.problem("profile", format!("is {}; {remedy}", described(profile)));
         return None;
     };
-    // A result file has its scenario under `config`, and before version 0.7 under `args`.
+    // A result file contains its scenario under `config`, or under `args` before version 0.7.
     for key in ["config", "args"] {
         if let Some(inner) = root.get(key).filter(|it| it.is_object()) {
             findings

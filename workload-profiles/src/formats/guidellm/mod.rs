@@ -1,8 +1,8 @@
-//! The formats of GuideLLM (0.3 to 0.8): the flat scenarios up to version 0.6, the nested scenarios from 0.7, the scenario in a result
-//! file, and the command lines of both. "The original" in comments is GuideLLM.
+//! The formats of GuideLLM (0.3 to 0.8): flat scenarios up to version 0.6, nested scenarios from 0.7 on, the scenario in a result file, and the
+//! command lines of both forms. "The original" in comments is GuideLLM.
 //!
-//! Every form becomes the nested one, which [`spec`] reads. A problem or a notice names the key as its author wrote it. What the
-//! original supports and this engine does not is refused by name; what has another effect here has a notice.
+//! Every form is converted to the nested form, which [`spec`] reads. A problem or a notice names the key as its author wrote it. Features of the
+//! original that this engine does not support are problems. Features with another effect here are notices.
 
 mod backend;
 mod command_line;
@@ -32,7 +32,7 @@ use crate::{
     workload::Workload,
 };
 
-/// The keys that determine the length of a strategy.
+/// The names of the keys that determine a strategy's length, for error messages.
 const STAGE_LENGTH: stage_length::Keys = stage_length::Keys {
     count: |_| "max_requests",
     rate: |_| "spec.profile.rate",
@@ -42,7 +42,7 @@ const STAGE_LENGTH: stage_length::Keys = stage_length::Keys {
 /// The profiles of GuideLLM.
 pub(super) const FORMAT: Format = Format {
     parse,
-    // Of the flat form; the nested form has the tokenizer in its `spec`.
+    // The key of the tokenizer in the flat form. The nested form contains it in `spec`.
     root_keys: || &["processor"],
     stage_length: None,
     shipped: &[
@@ -68,7 +68,7 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
     if let Some(workload) = &workload {
         stage_length::check(&workload.stages, &STAGE_LENGTH, &nested);
     }
-    // The original refuses other unknown keys, such as unknown keys of the backend.
+    // The original also refuses unknown keys outside the data, such as unknown keys of the backend.
     nested.refuse_unknown_keys(|path| !path.starts_with("spec.data["));
     nested.named_url().iter().for_each(|it| findings.names_url(it));
     match nested.into_result() {

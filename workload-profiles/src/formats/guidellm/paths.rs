@@ -1,20 +1,20 @@
-//! Paths such as `constraints[0].count` into a scenario, and texts such as `kind=concurrent,streams=8`.
+//! Paths into a scenario, such as `constraints[0].count`, and texts with arguments, such as `kind=concurrent,streams=8`.
 
 use serde_json::{Map, Value};
 
 use crate::{problem::quoted, yaml};
 
-/// Maximum parts of a path: the scenario's own keys need 6.
+/// Maximum parts per path. The scenario's own keys need 6.
 const MAX_PARTS: usize = 16;
-/// The highest index of a list that a path may name: the elements before it are made too.
+/// Maximum list index in a path. It is bounded, because the elements before it are created, too.
 const MAX_INDEX: usize = 63;
-/// Maximum pairs of a text.
+/// Maximum number of `key=value` pairs in a text.
 const MAX_PAIRS: usize = 256;
 
-/// A part of a path: a key, and an index where its value is a list.
+/// A part of a path: a key, and the index if the key's value is a list.
 pub(super) type Part = (String, Option<usize>);
 
-/// The parts of a path.
+/// Splits a path into its parts.
 pub(super) fn parse(path: &str) -> Result<Vec<Part>, String> {
     let parts: Vec<&str> = path.split('.').collect();
     if parts.len() > MAX_PARTS {
@@ -39,7 +39,7 @@ fn part_of(part: &str) -> Result<Part, String> {
     Ok((name.replace('-', "_"), index))
 }
 
-/// The value at a path.
+/// Returns the value at a path.
 pub(super) fn get<'a>(root: &'a Value, path: &[Part]) -> Option<&'a Value> {
     path.iter().try_fold(root, |value, (name, index)| {
         let value = value.get(name)?;
@@ -93,7 +93,7 @@ pub(super) fn arguments(text: &str) -> Result<Value, String> {
     Ok(arguments)
 }
 
-/// A value as the original reads it from a command line: no text becomes null.
+/// Parses a value like the original's command line. An empty text is null.
 pub(super) fn typed(text: &str) -> Result<Value, String> {
     if text.trim().is_empty() { Ok(Value::Null) } else { yaml::typed(text) }
 }

@@ -1,4 +1,4 @@
-//! `warmup` and `cooldown` of a profile: the parts of a strategy that no figure includes.
+//! `warmup` and `cooldown` of a profile: the parts of a strategy that are not measured.
 
 use super::values::span;
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     yaml,
 };
 
-/// The part of a strategy at its start or its end.
+/// A part at the start or at the end of a strategy.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Phase {
     key: &'static str,
@@ -18,9 +18,9 @@ pub(super) struct Phase {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Size {
-    /// Of the whole strategy: 0 to 1.
+    /// A share of the strategy, 0 to 1.
     Share(f64),
-    /// Seconds, or requests.
+    /// A number of seconds or requests.
     Amount(f64),
 }
 
@@ -33,7 +33,7 @@ enum Mode {
     Both,
 }
 
-/// Reads one of the two keys; `None` when it is absent, empty or wrong.
+/// Reads `warmup` or `cooldown`. `None` if the key is absent, empty or wrong.
 pub(super) fn read(profile: &Section, key: &'static str) -> Option<Phase> {
     let value = profile.value(key)?;
     let parsed = value.as_str().and_then(|it| yaml::typed(it).ok());
@@ -47,7 +47,7 @@ pub(super) fn read(profile: &Section, key: &'static str) -> Option<Phase> {
         profile.problem(key, format!("is {}; {wanted}", described(value)));
         return None;
     };
-    // A bare number below 1 is a share, whatever its author meant.
+    // As in the original, a bare number below 1 is always a share.
     let size = if number < 1.0 { Size::Share(number) } else { Size::Amount(number) };
     not_empty(Phase { key, size, mode: Mode::PreferDuration })
 }
@@ -77,7 +77,7 @@ fn not_empty(phase: Phase) -> Option<Phase> {
 }
 
 impl Phase {
-    /// The margin for a strategy with these bounds. `turns`: the requests per session, if the load counts sessions.
+    /// Returns the margin for a strategy with these limits. `turns` is the number of requests per session, or 1 if the load counts requests.
     pub fn margin(self, profile: &Section, seconds: Option<f64>, requests: Option<u64>, turns: u32) -> Option<Margin> {
         let time = seconds.filter(|_| self.mode != Mode::Requests).map(|all| match self.size {
             Size::Share(share) => share * all,

@@ -1,4 +1,4 @@
-//! `spec.profile`: the strategies. They run one after the other.
+//! `spec.profile`: the strategies, which run one after the other.
 
 use crds::units::{RequestRate, Span};
 
@@ -14,16 +14,16 @@ use crate::{
     reader::Section,
 };
 
-/// Default concurrency limit: the original's limit over all its processes.
+/// Default concurrency limit. It is the original's limit over all its processes.
 pub(super) const MAX_UNDER_WAY: u32 = 10_240;
-/// The strategies of a sweep where no number is written.
+/// Default number of strategies in a sweep.
 const DEFAULT_SWEEP: u64 = 10;
 /// Default concurrency limit in a sweep.
 const SWEEP_CONCURRENCY: u32 = 512;
-/// The slowest and the fastest replay.
+/// Maximum factor by which a replay is slower or faster than the recording.
 const MAX_TIME_SCALE: f64 = 1e6;
 
-/// The strategies, and the settings that they share.
+/// The strategies, and the settings that all of them share.
 pub(super) struct Profile<'a> {
     pub section: Section<'a>,
     pub strategies: Vec<Strategy>,
@@ -32,20 +32,21 @@ pub(super) struct Profile<'a> {
     pub cool_down: Option<Phase>,
 }
 
-/// One strategy: one stage.
+/// A strategy. It becomes one stage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Strategy {
     /// One request at a time.
     Synchronous,
-    /// A closed loop of this many requests.
+    /// A closed loop with this concurrency.
     Concurrent(u32),
     /// All requests are due immediately, with this concurrency limit.
     Throughput(u32),
-    /// At a rate.
+    /// Requests at a fixed rate.
     Open { rate: RequestRate, poisson: bool, max_concurrency: u32 },
-    /// A rate between the rates of the first two strategies; `position` ranges from 0 to 1.
+    /// Requests at a rate between the measured rates of the first two strategies. `position` is the place between them, 0 to 1.
     Swept { position: f64, poisson: bool, max_concurrency: u32 },
-    /// At recorded times, this many times slower. Later turns keep their gaps to the turns before, or else their own times.
+    /// Requests at recorded times, slowed down by the factor `time_scale`. With `idle_gap`, later turns keep their recorded gap to the previous turn.
+    /// Otherwise they keep their own recorded times.
     Replay { time_scale: f64, idle_gap: bool },
 }
 
@@ -79,7 +80,7 @@ pub(super) fn read<'a>(spec: &Section<'a>) -> Option<Profile<'a>> {
     ];
     let kind = section.choice("kind", &kinds)?;
     if let Kind::Unsupported(name) = kind {
-        // The next strategy of such a kind depends on earlier results, in steps that only the original defines.
+        // These kinds choose each strategy from the results of earlier ones, with rules that only the original defines.
         let remedy = "write a profile of kind concurrent with a list of streams, and read the knee or the goodput from its report";
         section.problem("kind", unsupported(&format!("{name}, a search"), remedy));
         return None;
@@ -105,7 +106,7 @@ fn strategies(section: &Section, kind: Kind, ramp_up: f64) -> Option<Vec<Strateg
         Kind::Concurrent => {
             section.require("streams", "write how many requests are in flight, such as 8 or [1, 8, 64]");
             let streams = counts(section, "streams", u64::from(MAX_UNDER_WAY))?;
-            // Exact: at most MAX_UNDER_WAY.
+            // The cast is exact, because the numbers are at most MAX_UNDER_WAY.
             Some(streams.into_iter().map(|it| Strategy::Concurrent(it as u32)).collect())
         }
         Kind::Throughput => {
@@ -145,8 +146,8 @@ fn max_concurrency(section: &Section) -> Option<u32> {
     concurrency(section, "max_concurrency").map(|it| it.min(MAX_UNDER_WAY))
 }
 
-/// The synchronous strategy, the throughput strategy, and evenly spaced rates between both. The rates exclude the synchronous rate; the
-/// last one equals the throughput.
+/// Returns the synchronous strategy, the throughput strategy, and strategies with evenly spaced rates between these two. The spaced rates exclude the
+/// synchronous rate and include the throughput.
 fn sweep(section: &Section) -> Option<Vec<Strategy>> {
     let size = section.or_default("sweep_size", DEFAULT_SWEEP, |it, key| it.count(key, 2..=MAX_STAGES as u64));
     let types = [("constant", false), ("poisson", true)];

@@ -11,19 +11,19 @@ use crate::{
 
 /// The keys at the root of the nested form.
 pub(super) const ROOT: [&str; 3] = ["metadata", "spec", "benchmarks"];
-/// Keys with content that belongs to the user or to another library. Names inside it do not change.
+/// Keys whose content belongs to the user or to another library. Names inside their content are not changed.
 const FREE: [&str; 7] = ["extras", "load_kwargs", "api_routes", "column_mappings", "tools", "labels", "metadata"];
-/// The deepest nesting of a scenario. The original's own keys need 6 levels.
+/// Maximum nesting of a scenario. The original's own keys need 6 levels.
 const MAX_DEPTH: usize = 64;
 
 /// A scenario in the nested form. Its single `spec` contains the values of all its benchmarks.
 #[derive(Clone, Debug)]
 pub(super) struct Scenario {
-    /// A mapping with `spec`.
+    /// A mapping with the key `spec`.
     pub value: Value,
-    /// Paths in the scenario, and the text that the author wrote there. The first match counts.
+    /// Pairs of a path in the scenario and the path as its author wrote it. The first match counts.
     pub names: Vec<(String, String)>,
-    /// Whether the author wrote the flat form.
+    /// Whether the author used the flat form.
     pub is_flat: bool,
 }
 
@@ -49,7 +49,7 @@ impl Scenario {
         Some(Scenario { value: json!({"spec": spec}), names, is_flat: false })
     }
 
-    /// The path as the author knows it.
+    /// Returns a path as its author wrote it.
     pub fn name(&self, path: &str) -> String {
         let found = self.names.iter().find_map(|(known, name)| {
             let rest = path.strip_prefix(known.as_str())?;
@@ -59,7 +59,7 @@ impl Scenario {
     }
 }
 
-/// The value with underscores in place of hyphens in its keys: the original accepts both.
+/// Replaces hyphens by underscores in all keys of a value, because the original accepts both.
 pub(super) fn underscored(value: &Value, path: &str, depth: usize, findings: &Findings) -> Option<Value> {
     if depth > MAX_DEPTH {
         findings.problem(path, format!("is nested more than {MAX_DEPTH} levels deep; take levels out"));

@@ -1,4 +1,4 @@
-//! `spec`: the scenario itself.
+//! `spec`: the main part of a scenario.
 
 use crds::benchmark_run::Api;
 use serde_json::Value;
@@ -64,7 +64,7 @@ pub(super) fn read(scenario: &Value, target: Target, findings: &Findings) -> Opt
         },
         extra: backend.body.extra,
     };
-    // The original counts requests in a strategy's window, and cancels requests in flight at its end.
+    // The original's figures cover each strategy until its end, when it cancels the requests in flight.
     let window = if stages.iter().all(|it| it.grace.is_some()) { Window::Cut } else { Window::All };
     Some(Workload {
         streaming: backend.streaming,
@@ -83,7 +83,7 @@ pub(super) fn read(scenario: &Value, target: Target, findings: &Findings) -> Opt
     })
 }
 
-/// A failed turn ends its conversation.
+/// If a turn fails, its conversation ends.
 fn sessions(unit: Unit) -> Sessions {
     match unit {
         Unit::Request => Sessions::default(),
@@ -91,13 +91,13 @@ fn sessions(unit: Unit) -> Sessions {
     }
 }
 
-/// The tokenizer of the prompts, where a file is named.
+/// Returns the tokenizer for the prompts, if the section names a file.
 fn tokenizer(spec: &Section, requests: Option<&RequestSource>) -> Option<FileSource> {
     let section = spec.section("tokenizer");
     let named = section.as_ref().and_then(|section| {
         section.choice("kind", &[("huggingface_auto", ()), ("hf_auto", ())]);
         section.section("load_kwargs");
-        // Versions before 0.8 call it `source`.
+        // Versions before 0.8 use the key `source`.
         let source = section.text("source");
         section.text("model").or(source).map(str::trim).filter(|it| !it.is_empty())
     });
@@ -120,12 +120,12 @@ fn tokenizer(spec: &Section, requests: Option<&RequestSource>) -> Option<FileSou
     file
 }
 
-/// The name of the file: itself, or in a folder.
+/// Returns the path of the tokenizer file. `name` is the file itself or its folder.
 fn tokenizer_file(name: &str) -> String {
     if name.ends_with(".json") { name.to_owned() } else { format!("{}/tokenizer.json", name.trim_end_matches('/')) }
 }
 
-/// `metrics`: only its objectives affect the load.
+/// Reads `metrics`. Only its objectives affect the load.
 fn metrics(spec: &Section, streaming: bool) -> Goodput {
     let mut goodput = Goodput::default();
     let Some(section) = spec.section("metrics") else { return goodput };
@@ -147,7 +147,7 @@ fn metrics(spec: &Section, streaming: bool) -> Goodput {
     goodput
 }
 
-/// Keys for settings that the run decides.
+/// Checks keys for settings that the run decides.
 fn unused(spec: &Section) {
     if let Some(section) = spec.section("seed") {
         section.choice("kind", &[("static", ())]);

@@ -1,4 +1,4 @@
-//! The stages: one for each strategy, with its bounds and its margins.
+//! The stages: one per strategy, with its limits and its margins.
 
 use crds::units::{RequestRate, Span};
 
@@ -17,17 +17,17 @@ use crate::{
     },
 };
 
-/// The length of a strategy without any bound, in seconds. The original would run the first strategy without end.
+/// The length of a strategy without any limit, in seconds. The original would run the first strategy forever.
 const UNBOUNDED_SECONDS: f64 = 60.0;
-/// Maximum requests at a rate from finite data, if nothing else bounds a strategy.
+/// Maximum requests of an open strategy that nothing but its finite data limits.
 const UNBOUNDED_REQUESTS: u64 = 100_000;
 
-/// The bounds of a stage.
+/// The limits of a stage.
 #[derive(Clone, Copy)]
 struct Bounds {
     seconds: Option<f64>,
     requests: Option<u64>,
-    /// Requests of a session, where the load starts sessions.
+    /// Requests per session, if the load starts sessions. Otherwise 1.
     turns: u32,
     ramp_up: Span,
 }
@@ -37,13 +37,13 @@ impl Bounds {
         self.seconds.and_then(span)
     }
 
-    /// The number of requests, or of sessions, that the load starts.
+    /// The number of requests or sessions that the load starts.
     fn count(self) -> Option<u64> {
         self.requests.map(|it| it.div_ceil(u64::from(self.turns)))
     }
 }
 
-/// The stages. `None`: at least one problem was reported.
+/// Reads the stages. `None`: at least one problem was reported.
 pub(super) fn stages(spec: &Section, profile: Profile, limits: &Limits, data: &Data, unit: Unit) -> Option<Vec<Stage>> {
     let Profile { section, strategies, ramp_up, warm_up, cool_down } = profile;
     check_scope(spec, strategies.len(), limits);
@@ -63,7 +63,7 @@ pub(super) fn stages(spec: &Section, profile: Profile, limits: &Limits, data: &D
         };
         let (warm_up, cool_down) = (margin(warm_up), margin(cool_down));
         report_empty(&section, index, [warm_up, cool_down], bounds);
-        // At its end a strategy cancels requests in flight.
+        // A strategy cancels its requests in flight when it ends.
         let grace = bounds.seconds.map(|_| Span::default());
         stages.push(Stage { warm_up, cool_down, grace, ..Stage::new(name, load) });
     }
@@ -75,7 +75,8 @@ pub(super) fn stages(spec: &Section, profile: Profile, limits: &Limits, data: &D
     Some(stages)
 }
 
-/// A strategy that reaches a bound with scope `all` is the last one. Every strategy would reach it, so only the first would run.
+/// Adds a problem for each limit with the scope `all` if there are several strategies. The first strategy reaches the limit, and the original then
+/// runs no other one.
 fn check_scope(spec: &Section, strategies: usize, limits: &Limits) {
     if strategies < 2 {
         return;
@@ -86,7 +87,7 @@ fn check_scope(spec: &Section, strategies: usize, limits: &Limits) {
     }
 }
 
-/// Conversations start as a whole here, while the original counts their turns.
+/// Reports differences in how turns count. This engine starts whole conversations, while the original counts their turns.
 fn check_turns(section: &Section, strategies: &[Strategy], limits: &Limits, data: &Data, unit: Unit) {
     if unit == Unit::Request || data.turns == 1 {
         return;
@@ -115,7 +116,7 @@ fn bounds(spec: &Section, index: usize, strategy: Strategy, limits: &Limits, dat
             }
             seconds = Some(UNBOUNDED_SECONDS);
         } else if matches!(strategy, Strategy::Open { .. } | Strategy::Swept { .. }) {
-            // The schedule is built before the first request, when the number of rows is not known.
+            // The schedule is built before the first request. At that time the number of rows is unknown, so a limit is required.
             spec.notice(
                 "constraints",
                 format!(
@@ -129,7 +130,7 @@ fn bounds(spec: &Section, index: usize, strategy: Strategy, limits: &Limits, dat
     Bounds { seconds, requests, turns: data.turns, ramp_up }
 }
 
-/// Maximum requests of an unbounded strategy: the requests of the maximum stage length, if these are fewer.
+/// Maximum requests of a strategy without limits: `UNBOUNDED_REQUESTS`, or the requests within the maximum stage length if these are fewer.
 fn most_at(strategy: Strategy) -> u64 {
     match strategy {
         Strategy::Open { rate, .. } => {
@@ -181,7 +182,7 @@ fn load(strategy: Strategy, bounds: Bounds, data: &Data) -> Option<Load> {
                 lengths: true,
                 max_concurrency: Some(MAX_UNDER_WAY),
             },
-            // Recorded sessions.
+            // A replay of recorded sessions.
             None => closed(MAX_UNDER_WAY, Span::default()),
         },
     })
@@ -201,9 +202,9 @@ fn open(rate: Rate, arrivals: Arrivals, max_concurrency: u32, bounds: Bounds) ->
     }
 }
 
-/// A rate that rises linearly from 0 within a time, for a process that sends its first request at 0. In the original request k is due when
-/// the area below the line is k, except for the first request, which is due at 0. So the rate before the second request is chosen to make
-/// that area 1; from then on it follows the line.
+/// Returns a rate that rises linearly from 0 to `rate` within `ramp_up`, for a process that sends its first request at 0. In the original, request k
+/// is due when the area below the line is k, except for the first request, which is due at 0. So the rate up to the second request is constant,
+/// chosen so that the area is 1 at that time. After it, the rate follows the line.
 fn ramped(rate: RequestRate, ramp_up: Span) -> Option<Rate> {
     let (rate, length) = (rate.per_second(), ramp_up.0.as_secs_f64());
     let area = rate * length / 2.0;
@@ -219,7 +220,7 @@ fn ramped(rate: RequestRate, ramp_up: Span) -> Option<Rate> {
     Some(Rate::Varying(RateShape::Points(points)))
 }
 
-/// Reports a strategy that is all warm-up and cool-down.
+/// Adds a problem if warm-up and cool-down leave no measured part of a strategy.
 fn report_empty(section: &Section, strategy: usize, [warm_up, cool_down]: [Option<Margin>; 2], bounds: Bounds) {
     let what = format!("leaves nothing of strategy {strategy}");
     if leaves_nothing([warm_up, None], bounds) {
@@ -243,7 +244,7 @@ fn leaves_nothing(margins: [Option<Margin>; 2], bounds: Bounds) -> bool {
     bounds.seconds.is_some_and(|it| time >= it) || bounds.count().is_some_and(|it| count >= it)
 }
 
-/// Whether the load starts sessions as a whole.
+/// Whether the load starts whole sessions or single requests.
 pub(super) fn unit(requests: &RequestSource) -> Unit {
     match requests {
         RequestSource::Conversations(_) | RequestSource::Recorded(_) => Unit::Session,

@@ -1,4 +1,4 @@
-//! Values that several parts of a scenario have.
+//! Readers for values that occur in several parts of a scenario.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::{
     yaml,
 };
 
-/// A number, or a list of them, also as a JSON text. `None` when it is absent or wrong.
+/// Reads a number or a list of numbers, possibly as JSON text. `None` if the key is absent or wrong.
 pub(super) fn numbers(
     section: &Section,
     key: &'static str,
@@ -42,7 +42,7 @@ pub(super) fn numbers(
 pub(super) fn counts(section: &Section, key: &'static str, most: u64) -> Option<Vec<u64>> {
     let wanted = format!("a whole number from 1 to {most}");
     let numbers = numbers(section, key, &wanted, |it| it.fract() == 0.0 && it >= 1.0 && it <= most as f64)?;
-    // Exact: all bounds are far below 2^53.
+    // The casts are exact, because all bounds are far below 2^53.
     Some(numbers.into_iter().map(|it| it as u64).collect())
 }
 

@@ -1,10 +1,10 @@
-//! Words of a GuideLLM command line.
+//! Options of a GuideLLM command line.
 
 use serde_json::{Map, Value, json};
 
 use crate::{formats::common::command_line::CommandOption, problem::quoted};
 
-/// Options that only affect the original's display.
+/// Options that only affect the original's console output.
 pub(super) const DISPLAY: [&str; 5] = [
     "disable-console",
     "disable-console-outputs",
@@ -12,10 +12,10 @@ pub(super) const DISPLAY: [&str; 5] = [
     "disable-progress",
     "display-scheduler-stats",
 ];
-/// The options that name a scenario.
+/// Options that name a scenario.
 pub(super) const SCENARIO: [&str; 3] = ["scenario", "config", "c"];
 
-/// The one value of an option.
+/// Returns the value of an option that takes exactly one.
 pub(super) fn single(option: &CommandOption) -> Result<&str, String> {
     match option.values.as_slice() {
         [value] => Ok(value),
@@ -24,7 +24,7 @@ pub(super) fn single(option: &CommandOption) -> Result<&str, String> {
     }
 }
 
-/// The scenarios that ship with the original. Other options override them.
+/// Returns a scenario that ships with the original. Other options override its values.
 pub(super) fn builtin(name: &str) -> Result<Map<String, Value>, String> {
     let text = |tokens: [u32; 8]| {
         let keys = ["prompt_tokens", "prompt_tokens_stdev", "prompt_tokens_min", "prompt_tokens_max"];

@@ -1,4 +1,4 @@
-//! Section `api`: the endpoint to call, and how to call it.
+//! Section `api`: which endpoint is called, and how.
 
 use std::collections::BTreeMap;
 
@@ -14,18 +14,18 @@ use crate::{
     yaml::decimal,
 };
 
-/// How requests are made.
+/// How requests are sent.
 pub(super) struct ApiSection {
     pub api: Api,
     pub streaming: bool,
     pub headers: BTreeMap<String, String>,
-    /// Fields of the request body.
+    /// Additional fields of the request body.
     pub extra: Extra,
-    /// The bounds in the header fields for SLOs.
+    /// The latency limits in the SLO header fields.
     pub goodput: Goodput,
-    /// The header field with the id of a session.
+    /// The header field that contains the id of a session.
     pub session_header: Option<String>,
-    /// The header field of an answer that the original sends back in the session.
+    /// A header field of answers whose value the original sends with the next request of the session.
     pub session_token_header: Option<String>,
 }
 
@@ -36,7 +36,7 @@ enum Type {
 }
 
 impl ApiSection {
-    /// Reads the section; absent: the original's defaults.
+    /// Reads the section. If it is absent, returns the original's defaults.
     pub fn read(section: Option<Section>) -> Self {
         let Some(section) = section else {
             return ApiSection {
@@ -79,7 +79,7 @@ impl ApiSection {
         ApiSection { api, streaming, headers, extra, goodput, session_header, session_token_header }
     }
 
-    /// How sessions are sent. `has_sessions`: whether the load has any.
+    /// Returns how sessions are sent. `has_sessions`: whether the load has any.
     pub fn sessions(&self, root: &Section, unit: Unit, has_sessions: bool) -> Sessions {
         for (key, header) in
             [("session_id_header_key", &self.session_header), ("session_token_header_key", &self.session_token_header)]
@@ -100,7 +100,7 @@ impl ApiSection {
     }
 }
 
-/// The format that answers must have. The original sends it with chats, as the field of the same name.
+/// Reads the format that answers must have. As in the original, only chats send it, in the body field of the same name.
 fn response_format(api: &Section, section: Section, kind: Api) -> Extra {
     let schema = section.section("json_schema").map(|it| {
         let fields: serde_json::Map<_, _> = it.entries().map(|(key, value)| (key.to_owned(), value.clone())).collect();
@@ -126,7 +126,7 @@ fn response_format(api: &Section, section: Section, kind: Api) -> Extra {
     })
 }
 
-/// The header fields for SLOs: they are sent, and a request has to meet them to count as good.
+/// Reads the header fields for SLOs. They are sent to the server, and a good request must also meet them.
 fn slo_headers(api: &Section, fields: Option<&Section>, headers: &BTreeMap<String, String>) -> Goodput {
     let (unit, per_second) =
         api.choice("slo_unit", &[("ms", ("ms", 1e3)), ("s", ("s", 1.0)), ("us", ("us", 1e6))]).unwrap_or(("ms", 1e3));

@@ -1,7 +1,7 @@
-//! Section `circuit_breakers`: rules that end a stage because requests fail.
+//! Section `circuit_breakers`: rules that end a stage when requests fail.
 //!
-//! The original matches the record of each request against JMESPath expressions. This module knows the expressions that match every
-//! request, failed requests, and requests that timed out. Other expressions are refused by name.
+//! The original matches the record of each request against JMESPath expressions. This module only supports the expressions that match every request,
+//! failed requests, or requests that timed out. Other expressions are problems.
 
 use super::values::span;
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 
 /// Maximum circuit breakers, and maximum triggers per breaker.
 const MAX_BREAKERS: usize = 100;
-/// Expressions that match every request, without blanks.
+/// Expressions that match every request, written without blanks.
 const ALWAYS: [&str; 8] =
     ["@", "`true`", "info", "request_data", "start_time", "end_time", "scheduled_time", "type(@)=='object'"];
 /// Expressions that match failed requests.
@@ -35,18 +35,18 @@ const TIMED_OUT: [&str; 4] = [
     "contains(error.error_type,'Timeout')",
 ];
 
-/// The requests that an expression matches; `None`: all.
+/// The requests that an expression matches. `None`: all requests.
 type Holds = Option<Hit>;
 
-/// Which requests a breaker evaluates, and which of these are hits.
+/// The requests that a breaker evaluates, and which of these are hits.
 #[derive(Clone, Copy)]
 struct Watched {
     hit: Hit,
-    /// Whether it evaluates every request. Otherwise it evaluates only hits, so that other requests in between do not matter.
+    /// Whether the breaker evaluates every request. Otherwise it evaluates only hits, so that other requests do not interrupt a sequence of hits.
     every_request: bool,
 }
 
-/// Reads the enabled breakers, which are the breakers in `used`.
+/// Reads the enabled breakers. `used` contains their names.
 pub(super) fn read(root: &Section, used: &[String]) -> Vec<StopRule> {
     const KEY: &str = "circuit_breakers";
     let items = root.list(KEY).unwrap_or_default();
@@ -85,7 +85,7 @@ pub(super) fn read(root: &Section, used: &[String]) -> Vec<StopRule> {
     rules
 }
 
-/// A rule for each trigger: the first that opens ends the stage.
+/// Returns one rule per trigger. The first rule whose limit is reached ends the stage.
 fn breaker(section: Section, name: &str) -> Vec<StopRule> {
     section.require("metrics", "write which requests are hits, such as {matches: ['@'], rules: [error]}");
     section.require("triggers", "write when it opens, such as [{type: consecutive, threshold: 5}]");
@@ -116,12 +116,12 @@ fn watched(section: Section) -> Option<Watched> {
     watched
 }
 
-/// A request is evaluated if any of `matches` holds. It is a hit if there are no rules, or if any rule holds.
+/// Combines the expressions. A request is evaluated if any of `matches` matches it. It is a hit if any rule matches it, or if there are no rules.
 fn combined(section: &Section, matches: &[Holds], rules: &[Holds]) -> Option<Watched> {
     let every_request = matches.contains(&None);
     let filters = if rules.is_empty() { matches } else { rules };
     let hit = filters.first().copied().flatten().filter(|hit| filters.iter().all(|it| *it == Some(*hit)));
-    // A rule combined with another expression would restrict the share of hits to these requests.
+    // If the rules differ from `matches`, the share of hits would refer to the matched requests only, which is not supported.
     let is_same = every_request || matches.iter().all(|it| *it == hit);
     match hit.filter(|_| is_same) {
         Some(hit) => Some(Watched { hit, every_request }),

@@ -1,4 +1,4 @@
-//! Lengths, counts and times: the distribution object of the original.
+//! Lengths, counts and times, which the original writes as a distribution object.
 
 use std::ops::RangeInclusive;
 
@@ -11,32 +11,32 @@ use crate::{
     workload::{LengthDistribution, Shape, TimeDistribution},
 };
 
-/// The original's defaults of min, max, mean and standard deviation.
+/// The original's defaults: min, max, mean and standard deviation.
 const DEFAULT: (u32, u32, f64, f64) = (10, 1024, 512.0, 200.0);
 /// Beyond this skew a skew-normal distribution equals half of a normal distribution.
 const MAX_SKEW: f64 = 1e6;
 
-/// Which of the two samplers of the original draws the lengths; their rules differ.
+/// The sampler of the original that draws the lengths. Its two samplers have different rules.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Sampler {
-    /// For random and synthetic prompts: the mean of a normal distribution must lie between min and max, and a fixed length is rounded
+    /// The sampler for random and synthetic prompts. The mean of a normal distribution must lie between min and max, and a fixed length is rounded
     /// down.
     Lists,
-    /// For all other data: a length is drawn, clipped and rounded, and the mean may lie anywhere.
+    /// The sampler for all other data. A length is drawn, clipped and rounded, and the mean may be any number.
     Single,
 }
 
-/// A key that holds a distribution of lengths in tokens; `None` when it is absent or wrong.
+/// Reads a distribution of lengths in tokens. `None` if the key is absent or wrong.
 pub(super) fn read(parent: &Section, key: &'static str, sampler: Sampler) -> Option<LengthDistribution> {
     distribution(parent.section(key)?, sampler, 1..=MAX_TOKENS)
 }
 
-/// A key that holds a number or a distribution of lengths in tokens.
+/// Reads a length in tokens, or a distribution of lengths.
 pub(super) fn length(parent: &Section, key: &'static str) -> Option<LengthDistribution> {
     number(parent, key, 1..=MAX_TOKENS)
 }
 
-/// A key that holds a number, or a distribution of numbers, in a range.
+/// Reads a number in a range, or a distribution of such numbers.
 pub(super) fn number(parent: &Section, key: &'static str, range: RangeInclusive<u64>) -> Option<LengthDistribution> {
     match parent.value(key)? {
         value if value.is_object() => distribution(parent.section(key)?, Sampler::Single, range),
@@ -52,7 +52,7 @@ fn distribution(section: Section, sampler: Sampler, range: RangeInclusive<u64>) 
     let mean = if least == 0 { section.number("mean", 0.0..=most) } else { section.positive_number("mean", most) };
     let mean = mean.unwrap_or(DEFAULT.2);
     let std_dev = std_dev(&section, MAX_TOKENS as f64);
-    // The original draws a list of at least this length, and uses each entry only once.
+    // The original draws at least this many lengths, and uses each of them once.
     section.count_u32("total_count", 1..=MAX_DRAWN);
     // The original ignores min and max of a fixed length, and the mean of a uniform distribution.
     let is_fixed = shape == Some(Shape::Fixed);
@@ -91,7 +91,7 @@ fn distribution(section: Section, sampler: Sampler, range: RangeInclusive<u64>) 
     })
 }
 
-/// A key that holds a distribution of seconds; `None` when it is absent, wrong, or always 0.
+/// Reads a distribution of seconds. `None` if the key is absent, wrong, or always 0.
 pub(super) fn seconds(parent: &Section, key: &'static str) -> Option<TimeDistribution> {
     let section = parent.section(key)?;
     let most = MAX_PAUSE_SECONDS as f64;
@@ -133,8 +133,8 @@ fn shape(section: &Section, sampler: Sampler) -> Option<Shape> {
     shape
 }
 
-/// The standard deviation: from `std_dev`; from `std`, which the original ignores; or from `variance`, which the original uses
-/// only together with `std_dev: 0`.
+/// Reads the standard deviation. It comes from `std_dev`, from `std`, which the original ignores, or from `variance`, which the original uses only
+/// together with `std_dev: 0`.
 fn std_dev(section: &Section, most: f64) -> f64 {
     let given = section.number("std_dev", 0.0..=most);
     let std = section.number("std", 0.0..=most);
@@ -162,7 +162,7 @@ fn std_dev(section: &Section, most: f64) -> f64 {
     }
 }
 
-/// ` (the default)` if the key is absent, so that its value is not in the profile.
+/// Returns ` (the default)` if the key is absent, for messages about a value that the profile does not contain.
 fn default_note(section: &Section, key: &'static str) -> &'static str {
     if section.value(key).is_none() { " (the default)" } else { "" }
 }

@@ -1,9 +1,9 @@
 //! The profile format of inference-perf (version 0.6). "The original" in comments is inference-perf.
 //!
-//! The sections api, circuit_breakers, data, load, report, server and tokenizer describe the load. What the original supports and this
-//! engine does not is refused by name. Sections and keys about the original itself, such as its worker processes, are only checked for
-//! their types, with a notice where an author may expect more. Mistakes that the original ignores without a message are read as they
-//! were meant, with a notice: a `data` section in the wrong place, or `std` in place of `std_dev`.
+//! The sections api, circuit_breakers, data, load, report, server and tokenizer describe the load. Features of the original that this engine does not
+//! support are problems. Sections and keys about the original's own work, such as its worker processes, have no effect. Only their types are checked,
+//! with a notice if an author may expect an effect. Mistakes that the original silently ignores are read as the author meant them, with a notice: a
+//! `data` section in the wrong place, or `std` instead of `std_dev`.
 
 mod api;
 mod circuit_breakers;
@@ -36,7 +36,7 @@ use crate::{
 pub(super) const SECTIONS: [&str; 10] =
     ["api", "circuit_breakers", "data", "load", "metrics", "observability", "report", "server", "storage", "tokenizer"];
 
-/// The keys that determine the length of a stage.
+/// The names of the keys that determine a stage's length, for error messages.
 const STAGE_LENGTH: stage_length::Keys =
     stage_length::Keys { count: |_| "num_requests", rate: |_| "load.stages", ramp_up: "load.stages" };
 
@@ -122,7 +122,8 @@ fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workloa
     })
 }
 
-/// A sweep has no stages from which requests can be counted. The original then draws one length, and loses all requests but the first.
+/// Adds a notice about lengths in a sweep. A sweep has no stages whose requests the original could count. So it draws only one length, and sends only
+/// the first request.
 fn note_sweep(root: &Section, profile: &Value, data: Option<&DataSection>) {
     let drawn = data.is_some_and(|it| matches!(it.requests, RequestSource::Random { .. }) && it.trace.is_none());
     if !drawn || profile.pointer("/load/sweep").is_none_or(Value::is_null) {

@@ -1,5 +1,5 @@
-//! A section `data` that is indented too far, and so belongs to another section. The original finds no `data` at the root, and silently
-//! sends mock prompts.
+//! A section `data` that is indented too far, and so is inside another section. The original finds no `data` at the root, and silently sends mock
+//! prompts.
 
 use serde_json::Value;
 
@@ -10,18 +10,18 @@ use crate::{
     yaml::{child, report_unfilled},
 };
 
-/// A profile with its `data` inside another section.
+/// A profile with `data` inside another section.
 pub(super) struct NestedData<'a> {
     /// The section `data`.
     pub data: &'a Value,
-    /// The path of that section, such as `tokenizer.data`.
+    /// The path of `data`, such as `tokenizer.data`.
     pub path: String,
-    /// The profile without it.
+    /// The profile without this section.
     pub rest: Value,
 }
 
-/// Finds such a section in a profile without `data` at its root, and adds a notice. A section with unfilled names stays where it is: the
-/// profile cannot run, and [`report_missing`] reports all its problems.
+/// Finds a nested `data` in a profile that has no `data` at its root, and adds a notice. A nested `data` with placeholders without a value is not
+/// moved: the profile cannot run, and [`report_missing`] reports the missing section.
 pub(super) fn find<'a>(profile: &'a Value, findings: &Findings) -> Option<NestedData<'a>> {
     let (section, data) = nested(profile)?;
     let path = child(section, "data");
@@ -48,7 +48,7 @@ fn nested(profile: &Value) -> Option<(&'static str, &Value)> {
     SECTIONS.into_iter().find_map(data_of)
 }
 
-/// Adds the problem of a profile without `data` at its root.
+/// Adds a problem for a profile without `data` at its root.
 pub(super) fn report_missing(root: &Section, profile: &Value) {
     let remedy = match nested(profile) {
         Some((section, _)) => format!(

@@ -9,7 +9,7 @@ use crate::{
     workload::Goodput,
 };
 
-/// Only goodput affects the load: the run decides which reports are written.
+/// Reads goodput. The run decides which reports are written.
 pub(super) fn read(section: Option<Section>, call: &ApiSection) -> Goodput {
     let mut goodput = call.goodput.clone();
     let Some(section) = section else { return goodput };
@@ -50,7 +50,7 @@ pub(super) fn read(section: Option<Section>, call: &ApiSection) -> Goodput {
     goodput
 }
 
-/// Reads the bounds that a request must meet to count as good.
+/// Reads the latency limits that a good request must meet.
 fn bound(goodput: &mut Goodput, constraints: Section, streaming: bool) {
     let Goodput { ttft, tpot, itl, ntpot, latency } = goodput;
     for (key, bound, needs_streaming) in [

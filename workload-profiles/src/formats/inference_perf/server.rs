@@ -8,7 +8,7 @@ use crate::{
     reader::{Section, ValueType},
 };
 
-/// The model, and whether the server ignores the end-of-sequence token.
+/// Reads the model, and whether the server ignores the end-of-sequence token.
 pub(super) fn read(section: Option<Section>, target: Target) -> (Option<String>, bool) {
     let Some(section) = section else { return (None, true) };
     const MOCK: &str = "mock";

@@ -1,4 +1,4 @@
-//! Section `tokenizer`: the tokenizer that gives prompts their exact lengths.
+//! Section `tokenizer`: the tokenizer with which prompts get their exact lengths.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use crate::{
     workload::FileSource,
 };
 
-/// The name of the file in the folder of a tokenizer.
+/// The name of the tokenizer's file in its folder.
 const FILE: &str = "tokenizer.json";
 
-/// The tokenizer file, if the section names one.
+/// Returns the tokenizer file, if the section names one.
 pub(super) fn read(section: Option<Section>) -> Option<FileSource> {
     const KEY: &str = "pretrained_model_name_or_path";
     let section = section?;
@@ -36,8 +36,8 @@ pub(super) fn read(section: Option<Section>) -> Option<FileSource> {
     file
 }
 
-/// The path of the file: the name itself, or a file inside the named folder. Hugging Face names have at most one slash, and begin neither
-/// with a slash nor with a dot.
+/// Returns the path of the file: the name itself, or a file in the named folder. Names from Hugging Face contain at most one slash, and do not begin
+/// with a slash or a dot.
 fn path(name: &str) -> Option<String> {
     if Path::new(name).extension().is_some_and(|it| it.eq_ignore_ascii_case("json")) {
         return Some(name.to_owned());

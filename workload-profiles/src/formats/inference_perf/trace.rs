@@ -1,4 +1,4 @@
-//! `load.trace` and `data.trace`: a file in the format of the Azure data set, with the times and the lengths of requests.
+//! `load.trace` and `data.trace`: a file in the format of the Azure data set. It contains the times and the lengths of requests.
 
 use super::values::unsupported;
 use crate::{
@@ -28,7 +28,7 @@ impl Recording {
         Some(Recording { file: file? })
     }
 
-    /// A stage that replays its first `count` requests, or all, with the recorded lengths if `lengths`.
+    /// Returns a load that replays the first `count` requests, or all. `lengths`: whether the requests have the recorded lengths.
     pub fn load(&self, count: Option<u64>, lengths: bool) -> Load {
         let file = TraceFile {
             file: self.file.clone(),

@@ -1,4 +1,4 @@
-//! Sections about inference-perf's own work, which have no meaning here: only the types of their keys are checked.
+//! Sections about inference-perf's own work. They have no effect here, so only the types of their keys are checked.
 
 use crate::reader::{Section, ValueType};
 

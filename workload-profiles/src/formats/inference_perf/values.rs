@@ -3,7 +3,7 @@
 pub(super) use crate::formats::common::times::span;
 use crate::problem::listed;
 
-/// The longest bound of goodput, in seconds.
+/// Maximum latency limit of goodput, in seconds.
 pub(super) const MAX_CONSTRAINT_SECONDS: f64 = 86_400.0;
 
 /// The message for a value that the original supports and this engine does not.

@@ -33,7 +33,7 @@ const TESTS: [(&str, &str); 3] = [
     ),
 ];
 
-/// The text of a test's audit.config, by name: `TEST06`.
+/// Returns the text of the audit.config for a test such as `TEST06`.
 pub fn audit_config(test: &str) -> Option<&'static str> {
     TESTS.iter().find(|(name, _)| *name == test).map(|(_, text)| *text)
 }

@@ -1,10 +1,10 @@
-//! Effective: the settings as LoadGen normalises them before a test.
+//! The effective settings: the settings after LoadGen has normalised them before a test.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Qsl, Scenario, Settings};
 
-/// The effective settings of a test. Names are from LoadGen's logs, without `effective_`.
+/// The effective settings of a test. The names are those in LoadGen's logs, without the prefix `effective_`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names are LoadGen's, and say all that there is to say")]
 pub struct Effective {
@@ -25,7 +25,7 @@ pub struct Effective {
 }
 
 impl Effective {
-    /// The effective settings of a test. A rate below 0 becomes 1, as in LoadGen, which logs an error.
+    /// Computes the effective settings of a test. As in LoadGen, a rate below 0 becomes 1. LoadGen also logs an error.
     pub fn new(settings: &Settings, qsl: &Qsl) -> Effective {
         let given = |value: u64, default: u64| if value == 0 { default } else { value };
         let performance_sample_count = given(settings.performance_sample_count_override, qsl.performance_sample_count);
@@ -55,7 +55,7 @@ impl Effective {
                 if settings.sample_concatenate_permutation {
                     let expected = (2.0 * seconds * it.target_qps) as u64;
                     let least = it.min_query_count.max(expected);
-                    // LoadGen rounds down to a multiple of the library's count, and adds that count once.
+                    // LoadGen rounds down to a multiple of the library's sample count, and then adds that count.
                     let pass = qsl.performance_sample_count.max(1);
                     it.min_query_count = (least - least % pass).saturating_add(pass);
                 }
@@ -87,7 +87,7 @@ impl Effective {
         it
     }
 
-    /// The number of sample sets that an accuracy phase sends in sequence.
+    /// The number of sample sets that an accuracy phase sends, one after the other.
     pub fn accuracy_sets(&self, qsl: &Qsl) -> u64 {
         self.accuracy_sample_count.min(qsl.total_sample_count).div_ceil(self.performance_sample_count.max(1))
     }

@@ -1,14 +1,14 @@
-//! The settings of LoadGen's TestSettings, with the same names and the same defaults.
+//! The settings of LoadGen (its `TestSettings`), with the same names and defaults.
 
 use serde::{Deserialize, Serialize};
 
 /// How queries are issued.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Scenario {
-    /// One sample at a time: the next query when the last one is complete.
+    /// One sample at a time. The next query is issued when the previous one is complete.
     #[default]
     SingleStream,
-    /// Some samples at a time: the next query when all samples of the last one are complete.
+    /// Several samples at a time. The next query is issued when all samples of the previous one are complete.
     MultiStream,
     /// One sample per query, at the times of a Poisson process.
     Server,
@@ -34,14 +34,14 @@ impl Scenario {
 /// The phases of a test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Mode {
-    /// All samples once, then the performance phase, in the same logs.
+    /// Sends every sample once, then the performance phase. Both are in the same logs.
     SubmissionRun,
-    /// All samples once.
+    /// Sends every sample once.
     AccuracyOnly,
-    /// The performance phase.
+    /// Only the performance phase.
     #[default]
     PerformanceOnly,
-    /// Performance phases of the Server scenario until the highest rate that meets its limits is found.
+    /// Repeats performance phases of the Server scenario, until the highest rate within the latency limits is found.
     FindPeakPerformance,
 }
 
@@ -57,19 +57,19 @@ impl Mode {
     }
 }
 
-/// What the sample library (QSL) of a test reports.
+/// The counts that the sample library (QSL) of a test reports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Qsl {
     /// The name of the library in logs.
     #[serde(default)]
     pub name: String,
-    /// Samples of the data set.
+    /// Number of samples in the data set.
     pub total_sample_count: u64,
-    /// Maximum samples that are in memory at the same time, and so in a performance phase.
+    /// Maximum number of samples that are in memory at the same time. A performance phase uses at most this many.
     pub performance_sample_count: u64,
 }
 
-/// The settings of a test as requested: LoadGen's names, units and defaults.
+/// The settings of a test as requested. Names, units and defaults are LoadGen's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[expect(missing_docs, reason = "the names are LoadGen's, and say all that there is to say")]
@@ -77,7 +77,7 @@ pub struct Settings {
     pub scenario: Scenario,
     pub mode: Mode,
     pub single_stream_expected_latency_ns: f64,
-    /// A share, as all percentiles here: 0.9 is the 90th percentile.
+    /// A fraction, like all percentiles here: 0.9 is the 90th percentile.
     pub single_stream_target_latency_percentile: f64,
     pub multi_stream_expected_latency_ns: f64,
     pub multi_stream_target_latency_percentile: f64,
@@ -90,10 +90,10 @@ pub struct Settings {
     pub server_find_peak_qps_boundary_step_size: f64,
     /// Maximum queries in flight; 0: no limit.
     pub server_max_async_queries: u64,
-    /// 0: the thread that runs the test.
+    /// Number of threads that issue queries. 0: only the thread that runs the test.
     pub server_num_issue_query_threads: u64,
     pub offline_expected_qps: f64,
-    /// Equal issue: whole passes over the sample set, each in a new order.
+    /// Equal issue: sends the whole sample set again and again, each time in a new order.
     pub sample_concatenate_permutation: bool,
     pub min_duration_ms: u64,
     /// 0: no limit.
@@ -121,9 +121,9 @@ pub struct Settings {
     /// 0: the value that the sample library reports.
     pub accuracy_sample_count_override: u64,
     pub use_token_latencies: bool,
-    /// The limit of TTFT, in nanoseconds.
+    /// The limit for TTFT, in nanoseconds.
     pub server_ttft_latency: u64,
-    /// The limit of TPOT, in nanoseconds.
+    /// The limit for TPOT, in nanoseconds.
     pub server_tpot_latency: u64,
     pub infer_token_latencies: bool,
     pub token_latency_scaling_factor: u64,

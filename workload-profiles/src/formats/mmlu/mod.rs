@@ -1,4 +1,4 @@
-//! mmlu: the questions of MMLU, or of any data set in the same form, in a closed loop. The options are from MLPerf's accuracy runner for
+//! mmlu: the questions of MMLU, or of any data set in the same form, sent in a closed loop. The options are those of MLPerf's accuracy runner for
 //! Llama-3.1-8B.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,19 +49,19 @@ pub(super) const KEYS: [&str; 20] = [
     "totalLimit",
 ];
 
-/// Examples before each question, as in the original.
+/// Default number of examples before each question, as in the original.
 const SHOTS: u32 = 5;
 const CONCURRENCY: u32 = 16;
-/// Maximum output tokens if the answer's text is read: a letter, and a few words before it.
+/// Maximum output tokens if the answer's text is scored: a letter, and a few words before it.
 const TEXT_TOKENS: u32 = 16;
-/// Number of first-token candidates to request; vLLM's default maximum, and the chat API's maximum.
+/// Default number of candidates for the first token to request. It is vLLM's default maximum, and the maximum of the chat API.
 const TOP_LOGPROBS: u32 = 20;
-/// The maximum that a profile may request.
+/// Maximum number of candidates that a profile may request.
 const MOST_TOP_LOGPROBS: u64 = 1_000;
 const INSTRUCTION: &str = "Reply with the letter only.";
-/// The longest instruction, in bytes.
+/// Maximum length of the instruction, in bytes.
 const MAX_INSTRUCTION: usize = 64 << 10;
-/// The name of the stage.
+/// The name of the only stage.
 const STAGE: &str = "mmlu";
 
 /// The profiles of MMLU.
@@ -84,9 +84,9 @@ fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workloa
     let api = api_of(&root, questions.as_ref());
     root.finish();
     let questions = questions?;
-    // The stage ends with the questions. Their number is only known when the data is read.
+    // The stage ends after the last question. The number of questions is only known when the data is read.
     let load = Load::closed(slots?, questions.total_limit.unwrap_or(Questions::MOST));
-    // Greedy decoding, so that a run can be repeated.
+    // Decoding is greedy, so that a run can be repeated.
     let extra = Extra::try_from(BTreeMap::from([("temperature".to_owned(), json!(0))])).unwrap_or_default();
     let requests = RequestSource::Questions(Box::new(questions));
     Some(Workload {
@@ -99,13 +99,13 @@ fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workloa
     })
 }
 
-/// The API: chats for the format chat, else completions.
+/// Reads the API. The default is chat for the format `chat`, else completions.
 fn api_of(root: &Section, questions: Option<&Questions>) -> Option<Api> {
     let is_chat = questions.is_some_and(|it| it.format == QuestionFormat::Chat);
     if root.value("api").is_none() && is_chat { Some(Api::Chat) } else { api(root) }
 }
 
-/// Reads the keys of a question source; our own format has them in a section. `None`: at least one problem was reported.
+/// Reads the keys of a question source. Our own format has the same keys in a section. `None`: at least one problem was reported.
 pub(super) fn questions(root: &Section) -> Option<Questions> {
     root.require("data", "write the path of a file or a folder with questions, or {url: ...}");
     let data = file_source(root, "data");
@@ -152,7 +152,7 @@ pub(super) fn questions(root: &Section) -> Option<Questions> {
     })
 }
 
-/// A word, or `{logprobs: 10}` to request that number of tokens.
+/// Reads how answers are scored: `text`, `logprobs`, or `{logprobs: 10}` with the number of candidates to request.
 fn scoring(section: &Section) -> Option<AnswerScoring> {
     if section.value("scoring").is_none() {
         return Some(AnswerScoring::Logprobs(TOP_LOGPROBS));
@@ -168,7 +168,7 @@ fn scoring(section: &Section) -> Option<AnswerScoring> {
     }
 }
 
-/// The text before the prompt. `None`: a problem was reported.
+/// Reads the text before the prompt. `Some(None)` if there is none. `None`: a problem was reported.
 fn instruction(root: &Section, format: Option<QuestionFormat>) -> Option<Option<String>> {
     let Some(_) = root.value("instruction") else {
         return Some((format == Some(QuestionFormat::Chat)).then(|| INSTRUCTION.to_owned()));
@@ -185,7 +185,7 @@ fn instruction(root: &Section, format: Option<QuestionFormat>) -> Option<Option<
     Some(Some(text.to_owned()))
 }
 
-/// The names of subjects. Names that the data lacks are found when it is read.
+/// Reads the names of subjects. Unknown subjects are reported later, when the data is read.
 fn subjects(root: &Section, key: &'static str) -> Option<Vec<String>> {
     let items = root.list(key)?;
     let (mut names, mut seen) = (Vec::new(), BTreeSet::new());

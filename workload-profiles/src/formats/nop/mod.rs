@@ -1,4 +1,4 @@
-//! nop: no load except one request. The startup of a server is read from its log.
+//! nop: no load except one request. How long a server takes to start is read from its log.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::{
 
 /// The keys of a profile.
 const KEYS: [&str; 5] = ["model_name", "pvc_name", "image", "service_account", SLEEP_LEVELS];
-/// Our own key: the original reads the sleep mode from the deployment.
+/// A key of our own. The original reads the sleep mode from the deployment.
 const SLEEP_LEVELS: &str = "sleep_levels";
 
 /// The profiles of nop.
@@ -22,10 +22,10 @@ pub(super) const FORMAT: Format = Format {
     shipped: &[profile!("nop", "nop")],
 };
 
-/// Reads a profile. The keys of the original have no effect: the run names the server that is started, and its model.
+/// Reads a profile. The original's keys have no effect, because the run names the server to start and its model.
 fn parse(profile: &Value, findings: &Findings) -> Option<Workload> {
     let root = Section::root(profile, &KEYS, findings)?;
-    // Earlier releases of llm-d-benchmark use the last two.
+    // Earlier releases of llm-d-benchmark also have `image` and `service_account`.
     let of_the_original = ["model_name", "pvc_name", "image", "service_account"];
     root.all_ignored(&of_the_original.map(|it| (it, ValueType::Text)));
     let levels = root.list(SLEEP_LEVELS).unwrap_or_default();
@@ -39,7 +39,7 @@ fn parse(profile: &Value, findings: &Findings) -> Option<Workload> {
     Some(Workload { sleep_levels, ..Workload::startup() })
 }
 
-/// A level of vLLM's sleep mode.
+/// Returns a level of vLLM's sleep mode: 1 or 2.
 fn level(value: &Value) -> Option<u8> {
     value.as_u64().and_then(|it| u8::try_from(it).ok()).filter(|it| (1..=2).contains(it))
 }

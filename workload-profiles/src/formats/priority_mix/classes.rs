@@ -13,18 +13,18 @@ use crate::{
 /// The header fields that llm-d's gateway reads.
 const OBJECTIVE: &str = "x-llm-d-inference-objective";
 const FAIRNESS: &str = "x-llm-d-inference-fairness-id";
-/// The highest weight, and the most classes.
+/// Maximum weight of a class, and maximum number of classes.
 const MAX_WEIGHT: f64 = 1e9;
 const MAX_CLASSES: usize = 1_000;
 
-/// The classes, and the settings that they share.
+/// The classes, and the settings that all classes share.
 pub(super) struct Classes<'a> {
     pub all: TrafficClasses,
     pub prompt: Prompt<'a>,
     pub streaming: bool,
 }
 
-/// Reads the section. `common`: the profile's `request`. `None`: at least one problem was reported.
+/// Reads the section. `common` contains the keys of the profile's `request`. `None`: at least one problem was reported.
 pub(super) fn read<'a>(root: &Section<'a>, common: Request<'a>) -> Option<Classes<'a>> {
     let key = spelling(root, "trafficClasses", "traffic_classes");
     root.require(key, "write at least one, such as {name: normal, weight: 1}");
@@ -64,7 +64,7 @@ pub(super) fn read<'a>(root: &Section<'a>, common: Request<'a>) -> Option<Classe
     (all.classes.len() == wanted).then_some(Classes { all, prompt, streaming })
 }
 
-/// Adds problems if a class differs from the first class in a setting that all classes must share.
+/// Adds a problem for each setting that must be the same for all classes, but differs from the first class.
 fn check_alike(section: &Section, (prompt, streams): (Prompt, bool), (first, first_streams): (Prompt, bool)) {
     if prompt != first {
         section.problem_of_all(format!("has a prompt of {}, and the first class another one, of {}; a class cannot have a prompt of its own yet: write one prompt for all classes, or run a profile for each class", prompt.length(), first.length()));
@@ -77,7 +77,7 @@ fn check_alike(section: &Section, (prompt, streams): (Prompt, bool), (first, fir
     }
 }
 
-/// Which of two names for a key the section contains; a problem if it contains both.
+/// Returns the one of two names for a key that the section contains. Adds a problem if it contains both.
 fn spelling(section: &Section, name: &'static str, alias: &'static str) -> &'static str {
     match (section.value(name).is_some(), section.value(alias).is_some()) {
         (true, true) => section.problem(alias, format!("means the same as {name}; keep one of them")),
@@ -105,7 +105,7 @@ fn class(section: &Section, request: &Request) -> Option<TrafficClass> {
     })
 }
 
-/// The header fields of a class: its own, its objective and its flow.
+/// Returns the header fields of a class: the fields that it sets, its objective and its flow (fairness id).
 fn headers_of(section: &Section) -> BTreeMap<String, String> {
     let mut fields = section.section("headers").as_ref().map(headers).unwrap_or_default();
     let fairness = spelling(section, "fairnessID", "fairness_id");

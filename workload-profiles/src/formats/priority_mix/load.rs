@@ -11,12 +11,12 @@ use crate::{
     workload::{Arrivals, Load, MAX_REQUESTS, Rate, Stage, Timeouts},
 };
 
-/// The original's defaults: requests per second, and two lengths of time in seconds.
+/// The original's defaults: the rate in requests per second, and two times in seconds.
 const RATE: f64 = 1.0;
 const DURATION: f64 = 30.0;
 const TIMEOUT: f64 = 60.0;
 
-/// The single stage, and the timeouts. `None`: at least one problem was reported.
+/// Returns the only stage, and the timeouts. `None`: at least one problem was reported.
 pub(super) fn read(section: Section) -> Option<(Stage, Timeouts)> {
     let rate = section.or_default("rate_per_second", RATE, |it, key| it.positive_number(key, RequestRate::MAX));
     let most = MAX_STAGE_SECONDS as f64;
@@ -29,7 +29,7 @@ pub(super) fn read(section: Section) -> Option<(Stage, Timeouts)> {
         section.notice("fail_on_error", "is not used: failed requests are in the report, and the run goes on");
     }
     let rate = rate?;
-    // The original truncates the number, and sends at least one request.
+    // As in the original, the number is truncated, and at least one request is sent.
     let count = count.or_else(|| duration.map(|it| ((it * rate) as u64).max(1)));
     if let Some(count) = count.filter(|it| *it > MAX_REQUESTS || *it as f64 / rate > most) {
         let message = format!(

@@ -1,4 +1,4 @@
-//! priority-mix: evenly spaced requests of several classes, which differ in objective and flow. "The original" in comments is
+//! priority-mix: evenly spaced requests of several classes, which differ in their objective and their flow. "The original" in comments is
 //! llm-d-benchmark's script.
 
 mod classes;
@@ -37,7 +37,7 @@ fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workloa
     check_url(&root, "endpoint_url", target);
     let model = model(&root, "model", target);
     let api = root.section("api").map_or(Some(Api::Chat), api);
-    // All keys of the load have a default.
+    // A profile without `load` is valid, because all keys of the load have defaults.
     let load = match root.value("load") {
         Some(_) => root.section("load"),
         None => root.element(&empty, root.path("load")),

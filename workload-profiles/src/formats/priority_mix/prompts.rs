@@ -1,4 +1,4 @@
-//! The prompt of all requests. The engine generates its own texts, so only lengths and shared parts are kept.
+//! The prompt of all requests. The engine generates its own texts, so only the lengths and the shared parts of the prompts matter.
 
 use std::collections::BTreeSet;
 
@@ -9,17 +9,17 @@ use crate::{
     workload::{LengthDistribution, PrefixPlace, Prefixes, PromptText, RequestSource},
 };
 
-/// Placeholders that the original replaces with the request's number.
+/// Placeholders that the original replaces with the number of the request.
 const NUMBERS: [&str; 2] = ["{variation}", "{request_index}"];
-/// The text in a prompt that the original replaces with the class name.
+/// The placeholder that the original replaces with the name of the class.
 const CLASS: &str = "{traffic_class}";
-/// The number of words in the original's default prompt.
+/// Number of words in the original's default prompt.
 const DEFAULT_WORDS: u32 = 7;
 
 /// The prompt of a class.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Prompt<'a> {
-    /// The text that is repeated; empty: the original's.
+    /// The text that is repeated. Empty for the original's default text.
     text: &'a str,
     words: u32,
     varies: Varies,
@@ -29,14 +29,14 @@ pub(super) struct Prompt<'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Varies {
     Never,
-    /// Prompts of different classes.
+    /// The prompts of different classes differ.
     ByClass,
-    /// All, after this number of words.
+    /// All prompts differ, after this number of words.
     After(u32),
 }
 
 impl<'a> Prompt<'a> {
-    /// A template that is filled in and repeated; `None` if it has no words or too many.
+    /// A template whose placeholders are filled in, repeated. `None` if it has no words or too many.
     pub fn template(text: &'a str, repeat: u32) -> Option<Prompt<'a>> {
         let places = || NUMBERS.into_iter().chain([CLASS]).filter_map(|it| text.find(it));
         let varies = match places().min() {
@@ -47,7 +47,7 @@ impl<'a> Prompt<'a> {
         Prompt::new(text, words(text), repeat, varies)
     }
 
-    /// A text that is repeated unchanged; `None` if it has no words or too many.
+    /// A text that is repeated without changes. `None` if it has no words or too many.
     pub fn text(text: &'a str, repeat: u32) -> Option<Prompt<'a>> {
         Prompt::new(text, words(text), repeat, Varies::Never)
     }
@@ -63,12 +63,12 @@ impl<'a> Prompt<'a> {
         Some(Prompt { text, words, varies })
     }
 
-    /// The length, for a message.
+    /// Returns the length in words, for a message.
     pub fn length(&self) -> String {
         if self.words == 1 { "1 word".to_owned() } else { format!("{} words", self.words) }
     }
 
-    /// Whether the classes' texts differ only in the class name.
+    /// Whether prompts differ only in the name of the class.
     pub fn varies_by_class(&self) -> bool {
         self.varies == Varies::ByClass
     }
@@ -78,7 +78,7 @@ fn words(text: &str) -> u64 {
     u64::try_from(text.split_whitespace().count()).unwrap_or(u64::MAX)
 }
 
-/// Requests with this prompt. `outputs`: the answer lengths; each class has one of them.
+/// Returns the requests with this prompt. `outputs` are the output lengths of all classes.
 pub(super) fn requests(prompt: &Prompt, classes: usize, outputs: &BTreeSet<u32>) -> RequestSource {
     let output = between(outputs);
     let random = |input, prefixes| {
@@ -90,7 +90,8 @@ pub(super) fn requests(prompt: &Prompt, classes: usize, outputs: &BTreeSet<u32>)
             let shared = same.min(prompt.words - 1);
             return random(prompt.words - shared, Prefixes::shared(shared, PrefixPlace::Prompt));
         }
-        // A repeated prompt has at least two words: a prefix and a question. A prefix cache keeps no prompt of one word.
+        // A repeated prompt is split into a prefix and a question, so it needs at least two words. A prefix cache does not store a single word
+        // anyway.
         Varies::Never | Varies::ByClass if prompt.words == 1 => return random(1, Prefixes::default()),
         Varies::Never => 1,
         Varies::ByClass => u32::try_from(classes).unwrap_or(u32::MAX),
@@ -106,7 +107,7 @@ pub(super) fn requests(prompt: &Prompt, classes: usize, outputs: &BTreeSet<u32>)
     }
 }
 
-/// All lengths from the shortest to the longest.
+/// Returns a uniform distribution from the shortest to the longest length.
 fn between(lengths: &BTreeSet<u32>) -> LengthDistribution {
     match (lengths.first().copied(), lengths.last().copied()) {
         (Some(min), Some(max)) if min < max => LengthDistribution::uniform(min, max),

@@ -1,5 +1,5 @@
-//! The keys of a request. They appear in the profile's `request`, in a class's `request`, and beside the keys of a class. Later places
-//! override earlier ones, key by key.
+//! The keys of a request. They appear in three places: in the profile's `request`, beside the keys of a class, and in a class's `request`. Later
+//! places override earlier ones, key by key.
 
 use super::prompts::Prompt;
 use crate::{formats::common::bounds::MAX_TOKENS, reader::Section};
@@ -7,10 +7,10 @@ use crate::{formats::common::bounds::MAX_TOKENS, reader::Section};
 /// Default output length, as in the original.
 const MAX_ANSWER: u32 = 32;
 
-/// The keys from one place.
+/// The keys of a request from one place.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Request<'a> {
-    /// `promptTemplate` and `prompt_template`.
+    /// The values of `promptTemplate` and `prompt_template`.
     templates: [Option<&'a str>; 2],
     prompt: Option<&'a str>,
     repeat: Option<u32>,
@@ -19,7 +19,7 @@ pub(super) struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// A section `request`.
+    /// Reads a section `request`.
     pub fn read(section: Section<'a>) -> Request<'a> {
         let stream = section.bool("stream");
         let request = Request { stream, ..Request::of_class(&section) };
@@ -27,7 +27,7 @@ impl<'a> Request<'a> {
         request
     }
 
-    /// The keys that may appear beside the keys of a class.
+    /// Reads the keys that may appear beside the keys of a class.
     pub fn of_class(section: &Section<'a>) -> Request<'a> {
         Request {
             templates: [section.text("promptTemplate"), section.text("prompt_template")],
@@ -38,7 +38,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// These keys, plus the keys of `other` that are missing here.
+    /// Returns these keys. Missing keys come from `other`.
     pub fn or(self, other: Request<'a>) -> Request<'a> {
         let [camel, snake] = self.templates;
         let [other_camel, other_snake] = other.templates;
@@ -51,7 +51,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// A template overrides a prompt, wherever they appear. `None` for a prompt without words, or with too many words.
+    /// Returns the prompt. A template takes precedence over a prompt, wherever both appear. `None` if the prompt has no words or too many.
     pub fn prompt(&self) -> Option<Prompt<'a>> {
         let repeat = self.repeat.unwrap_or(1);
         let template = self.templates.into_iter().flatten().find(|it| !it.is_empty());

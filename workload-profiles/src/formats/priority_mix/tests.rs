@@ -68,7 +68,7 @@ fn has_notice(text: &str, part: &str) -> bool {
     read(text).unwrap_or_else(|error| panic!("{text}\n{error}")).1.iter().any(|it| it.contains(part))
 }
 
-/// A profile of a request and classes.
+/// Returns a profile with this request and these classes.
 fn profile(request: &str, classes: &str) -> String {
     format!("request: {request}\ntrafficClasses: {classes}\n")
 }
@@ -123,7 +123,7 @@ fn all_classes_share_one_text_and_a_number_makes_it_fresh() {
         let rest = if place.contains("of") { 16.0 } else { 10.0 };
         assert_eq!((input.mean, prefixes.buckets[0].tokens), (rest, 2), "{text}");
     }
-    // The original fills in templates only.
+    // The original only replaces placeholders in templates, not in prompts.
     let plain = read(&profile("{prompt: 'one {variation}'}", "[{name: a}]")).unwrap().0.requests;
     assert!(matches!(plain, RequestSource::SharedPrefix { groups: 1, .. }), "{plain:?}");
     let one = read(&profile("{prompt: one}", "[{name: a}]")).unwrap().0.requests;
@@ -149,7 +149,7 @@ fn a_class_changes_single_keys_of_the_request() {
     assert_eq!(words("[{name: a, request: {promptRepeat: 50}}]"), (200.0, Some(5)));
     assert_eq!(words("[{name: a, promptRepeat: 3, max_tokens: 8}]"), (12.0, Some(8)));
     assert_eq!(words("[{name: a, promptRepeat: 3, request: {promptRepeat: 9}}]"), (12.0, Some(5)));
-    // A template wins over a prompt, also over the prompt of a class.
+    // A template takes precedence over a prompt, even over the prompt of a class.
     assert_eq!(words("[{name: a, prompt: x}]"), (4.0, Some(5)));
 }
 

@@ -1,4 +1,4 @@
-//! All flags of `vllm bench serve` (version 0.32), of its older form `benchmark_serving.py`, and of InferenceMAX's copy of that.
+//! All flags of `vllm bench serve` (version 0.32), of its older form `benchmark_serving.py`, and of InferenceMAX's copy of the older form.
 
 use crate::formats::common::flags::{Flag, Form, Tool};
 

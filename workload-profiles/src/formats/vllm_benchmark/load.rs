@@ -1,4 +1,4 @@
-//! When the requests are sent, and the goodput bounds.
+//! When the requests are sent, and the latency limits of goodput.
 
 use crds::units::RequestRate;
 
@@ -16,15 +16,15 @@ use crate::{
     yaml::decimal,
 };
 
-/// The range of `burstiness`: beyond it all gaps of a gamma process are zero, or all are the same.
+/// The range of `burstiness`. Below it all gaps of a gamma process are zero; above it all gaps are equal.
 const BURSTINESS: std::ops::RangeInclusive<f64> = 1e-3..=1e6;
-/// Maximum probes per second: more would be a load.
+/// Maximum probes per second. More probes would be a load of their own.
 const MAX_PROBE_RATE: f64 = 100.0;
 
-/// The replay speed that removes all gaps: it shortens three years to a tenth of a millisecond.
+/// The replay speed at which all requests are due immediately. It shortens three years to a tenth of a millisecond.
 const AT_ONCE: f64 = 1e12;
 
-/// Reads the stages: the warm-up, if any, and the load. `None`: at least one problem was reported.
+/// Reads the stages: the warm-up, if the flags request one, and the load. `None`: at least one problem was reported.
 pub(super) fn read(root: &Section, original: Original, data: Option<&Data>) -> Option<Vec<Stage>> {
     let max_concurrency = concurrency(root, "max-concurrency");
     let arrivals = arrivals(root, original);
@@ -54,14 +54,14 @@ pub(super) fn read(root: &Section, original: Original, data: Option<&Data>) -> O
             );
             return None;
         }
-        // A slot of a closed loop sends when its last request has ended. The original's clock starts at the same moment.
+        // In a closed loop, a slot sends a request when its previous one has ended. In the original, the clock of a request starts at the same time.
         (Times::ByRate, None) => match max_concurrency {
             Some(concurrency) => Load::closed(concurrency, data.count),
             None => Load::Burst { count: data.count, max_concurrency },
         },
         (Times::ByRate, Some(rate)) => {
             let arrivals = match (arrivals, &rate) {
-                // The original rescales the gaps only of a steady rate.
+                // The original rescales the gaps only if the rate is steady.
                 (Arrivals::ConditionedGamma { burstiness }, Rate::Varying(_)) => Arrivals::Gamma { burstiness },
                 (other, _) => other,
             };
@@ -80,7 +80,7 @@ pub(super) fn read(root: &Section, original: Original, data: Option<&Data>) -> O
     Some(warm_up.into_iter().chain([main]).collect())
 }
 
-/// The distribution of the gaps.
+/// Reads the distribution of the gaps between requests.
 fn arrivals(root: &Section, original: Original) -> Option<Arrivals> {
     let is_infinite = word(root, "burstiness").is_some_and(|it| is_infinity(&it));
     match original {
@@ -88,14 +88,14 @@ fn arrivals(root: &Section, original: Original) -> Option<Arrivals> {
         Original::VllmBenchServe => root
             .or_default("burstiness", 1.0, |it, key| it.number(key, BURSTINESS))
             .map(|burstiness| Arrivals::ConditionedGamma { burstiness }),
-        // It does not rescale the gaps.
+        // InferenceMAX does not rescale the gaps.
         Original::InferenceMax => root
             .or_default("burstiness", 1.0, |it, key| it.number(key, BURSTINESS))
             .map(|burstiness| Arrivals::Gamma { burstiness }),
     }
 }
 
-/// The rate; `Some(None)` if all requests are due immediately. `None`: a problem was reported.
+/// Reads the rate. `Some(None)` if all requests are due immediately. `None`: a problem was reported.
 fn rate(root: &Section) -> Option<Option<Rate>> {
     let text = word(root, "request-rate");
     let is_infinite = text.as_deref().is_none_or(is_infinity);
@@ -136,12 +136,12 @@ fn ramp_up(root: &Section) -> Option<RateShape> {
     Some(RateShape::RampUp { strategy, from, to })
 }
 
-/// `inf` as Python reads it.
+/// Whether Python reads the text as infinity.
 fn is_infinity(text: &str) -> bool {
     ["inf", "+inf", "infinity", "+infinity"].iter().any(|it| it.eq_ignore_ascii_case(text.trim()))
 }
 
-/// The stage of the warm-up.
+/// Returns the stage of the warm-up.
 fn warm_up(root: &Section, data: Option<&Data>, max_concurrency: Option<u32>) -> Option<Stage> {
     let count = root.count("num-warmups", 0..=MAX_REQUESTS).filter(|it| *it > 0)?;
     if data.is_some_and(|it| !matches!(it.times, Times::ByRate)) {
@@ -163,7 +163,7 @@ fn warm_up(root: &Section, data: Option<&Data>, max_concurrency: Option<u32>) ->
     Some(Stage { warm_up: Some(Margin::All), ..Stage::new("warm-up", load) })
 }
 
-/// Requests of one token beside the load.
+/// Reads the probes: requests with one token each, in addition to the load.
 pub(super) fn probes(root: &Section) -> Option<Probes> {
     let rate = root.number("probe-request-rate", 0.0..=MAX_PROBE_RATE).filter(|it| *it > 0.0)?;
     root.notice(
@@ -173,7 +173,7 @@ pub(super) fn probes(root: &Section) -> Option<Probes> {
     Some(Probes { rate: RequestRate::try_from(rate).ok()?, input: 1, output: 1 })
 }
 
-/// The bounds of a good request, in milliseconds.
+/// Reads the latency limits that a good request must meet. The flags are in milliseconds.
 pub(super) fn goodput(root: &Section) -> Goodput {
     let mut goodput = Goodput::default();
     let Some(section) = root.section("goodput") else { return goodput };

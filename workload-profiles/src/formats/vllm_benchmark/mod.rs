@@ -1,8 +1,8 @@
-//! The flags of `vllm bench serve` (version 0.32), as a flat mapping or as a command line, and the flags of InferenceMAX's
-//! `benchmark_serving.py`, an older form of the same tool with partly different rules. "The original" in comments is the tool.
+//! The flags of `vllm bench serve` (version 0.32), as a flat mapping or as a command line, and the flags of InferenceMAX's `benchmark_serving.py`.
+//! The latter is an older form of the same tool with some different rules. "The original" in comments is the tool that the flags belong to.
 //!
-//! llm-d-benchmark writes the flags as a mapping, and runs the original with the time of day as its last `--seed`, so texts and times are
-//! new in each run. A command line has the original's default seed, so every run sends the same texts.
+//! llm-d-benchmark writes the flags as a mapping. It runs the original with the time of day as `--seed`, so texts and times differ in every run. A
+//! command line has the original's default seed, so every run sends the same texts.
 
 mod data_sets;
 mod flags;
@@ -29,7 +29,7 @@ use crate::{
 
 use original::Original;
 
-/// How long the original waits for a request.
+/// The original's request timeout.
 const REQUEST_TIMEOUT: Span = Span(Duration::from_secs(6 * 3600));
 
 /// Commands that run the original.
@@ -51,7 +51,7 @@ pub(super) fn has_flag(name: &str) -> bool {
     flags::VLLM.has_flag(name)
 }
 
-/// The keys that determine the length of the load.
+/// The names of the keys that determine the length of the load, for error messages.
 pub(super) const STAGE_LENGTH: stage_length::Keys = stage_length::Keys {
     count: |_| "num-prompts",
     rate: |stage| match stage.load {
@@ -97,7 +97,7 @@ fn parse(original: Original, profile: &Value, target: Target, findings: &Finding
     note_tool(profile, original, findings);
     let root = Section::root(&flags, &[], findings)?;
     let api = server::api(&root);
-    // A wrong backend leaves the API open. With an assumed API the other flags can still be checked.
+    // If the backend is wrong, the API is unknown. The other flags are then checked as if it were completions.
     let assumed = api.unwrap_or(Api::Completions);
     server::address(&root, assumed, target);
     let data = data_sets::read(&root, original, assumed);
@@ -105,7 +105,7 @@ fn parse(original: Original, profile: &Value, target: Target, findings: &Finding
     note_results(&root, original == Original::VllmBenchServe && !profile.is_string());
     let (api, data, stages) = (api?, data?, stages?);
     let needs_tokenizer = data.needs_tokenizer();
-    // The original generates new blocks for a trace in each run, independent of the seed.
+    // For a trace, the original generates new texts in each run, whatever the seed is.
     let has_seeded_texts = data.is_synthetic && !matches!(data.requests, RequestSource::TraceBlocks { .. });
     let mut workload = Workload::new(api, data.requests, stages);
     server::fill(&root, target, &mut workload);
@@ -129,7 +129,7 @@ fn parse(original: Original, profile: &Value, target: Target, findings: &Finding
     Some(workload)
 }
 
-/// A notice if both tools have a program with this name.
+/// Adds a notice if the program's name does not show which of both tools it belongs to.
 fn note_tool(profile: &Value, original: Original, findings: &Findings) {
     let Some(program) = profile.as_str().and_then(|it| it.split_whitespace().next()) else { return };
     if program.ends_with("benchmark_serving.py") {
@@ -144,7 +144,7 @@ fn note_tool(profile: &Value, original: Original, findings: &Findings) {
     }
 }
 
-/// Whether runs with the same seed send the same texts.
+/// Returns whether runs with the same seed send the same texts.
 fn prompt_reuse(root: &Section, original: Original, is_command_line: bool, has_seeded_texts: bool) -> PromptReuse {
     let by_llm_d_benchmark = !is_command_line;
     if root.ignored("seed", ValueType::Number) {
@@ -159,11 +159,12 @@ fn prompt_reuse(root: &Section, original: Original, is_command_line: bool, has_s
         original.name()
     );
     root.notice("seed", message);
-    // The stage of a warm-up must not warm the prefix cache for the prompts that are measured.
+    // Texts differ between stages, so that the warm-up does not fill the prefix cache with the measured prompts.
     PromptReuse::PerStage
 }
 
-/// Notices about the original's results. If it `converts` only some results, also about llm-d-benchmark's versions of them.
+/// Adds notices about the original's result files. `converts`: llm-d-benchmark converts only some of these results to its own report, which is one of
+/// the notices.
 fn note_results(root: &Section, converts: bool) {
     let word = |key| common_flags::word(root, key);
     word("percentile-metrics");

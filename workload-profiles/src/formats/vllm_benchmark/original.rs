@@ -1,4 +1,4 @@
-//! Which program the flags belong to.
+//! The program that the flags belong to.
 
 use super::flags;
 use crate::formats::common::flags as common_flags;

@@ -1,4 +1,4 @@
-//! How the server is to generate.
+//! Sampling: how the server generates answers.
 
 use crds::benchmark_run::Api;
 use serde_json::{Value, json};
@@ -10,12 +10,12 @@ use crate::{
     workload::Sampling,
 };
 
-/// Maximum answers from which the best one is chosen, and maximum log probabilities per token.
+/// Maximum number of answers from which the best is chosen, and maximum number of log probabilities per token.
 const MAX_OF_A_TOKEN: u64 = 1_000;
 /// Maximum value of a sampling flag. Servers have their own limits.
 const MOST: f64 = 1e9;
 
-/// Reads the flags; `ignore_eos` is on where the original sets it for the data set.
+/// Reads the flags. `ignore_eos`: the original turns it on for this data set.
 pub(super) fn read(root: &Section, original: Original, api: Api, ignore_eos: bool) -> Sampling {
     let asked = root.bool("ignore-eos");
     if ignore_eos && asked.is_none() {
@@ -39,7 +39,7 @@ pub(super) fn read(root: &Section, original: Original, api: Api, ignore_eos: boo
             add(flag, json!(value));
         }
     }
-    // -1 is all tokens.
+    // -1 means all tokens.
     if let Some(value) = root.number("top-k", -1.0..=MOST) {
         if value.fract() == 0.0 {
             add("top-k", json!(value as i64));

@@ -17,10 +17,10 @@ use crate::{
     workload::{Assignment, Extra, TrafficClass, TrafficClasses, Workload},
 };
 
-/// Maximum adapters of a profile.
+/// Maximum number of LoRA adapters.
 const MAX_ADAPTERS: usize = 1_000;
 
-/// Backends that send prompts to an API which generates tokens.
+/// Supported backends, and the API and the path that each calls.
 const BACKENDS: [(&str, Api); 7] = [
     ("openai", Api::Completions),
     ("vllm", Api::Completions),
@@ -31,7 +31,7 @@ const BACKENDS: [(&str, Api); 7] = [
     ("scalellm", Api::Completions),
 ];
 
-/// Parts of the names of other backends, and why these backends are not supported.
+/// Parts of the names of unsupported backends, with the reason.
 const OTHERS: [(&str, &str); 7] = [
     ("embeddings", "asks for embeddings, which have no tokens to measure"),
     ("pooling", "asks for a pooled output, which has no tokens to measure"),
@@ -42,7 +42,7 @@ const OTHERS: [(&str, &str); 7] = [
     ("deepspeed-mii", "calls the API of DeepSpeed-MII, which does not stream"),
 ];
 
-/// The API that a profile calls. `None`: a problem was reported.
+/// Reads the API that the profile calls. `None`: a problem was reported.
 pub(super) fn api(root: &Section) -> Option<Api> {
     let Some(backend) = word(root, "backend") else { return Some(Api::Completions) };
     if let Some((_, api)) = BACKENDS.iter().find(|(name, _)| *name == backend) {
@@ -60,7 +60,7 @@ pub(super) fn api(root: &Section) -> Option<Api> {
     None
 }
 
-/// Reads where the server is, and compares it with the target of the run.
+/// Reads the server's address, and compares it with the target of the run.
 pub(super) fn address(root: &Section, api: Api, target: Target) {
     let (host, port) = (word(root, "host"), root.count("port", 1..=65_535));
     match word(root, "base-url") {
@@ -75,7 +75,7 @@ pub(super) fn address(root: &Section, api: Api, target: Target) {
     let completions = "/v1/completions";
     match word(root, "endpoint").as_deref() {
         Some(found) if found == path => {}
-        // The original has this default, and then refuses it.
+        // This is the original's default, which the original itself refuses for this backend.
         None | Some("/v1/completions") if path != completions => {
             let message =
                 format!("is {completions}, with which vllm bench serve refuses this backend; requests go to {path}");
@@ -113,7 +113,7 @@ pub(super) fn fill(root: &Section, target: Target, workload: &mut Workload) {
     workload.classes = adapters(root);
 }
 
-/// The adapters. Each request names one of them as its model.
+/// Reads the LoRA adapters. Each request names one of them as its model.
 fn adapters(root: &Section) -> TrafficClasses {
     let assignments = [("random", Assignment::Random), ("round-robin", Assignment::RoundRobin)];
     let assignment = root.choice("lora-assignment", &assignments).unwrap_or_default();

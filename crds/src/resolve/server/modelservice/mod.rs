@@ -1,8 +1,8 @@
-//! A server that llm-d's own charts start. Writes the values files that make the charts start the described server. Benchwright writes
-//! these files and installs nothing.
+//! A server that is started by llm-d's own charts. This module writes the values files with which the charts start the described server. Benchwright
+//! only writes these files; it installs nothing.
 //!
-//! The values are for charts of one release of llm-d; the chart versions are below. They use the values that all charts of llm-d-modelservice 0.4
-//! have: the schema of 0.4 knows only two labels, and 0.4 renders environment variables as templates.
+//! The values are for the charts of one release of llm-d, with the chart versions below. They only use values that all 0.4 versions of the chart
+//! llm-d-modelservice support: the schema of 0.4 allows only two labels, and 0.4 renders environment variables as templates.
 
 use std::{
     collections::BTreeMap,
@@ -23,24 +23,24 @@ use crate::{
     resolve::{EffectiveSpec, RunIdentity, Settings, mounts},
 };
 
-/// The chart of the model servers.
+/// Version of the chart of the model servers.
 const MODEL_SERVICE_VERSION: &str = "v0.4.5";
-/// The chart of the InferencePool and its endpoint picker.
+/// Version of the chart of the InferencePool and its endpoint picker.
 const INFERENCE_POOL_VERSION: &str = "v1.3.0";
-/// The chart of the Gateway.
+/// Version of the chart of the Gateway.
 const INFRA_VERSION: &str = "v1.3.6";
-/// llm-d's endpoint picker of the same release.
+/// Registry, name and tag of the endpoint picker's image in the same release of llm-d.
 const ENDPOINT_PICKER: [&str; 3] = ["ghcr.io/llm-d", "llm-d-inference-scheduler", "v0.5.0"];
-/// Where a model from a hub is kept in the pod.
+/// The folder in the pod for a model that is downloaded from a hub.
 const MODEL_CACHE: &str = "/model-cache";
-/// The path that vLLM answers with 200 when it is ready.
+/// The path to which vLLM responds with 200 when it is ready.
 const HEALTH: &str = "/health";
 /// Period of the startup probe, in seconds.
 const STARTUP_PERIOD: u32 = 10;
-/// How much longer than the run the kubelet waits for an engine to start, in seconds.
+/// How many seconds longer than the run the kubelet waits for an engine to start, so that normally the run's own time limit applies first.
 const BACKSTOP_SECONDS: u32 = 120;
 
-/// A file for the installation of llm-d.
+/// A file for the installation of llm-d's stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StackFile {
     /// The values of the chart llm-d-modelservice: the model servers.
@@ -49,12 +49,12 @@ pub enum StackFile {
     InferencePool,
     /// The manifest of the HTTPRoute from the Gateway to the InferencePool.
     HttpRoute,
-    /// The commands that install all of it, and remove it.
+    /// The commands that install and remove the whole stack.
     Install,
 }
 
 impl StackFile {
-    /// All of them.
+    /// All files.
     pub const ALL: [StackFile; 4] =
         [StackFile::ModelService, StackFile::InferencePool, StackFile::HttpRoute, StackFile::Install];
 
@@ -75,7 +75,7 @@ impl fmt::Display for StackFile {
     }
 }
 
-/// llm-d as a run describes it. All its names derive from the run's name, so that it can be installed before the run is created.
+/// The llm-d stack that a run describes. All its names derive from the run's name, so that it can be installed before the run is created.
 #[derive(Clone, Debug)]
 pub struct InferenceStack {
     name: String,
@@ -87,7 +87,8 @@ pub struct InferenceStack {
 }
 
 impl InferenceStack {
-    /// `None` if llm-d's charts do not start the run's server, or if its description has errors, which [`crate::resolve::resolve`] reports.
+    /// Returns `None` if llm-d's charts do not start the run's server, or if the server description has errors, which [`crate::resolve::resolve`]
+    /// reports.
     pub fn new(run: &RunIdentity, spec: &BenchmarkRunSpec, settings: &Settings) -> Option<Self> {
         let server = llm_d_server(spec)?;
         let route = format!("llm-d-{}", run.name);
@@ -102,17 +103,17 @@ impl InferenceStack {
         })
     }
 
-    /// The Gateway with the HTTPRoute that leads to this server and to no other.
+    /// The Gateway whose HTTPRoute leads only to this server.
     pub fn gateway(&self) -> &GatewayRef {
         &self.gateway
     }
 
-    /// How many model servers there are.
+    /// Number of model servers.
     pub fn replicas(&self) -> u32 {
         self.managed.replicas
     }
 
-    /// The ConfigMap with all files, in the namespace of the run.
+    /// The name of the ConfigMap with all files, in the namespace of the run.
     pub fn config_map(&self) -> String {
         format!("{}-modelservice", self.name)
     }
@@ -155,7 +156,7 @@ impl InferenceStack {
             "parallelism": {"tensor": tensor, "data": data, "dataLocal": data, "workers": 1},
             "extraConfig": {"automountServiceAccountToken": false, "enableServiceLinks": false},
             "podSecurityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
-            // Engines share memory, and some images have no writable home folder.
+            // The worker processes of an engine exchange data in shared memory, and some images have no writable home folder.
             "volumes": [
                 {"name": "shm", "emptyDir": {"medium": "Memory"}},
                 {"name": "config", "emptyDir": {}},
@@ -196,7 +197,8 @@ impl InferenceStack {
         values
     }
 
-    /// What the chart mounts. The engine's arguments name the model as well, because the chart adds no model to an explicit command.
+    /// The model artifacts that the chart mounts. The engine's arguments contain the model as well, because the chart adds no model to an explicit
+    /// command.
     fn artifacts(&self) -> Value {
         let server = &self.server;
         let name = self.managed.model.as_deref().unwrap_or(&self.name);
@@ -208,19 +210,19 @@ impl InferenceStack {
         } else if self.has_cache() {
             artifacts["uri"] = json!(format!("hf://{name}"));
             artifacts["mountPath"] = json!(MODEL_CACHE);
-            // The size of a model from a hub is not known: no limit.
+            // The size of a model on a hub is not known, so the volume has no size limit.
             artifacts["size"] = json!("0");
         }
         artifacts
     }
 
-    /// Whether the chart makes a volume for a model from a hub, and sets HF_HOME to it.
+    /// Whether the chart creates a volume for a model from a hub, and sets HF_HOME to it.
     fn has_cache(&self) -> bool {
         let chosen = ["HF_HOME", "HF_HUB_CACHE"].iter().any(|it| self.server.env.contains_key(*it));
         self.server.model.as_deref().is_some_and(|it| !is_path(it)) && !chosen
     }
 
-    /// The chart's name for the GPUs. With `cpu` the chart adds none, so the GPUs in `resources` stay unchanged.
+    /// The accelerator type of the chart's values. With `cpu` the chart adds no GPUs, so the GPUs in `resources` stay unchanged.
     fn accelerator(&self) -> &'static str {
         let resources = self.server.resources.iter();
         let mut names = resources.flat_map(|it| it.limits.keys().chain(it.requests.keys()));
@@ -236,7 +238,7 @@ impl InferenceStack {
         names.find_map(known).unwrap_or("cpu")
     }
 
-    /// The same container as the operator would start.
+    /// The container, the same as the operator would start it.
     fn container(&self) -> Value {
         let server = &self.server;
         let start = self.managed.replica(0, self.port(), "");
@@ -247,7 +249,7 @@ impl InferenceStack {
             .map(|(name, value)| json!({"name": name, "value": for_template(&for_kubelet(value))}))
             .collect();
         if let Some(token) = &server.hub_token {
-            // The chart's authSecretName requires the key HF_TOKEN, while a run may name any key.
+            // The chart's authSecretName requires a Secret with the key HF_TOKEN, but a run may name any key.
             let key = json!({"name": token.secret_key_ref.name, "key": token.secret_key_ref.key});
             env.push(json!({"name": "HF_TOKEN", "valueFrom": {"secretKeyRef": key}}));
         }
@@ -277,7 +279,7 @@ impl InferenceStack {
         })
     }
 
-    /// Requests and limits. Both contain the GPUs: where one lacks them, the chart inserts its own number.
+    /// Requests and limits. Both contain the GPUs, because the chart inserts its own number where they are missing.
     fn resources(&self) -> Value {
         let resources = self.server.resources.clone().unwrap_or_default();
         let all = |own: &BTreeMap<String, AnyValue>, other: &BTreeMap<String, AnyValue>| {
@@ -366,12 +368,12 @@ impl InferenceStack {
     }
 }
 
-/// The kubelet replaces `$(NAME)` in arguments, and reads two dollar signs as one.
+/// Escapes a text for the kubelet, which expands `$(NAME)` in arguments, and reads two dollar signs as one.
 fn for_kubelet(text: &str) -> String {
     text.replace('$', "$$")
 }
 
-/// The chart renders the environment as a template.
+/// Escapes a text for the chart, which renders the environment as a template.
 fn for_template(text: &str) -> String {
     text.replace("{{", "{{ `{{` }}")
 }

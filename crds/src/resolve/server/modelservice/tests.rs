@@ -3,7 +3,7 @@ use std::{env, fs, path::Path};
 use super::*;
 use crate::resolve::server::managed_server::FIELD;
 
-/// A description that uses every field that llm-d's charts can have.
+/// A server description that uses every field that llm-d's charts support.
 const WHOLE: &str = "
 engine: VLLM
 method: ModelService
@@ -51,7 +51,7 @@ fn values(server: &str) -> Value {
     serde_saphyr::from_str(&text(server, StackFile::ModelService)).unwrap()
 }
 
-/// Compares a file with the file of the same name in golden/; UPDATE_GOLDEN=1 writes it.
+/// Compares `found` with the file `name` in golden/. With UPDATE_GOLDEN=1, writes the file instead.
 #[track_caller]
 fn assert_golden(name: &str, found: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/resolve/server/modelservice/golden").join(name);
@@ -78,7 +78,7 @@ fn the_engine_is_started_as_the_operator_would_start_it() {
         let port = standalone.port.unwrap_or(8000);
         let start = resolve_server(&standalone, Place::Cluster).unwrap().replica(0, port, "");
         let container = values(server)["decode"]["containers"][0].clone();
-        // As the kubelet reads it.
+        // The arguments as the kubelet passes them on.
         let texts = |key: &str| -> Vec<String> {
             container[key].as_array().unwrap().iter().map(|it| it.as_str().unwrap().replace("$$", "$")).collect()
         };

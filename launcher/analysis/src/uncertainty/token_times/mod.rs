@@ -1,8 +1,8 @@
-//! The uncertainty of ITL, from its counts over time.
+//! Estimates the uncertainty of ITL from its counts over time.
 //!
-//! A run keeps no time of each token, but each bin of its time series counts ITLs in buckets. The gaps of one bin depend on each other, so the bin is
-//! the unit of the estimate: the share of gaps up to a percentile varies between bins, and this variation gives the ranks of the percentile's
-//! interval (Woodruff, Confidence intervals for medians and other position measures, 1952).
+//! A run does not keep the time of each token. Instead, each bin of the time series counts ITLs in buckets. The gaps in one bin depend on each other,
+//! so the unit of the estimate is the bin. The share of gaps below a percentile varies between bins, and this variation gives the ranks of the
+//! percentile's interval (Woodruff, Confidence intervals for medians and other position measures, 1952).
 
 use std::time::Duration;
 
@@ -15,11 +15,11 @@ use statistics::{Estimate, Interval, enough, ratio::ratio_with_interval};
 use super::latencies::{Latencies, PERCENTILES};
 use crate::figures;
 
-/// Estimates of the ITL of a stage; `None` without values. Bins that lie partly outside the measurement window are ignored. The ends of an interval
-/// are edges of buckets, which are at most 3.2 % wide.
+/// Estimates the ITL of a stage; `None` if there are no values. Bins that are partly outside the measurement window are ignored. The ends of an
+/// interval are bucket edges; a bucket is at most 3.2 % wide.
 pub(super) fn estimates(tally: &StageTally, series: &TimeSeries) -> Option<Latencies> {
     let (itl, window) = (figures::itl(tally)?, tally.span()?);
-    // A few gaps may all come from one request.
+    // If there are few gaps, they may all belong to one request.
     let enough = itl.count as f64 >= enough::FOR_AN_INTERVAL;
     let bins = if enough { within(series, window) } else { Vec::new() };
     let mut all = QuantileSketch::default();
@@ -34,7 +34,8 @@ pub(super) fn estimates(tally: &StageTally, series: &TimeSeries) -> Option<Laten
     Some(Latencies { count: itl.count, mean: mean(&bins, millis(itl.mean)), percentiles })
 }
 
-/// The estimate of a percentile. The interval is extended to the value, because the distribution has finer buckets than the series.
+/// Combines the value of a percentile with its interval. The interval is widened if needed so that it contains the value, because the distribution
+/// has finer buckets than the series.
 fn percentile(found: Option<Estimate>, value: f64, has_value: bool) -> Estimate {
     let interval = found.and_then(|it| it.interval).filter(|_| has_value);
     Estimate {
@@ -44,7 +45,7 @@ fn percentile(found: Option<Estimate>, value: f64, has_value: bool) -> Estimate 
     }
 }
 
-/// The ITLs of each bin that lies within the window.
+/// The ITLs of each bin that is completely within the window.
 fn within(series: &TimeSeries, (open, close): (Duration, Duration)) -> Vec<&QuantileSketch> {
     let (start, width) = (series.start(), series.bin_width());
     let begins = (0_u32..).map(|bin| start.saturating_add(width.saturating_mul(bin)));
@@ -52,7 +53,7 @@ fn within(series: &TimeSeries, (open, close): (Duration, Duration)) -> Vec<&Quan
     bins.filter(|(_, begin)| *begin >= open && *begin + width <= close).map(|((bin, _), _)| &bin.itl).collect()
 }
 
-/// The mean, with an interval from the variation between bins.
+/// The mean with an interval that comes from the variation between bins.
 fn mean(bins: &[&QuantileSketch], value: f64) -> Estimate {
     let sums: Vec<(f64, f64)> = bins
         .iter()
@@ -62,7 +63,7 @@ fn mean(bins: &[&QuantileSketch], value: f64) -> Estimate {
         .collect();
     let found = ratio_with_interval(&sums);
     let shifted = |it: &Estimate| {
-        // The middle of a bucket replaces each value, so only the width is used.
+        // In `found`, the middle of a bucket replaces each value. So only the width of its interval is used, around the exact value.
         let half = (it.interval?.high - it.value?) * 1e-6;
         Some(Interval { low: (value - half).max(0.0), high: value + half })
     };
@@ -73,7 +74,7 @@ fn mean(bins: &[&QuantileSketch], value: f64) -> Estimate {
     }
 }
 
-/// The interval of a quantile in milliseconds. `buckets`: the sums over all bins.
+/// The interval of a quantile, in milliseconds. `buckets`: the counts of all bins together.
 fn quantile(bins: &[&QuantileSketch], buckets: &[Bucket], p: f64) -> Option<Estimate> {
     let split = Split::at(buckets, p)?;
     let shares: Vec<(f64, f64)> = bins.iter().map(|it| split.of(it)).collect();
@@ -86,15 +87,15 @@ fn quantile(bins: &[&QuantileSketch], buckets: &[Bucket], p: f64) -> Option<Esti
     Some(Estimate { interval, ..share })
 }
 
-/// The bucket of a quantile.
+/// The bucket that contains a quantile.
 struct Split {
     bucket: Bucket,
-    /// The share of the bucket's count that belongs below the quantile.
+    /// The share of the bucket's count that lies below the quantile.
     part: f64,
 }
 
 impl Split {
-    /// `None` if the quantile is not within (0, 1), or without counts.
+    /// `None` if `p` is not between 0 and 1, or if there are no counts.
     fn at(buckets: &[Bucket], p: f64) -> Option<Split> {
         let rank = p * buckets.iter().map(|it| it.count as f64).sum::<f64>();
         let mut below = 0.0;
@@ -108,7 +109,7 @@ impl Split {
         None
     }
 
-    /// The number of ITLs of a bin below the quantile, and the number of all its ITLs.
+    /// Returns (number of the bin's ITLs below the quantile, number of all its ITLs).
     fn of(&self, bin: &QuantileSketch) -> (f64, f64) {
         bin.buckets().fold((0.0, 0.0), |(below, all), it| {
             let part = match it.low.total_cmp(&self.bucket.low) {

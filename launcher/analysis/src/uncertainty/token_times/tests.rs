@@ -1,4 +1,4 @@
-//! Intervals of ITL on a synthetic server: each step of its engine gives one token to every running request.
+//! Intervals of ITL for a synthetic server: each engine step generates one token for every running request.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use workload_profiles::workload::Goodput;
 
 use super::*;
 
-/// Users that the server answers all the time.
+/// Number of concurrent users.
 const USERS: usize = 8;
-/// Tokens per answer.
+/// Number of tokens per answer.
 const TOKENS: u32 = 40;
 
-/// Between 0 and 1 (SplitMix64).
+/// Generates random numbers between 0 and 1 (SplitMix64).
 struct Random(u64);
 
 impl Random {
@@ -28,7 +28,7 @@ impl Random {
     }
 }
 
-/// Steps of 10 ms that vary slowly by a third; one in 40 waits for a prefill of 30 to 60 ms.
+/// Durations of engine steps: 10 ms, with slow variation by a third. One step in 40 also waits 30 to 60 ms for a prefill.
 fn steps(seconds: f64, seed: u64) -> Vec<Duration> {
     let mut random = Random(seed << 32);
     let (mut passed, mut level, mut steps) = (0.0, 0.0, Vec::new());
@@ -42,16 +42,16 @@ fn steps(seconds: f64, seed: u64) -> Vec<Duration> {
     steps
 }
 
-/// Records a closed loop of answers with [`TOKENS`] tokens against a server with steps of these times.
+/// Records a closed loop against a server with these step times. Each answer has [`TOKENS`] tokens.
 fn recorder(steps: &[Duration]) -> Recorder {
     recorder_of(steps, TOKENS)
 }
 
-/// The same with answers of this many tokens.
+/// The same as [`recorder`] with `tokens` tokens per answer.
 fn recorder_of(steps: &[Duration], tokens: u32) -> Recorder {
     let mut recorder = Recorder::new(1, Goodput::default(), Keep::Summary);
     let mut now = Duration::ZERO;
-    // The users begin at different steps.
+    // Users start at different steps.
     let mut users: Vec<(Duration, InterTokenTimes)> = vec![(now, InterTokenTimes::default()); USERS];
     for (number, step) in steps.iter().enumerate() {
         now += *step;
@@ -105,13 +105,13 @@ fn intervals_contain_the_true_figures_as_often_as_they_claim() {
                 widths[place] += (interval.high - interval.low) / truth[place];
             }
         }
-        // Without an interval, the ranks of a percentile would lie beyond the last one.
+        // In the other cases there is no interval, because the ranks of a percentile would lie beyond the last value.
         assert!(given.iter().all(|it| *it >= 85), "{seconds} s: {given:?}");
         assert!(
             held.iter().zip(given).all(|(held, given)| held * 10 >= given * 9),
             "{seconds} s: {held:?} of {given:?}"
         );
-        // An interval that contains everything would say nothing.
+        // The intervals must also be narrow, because a very wide interval always contains the true value.
         let narrow = if seconds < 20.0 { [0.2, 0.2, 1.5, 0.4] } else { [0.1, 0.1, 0.8, 0.2] };
         let mean_widths = widths.iter().zip(given).map(|(width, given)| width / f64::from(given));
         assert!(mean_widths.zip(narrow).all(|(it, narrow)| it < narrow), "{seconds} s: {widths:?}");
@@ -128,7 +128,7 @@ fn a_short_stage_has_no_interval_of_a_percentile() {
 #[test]
 fn few_gaps_have_no_interval_in_a_stage_of_any_length() {
     let of_tokens = |tokens: u32| {
-        // The first answer ends with the last step, before any other answer.
+        // The only answer ends with the last step.
         estimates_of(&recorder_of(&vec![Duration::from_millis(300); tokens as usize - 1], tokens))
     };
     let (found, enough) = (of_tokens(30), of_tokens(31));

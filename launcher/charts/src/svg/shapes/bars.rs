@@ -1,4 +1,4 @@
-//! Stacked bars.
+//! Draws stacked bars.
 
 use crate::{
     figure::Tone,
@@ -11,9 +11,9 @@ use crate::{
     thin,
 };
 
-/// Bars narrower than this, in pixels, have no gap to the next.
+/// Bars that are narrower than this have no gap between them. In pixels.
 const WITH_GAP: f64 = 4.0;
-/// Minimum width of a bar, so that it is visible.
+/// Minimum width of a bar in pixels, so that it is visible.
 const LEAST: f64 = 0.6;
 
 pub(crate) fn draw(canvas: &mut Canvas, paint: Paint, frame: &Frame, bars: &[Stacked], tone: Tone, id: &str) {
@@ -30,7 +30,7 @@ pub(crate) fn draw(canvas: &mut Canvas, paint: Paint, frame: &Frame, bars: &[Sta
     if path.is_empty() {
         return;
     }
-    // Failures have stripes, so that a reader finds them without colour.
+    // Failures have stripes, so that a reader can find them without colour.
     let fill = if tone == Tone::Bad { format!("url(#{id}-stripes)").into() } else { paint.tone(tone) };
     canvas.path(&path.d, format_args!(r#"fill="{fill}""#));
 }

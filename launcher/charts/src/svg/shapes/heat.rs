@@ -1,4 +1,4 @@
-//! Counts in cells as colours, and the key of the colours.
+//! Draws counts in cells as colours, and the key of the colours.
 
 use crate::{
     figure::{Figure, Heat, Shape},
@@ -12,12 +12,12 @@ use crate::{
     units,
 };
 
-/// The level of a count. Levels are equal steps of the logarithm, so that rare slow tokens beside thousands of fast ones get a colour. `None` for
-/// an empty cell.
+/// The colour level of a count; `None` for an empty cell. Levels are equal steps of the logarithm, so that rare slow tokens get a visible colour next
+/// to thousands of fast ones.
 fn level(count: u64, greatest: u64) -> Option<usize> {
     match count {
         0 => None,
-        // Each count has its own level.
+        // There are enough levels for each count to have its own.
         _ if greatest <= HEAT_LEVELS as u64 => usize::try_from(count - 1).ok(),
         _ => {
             let share = (count as f64).ln() / (greatest as f64).ln();
@@ -40,7 +40,7 @@ pub(crate) fn draw(canvas: &mut Canvas, paint: Paint, frame: &Frame, heat: &Heat
         let mut column = 0;
         while column < columns {
             let here = level_at(column);
-            // Neighbours with the same level become one rectangle.
+            // Neighbouring cells with the same level are drawn as one rectangle.
             let end = (column + 1..columns).find(|it| level_at(*it) != here).unwrap_or(columns);
             let ends = (frame.x_within(heat.x_edges[column]), frame.x_within(heat.x_edges[end]));
             if let (Some(here), (Some(left), Some(right))) = (here, ends) {
@@ -55,7 +55,7 @@ pub(crate) fn draw(canvas: &mut Canvas, paint: Paint, frame: &Frame, heat: &Heat
     }
 }
 
-/// The meaning of the colours of a figure.
+/// The key that explains the colours of a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Key {
     before: String,
@@ -65,10 +65,10 @@ pub(crate) struct Key {
 }
 
 const CELL: f64 = 14.0;
-/// A page on a narrow screen enlarges texts.
+/// Text size for which the key is spaced, because a page enlarges texts on a narrow screen.
 const FONT: f64 = 12.5;
 
-/// The key of the first heat map of a figure.
+/// The key for the first heat map of a figure; `None` if there is none.
 pub(crate) fn key(figure: &Figure) -> Option<Key> {
     let (name, heat) = figure.series.iter().find_map(|it| match &it.shape {
         Shape::Heat(heat) => Some((&it.name, heat)),
@@ -85,7 +85,7 @@ pub(crate) fn key(figure: &Figure) -> Option<Key> {
     Some(Key { before, after, levels, width })
 }
 
-/// Draws a key; `left` is its left end, `base` the base line of its texts.
+/// Draws a key. `left` is its left end, and `base` is the base line of its texts.
 pub(crate) fn draw_key(canvas: &mut Canvas, paint: Paint, font: &Font<'_>, (left, base): (f64, f64), key: &Key) {
     let first = left + text::width(&key.before, FONT) + 6.0;
     canvas.text(first - 6.0, base, Anchor::End, font, &key.before);

@@ -1,4 +1,4 @@
-//! Lines and steps.
+//! Draws lines and steps.
 
 use crate::{
     figure::{Place, Tone},
@@ -42,7 +42,7 @@ pub(crate) fn steps(canvas: &mut Canvas, paint: Paint, frame: &Frame, places: &[
     stroke(canvas, paint, &path, &dots, tone);
 }
 
-/// A place between two gaps becomes a dot: a line of zero length with round ends.
+/// Draws a value between two gaps as a dot: a line of zero length with round ends.
 fn alone(run: &[(f64, f64)], dots: &mut Path) {
     if let [(x, y)] = *run {
         dots.go(x, y);
@@ -50,7 +50,7 @@ fn alone(run: &[(f64, f64)], dots: &mut Path) {
     }
 }
 
-/// The places between gaps, in pixels.
+/// The runs of values without gaps, as positions in pixels.
 fn runs(frame: &Frame, places: &[Place]) -> Vec<Vec<(f64, f64)>> {
     let pixels = |it: &Place| Some((frame.x(it.x)?, frame.y(it.y?)?));
     let placed: Vec<Option<(f64, f64)>> = places.iter().map(pixels).collect();
@@ -70,7 +70,7 @@ fn stroke(canvas: &mut Canvas, paint: Paint, path: &Path, dots: &Path, tone: Ton
         canvas.path(&dots.d, format_args!(r#"fill="none" stroke="{colour}" stroke-width="5" stroke-linecap="round""#));
     }
     let width = palette::width(tone);
-    // Round ends would fill the gaps between short dashes.
+    // Round line ends would fill the gaps between short dashes.
     let ends = if dashes.is_empty() { "round" } else { "butt" };
     canvas.path(
         &path.d,

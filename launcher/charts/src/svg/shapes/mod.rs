@@ -1,4 +1,4 @@
-//! The shapes of series, one file per shape.
+//! Draws the shapes of series, one file per shape.
 
 mod band;
 mod bars;
@@ -17,7 +17,7 @@ use crate::{
     stack,
 };
 
-/// Defines the stripe pattern for failures, if the figure has any.
+/// Defines the stripe pattern for failures, if the figure needs it.
 pub(crate) fn patterns(canvas: &mut Canvas, paint: Paint, figure: &Figure, id: &str) {
     let striped = |it: &crate::Series| match &it.shape {
         Shape::Bars(_) => it.tone == Tone::Bad,
@@ -37,7 +37,7 @@ pub(crate) fn patterns(canvas: &mut Canvas, paint: Paint, figure: &Figure, id: &
     }
 }
 
-/// Draws all series in their order, each in a group with its key.
+/// Draws all series in order. The elements of a series are in a group with its key.
 pub(crate) fn draw(
     canvas: &mut Canvas,
     paint: Paint,
@@ -72,7 +72,7 @@ pub(crate) fn draw(
     }
 }
 
-/// Writes the names of points at free places. It needs the places of all points and of all marks.
+/// Writes the names of points at free places. Call it after all points and marks are drawn, because it must know their places.
 pub(crate) fn names(
     canvas: &mut Canvas,
     paint: Paint,
@@ -81,7 +81,7 @@ pub(crate) fn names(
     layout: &Layout,
     taken: &mut Taken,
 ) {
-    // The labels of the axis name the points.
+    // If the x axis has labels for the points, they need no names.
     if !figure.x.labels.is_empty() {
         return;
     }

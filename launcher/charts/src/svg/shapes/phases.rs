@@ -1,8 +1,8 @@
-//! The phases of a request.
+//! The phases of a request, for figures of requests.
 
 use crate::{figure::Tone, svg::legend::Sample};
 
-/// A phase of a request, as in the legend.
+/// A phase of a request, with its entry in the legend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Phase {
     pub name: &'static str,
@@ -10,7 +10,7 @@ pub(crate) struct Phase {
     pub sample: Sample,
 }
 
-/// In the order of time. The last entry replaces the phase in which a request failed.
+/// The phases in time order. The last entry replaces the phase in which a request failed.
 pub(crate) const PHASES: [Phase; 4] = [
     Phase { name: "due, not sent", tone: Tone::Quiet, sample: Sample::Bar },
     Phase { name: "sent to first token", tone: Tone::Category(1), sample: Sample::Bar },

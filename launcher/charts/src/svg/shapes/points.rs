@@ -1,4 +1,4 @@
-//! Points with ranges and names.
+//! Draws points with ranges and names.
 
 use crate::{
     figure::{Point, Tone},
@@ -16,15 +16,15 @@ use crate::{
     thin,
 };
 
-/// With more points than this, markers are small, and have no edge.
+/// With more points than this, markers are small and have no edge.
 const LARGE: usize = 60;
-/// With more points than this, no names are written: they would hide the points.
+/// With more points than this, no names are written, because they would hide the points.
 const NAMED: usize = 60;
 
-/// Distance of the boxes that keep names off a line between points, in pixels.
+/// Distance in pixels between the reserved rectangles along a line. They keep names away from the line.
 const ALONG: f64 = 5.0;
 
-/// Draws points, and marks their places as occupied.
+/// Draws points and reserves their places.
 pub(crate) fn draw(
     canvas: &mut Canvas,
     paint: Paint,
@@ -85,14 +85,14 @@ fn whiskers(canvas: &mut Canvas, colour: &str, frame: &Frame, placed: &[(&Point,
     }
 }
 
-/// The room around a point that answers to a pointer, and the distance of its note.
+/// The radius around a point that reacts to the pointer, and the distance of its note, in pixels.
 const REACH: f64 = 12.0;
 const ABOVE: f64 = 38.0;
 const NOTE: f64 = 24.0;
 /// The font size of a note.
 const NOTE_TEXT: f64 = 12.0;
 
-/// A point with its note, which the style of the page shows on focus.
+/// Draws a point with its note. The page's style shows the note while the point is focused.
 fn with_note(canvas: &mut Canvas, paint: Paint, frame: &Frame, tone: Tone, point: &Point, (x, y): (f64, f64)) {
     let note = text::escape(&point.note);
     canvas.put(format_args!(r#"<g class="chart-point" tabindex="0" role="img" aria-label="{note}">"#));
@@ -130,7 +130,7 @@ fn take_line(from: (f64, f64), to: (f64, f64), taken: &mut Taken) {
     }
 }
 
-/// Writes the name of each point beside it, if there is room.
+/// Writes the name of each point next to it, if there is space.
 pub(crate) fn names(canvas: &mut Canvas, paint: Paint, layout: &Layout, points: &[Point], taken: &mut Taken) {
     let frame = &layout.frame;
     let named = points.iter().filter(|it| !it.label.is_empty() && points.len() <= NAMED);

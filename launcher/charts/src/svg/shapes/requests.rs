@@ -1,4 +1,4 @@
-//! Requests as lines of three phases.
+//! Draws requests as horizontal lines with up to three phases.
 
 use super::{open_group, phases::PHASES};
 use crate::{
@@ -13,9 +13,9 @@ use crate::{
 };
 
 const FAILED: usize = 3;
-/// The share of a row that its bar fills.
+/// The share of a row's height that its bar takes.
 const FILLED: f64 = 0.78;
-/// Thicker bars do not show more.
+/// Maximum height of a bar in pixels. Higher bars would not show more.
 const THICKEST: f64 = 12.0;
 
 pub(crate) fn draw(canvas: &mut Canvas, paint: Paint, frame: &Frame, requests: &[Request], key: usize, id: &str) {
@@ -24,7 +24,7 @@ pub(crate) fn draw(canvas: &mut Canvas, paint: Paint, frame: &Frame, requests: &
     let every = requests.len().div_ceil(thin::MOST).max(1);
     for (index, request) in requests.iter().enumerate().step_by(every) {
         let (top, height) = frame.row(index);
-        // If rows are left out, the remaining rows take their room.
+        // If rows are left out, the remaining rows are higher.
         let height = height * every as f64;
         let thick = (height * FILLED).clamp(0.5, THICKEST);
         let middle = top + height / 2.0;
@@ -56,7 +56,7 @@ pub(crate) fn draw(canvas: &mut Canvas, paint: Paint, frame: &Frame, requests: &
     }
 }
 
-/// The phases of a request: index in `PHASES`, begin, end.
+/// The phases of a request as (index in `PHASES`, start, end).
 pub(crate) fn phases(it: &Request) -> impl Iterator<Item = (usize, f64, f64)> {
     let sent = it.sent.unwrap_or(it.ended);
     let first = it.first_token.unwrap_or(it.ended);

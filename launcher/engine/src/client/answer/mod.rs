@@ -1,8 +1,8 @@
 //! Interprets an answer: its head, and its bytes with the times at which they arrived. Pure.
 //!
-//! The first token is the first event with visible output, never the head and never the role chunk. An answer has failed in any of these
-//! cases: its status is not 2xx; it holds an error in place of output; a stream ends without `[DONE]` before each of its choices has a finish
-//! reason; a finish reason says that the server gave up.
+//! The first token is the first event with visible output. The response headers and the role chunk do not count. An answer has failed in
+//! any of these cases: its status is not 2xx; it holds an error in place of output; a stream ends without `[DONE]` before each of its
+//! choices has a finish reason; a finish reason shows that the server gave up.
 
 use std::time::Duration;
 
@@ -20,57 +20,59 @@ use measurement::{inter_token_times::InterTokenTimes, output::Output, record::Re
 const MAX_WHOLE: usize = 64 << 20;
 /// Maximum events with output per answer: twice the longest answer that a profile may request.
 const MAX_EVENTS: u32 = 4_000_000;
-/// Maximum events per answer from which a pattern is made. If later events differ each time, for example by counters, more patterns would
-/// only cost time.
+/// Maximum number of events per answer from which the parser derives a [`Pattern`]. If later events differ each time, for example by
+/// counters, more patterns would only cost time.
 const MAX_PATTERNS: u8 = 4;
-/// Maximum bytes read from an error's body. Some servers quote the prompt, and all requests in flight may fail together.
+/// Maximum number of bytes kept from the body of an error. The bound limits memory: some servers quote the prompt in the error, and all
+/// requests in flight may fail together.
 const MAX_ERROR_BODY: usize = 512 << 10;
 
-/// Events that may hold a token without text.
+/// Numbers of events that hold no text but may represent a token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SilentEvents {
-    /// All these events.
+    /// All such events, including `length_ends`.
     pub all: u32,
-    /// The events among them that end an answer because of its length. Most servers put no token into such an event.
+    /// Such events that end a choice because of its length limit. Most servers put no token into such an event.
     pub length_ends: u32,
 }
 
 /// The part of an answer that has arrived. Times are on the clock of the run.
 #[derive(Debug, Default)]
 pub struct Answer {
-    /// The first event with output; `None` for an answer in one piece.
+    /// When the first event with output arrived; `None` for an answer in one piece.
     pub first_token: Option<Duration>,
-    /// The last event with output; for an answer in one piece, its end.
+    /// When the last event with output arrived. For an answer in one piece: when its end arrived.
     pub last_token: Option<Duration>,
-    /// Times between events with output.
+    /// Times between consecutive events with output.
     pub gaps: InterTokenTimes,
-    /// Events with output.
+    /// Number of events with output.
     pub content_events: u32,
-    /// Reads of the socket that held output.
+    /// Number of socket reads that held output.
     pub reads: u64,
-    /// Reads that held more than one event with output.
+    /// Number of socket reads that held more than one event with output.
     pub coalesced_reads: u64,
     /// Token counts from the server.
     pub usage: Usage,
-    /// The answer came in one piece although a stream was requested.
+    /// Whether the answer came in one piece although a stream was requested.
     pub in_one_piece: bool,
-    /// Events that may hold a token without text: before the first event with output, and after the last one.
+    /// Silent events before the first event with output, and after the last one.
     silent_outside: (SilentEvents, SilentEvents),
-    /// Output tokens according to the usage in the first event with output, including the tokens of earlier events.
+    /// Output tokens up to and including the first event with output, according to the usage in that event.
     first_usage: Option<u32>,
-    /// Bytes of the body.
+    /// Number of body bytes received.
     received: u64,
-    /// An event has arrived, with or without output.
+    /// Whether an event has arrived, with or without output.
     has_event: bool,
     status: u16,
-    /// The content-type if it is not the type of a stream, and the content-encoding.
+    /// The content type if it is neither JSON nor an event stream, and the content encoding. Both are quoted if the stream does not end
+    /// properly.
     foreign: (Option<String>, Option<String>),
     form: Form,
     first_silent: Option<Duration>,
     last_silent: Option<Duration>,
     has_output: bool,
     finish: Option<Finish>,
-    /// The choices that were seen, and the choices with a finish reason.
+    /// Indices of the choices seen so far, and of the choices that have a finish reason.
     choices: (Indices, Indices),
     done: bool,
     error: Option<Failure>,
@@ -78,16 +80,16 @@ pub struct Answer {
     patterns_tried: u8,
     /// The output, if it is kept. Boxed, because few answers keep it.
     kept: Option<Box<Kept>>,
-    /// The number of the last read that held output, and its events with output.
+    /// Sequence number of the last socket read that held output, and the number of events with output in it.
     last_read: (u64, u32),
-    /// The choices of an answer in one piece, if they are kept.
+    /// The individual choices of an answer in one piece; `None` if they are not kept separately.
     apart: Option<Vec<WholeChoice>>,
 }
 
 /// The form of the body.
 #[derive(Debug, Default)]
 enum Form {
-    /// The head has not arrived.
+    /// The response headers have not arrived.
     #[default]
     Unknown,
     Events(sse::Parser),
@@ -101,21 +103,22 @@ enum Form {
 impl Answer {
     /// Keeps the output. Call it before the first byte of the body.
     pub fn keep_output(&mut self) {
-        // Every event is read as JSON then: a pattern would skip its token ids.
+        // Turns patterns off, so that every event is parsed as JSON. A pattern would skip the token ids.
         self.patterns_tried = MAX_PATTERNS;
         self.kept = Some(Box::default());
     }
 
-    /// Keeps the choices of an answer in one piece apart. Call it before the first byte of the body.
+    /// Keeps each choice of an answer in one piece separately. Call it before the first byte of the body.
     pub fn keep_choices(&mut self) {
         self.apart = Some(Vec::new());
     }
 
-    /// The answers to each of `prompts` prompts in one request, with `each` choices per prompt. The first choice of each prompt is returned.
-    /// Call it once, after the answer has ended well. An answer that the server did not send, or gave up, is a failure.
+    /// Splits the answer to a request with `prompts` prompts and `each` choices per prompt. Returns the first choice of each prompt. Call
+    /// it once, after the answer has ended without an error. A prompt for which the server sent no choice, or whose choice it gave up, is a
+    /// failure.
     ///
-    /// The usage covers the whole request. A server that sends no token ids does not report the length of each answer. The tokens of the
-    /// usage are then divided evenly, so their sum is right but the count of a single answer is not.
+    /// The usage covers the whole request. If the server sends no token ids, the length of each answer is unknown. The tokens of the usage
+    /// are then divided evenly: their sum is right, but the count of a single answer is an estimate.
     pub fn take_answers(&mut self, prompts: u32, each: u32) -> Vec<Result<Answer, Failure>> {
         let mut choices = self.apart.take().unwrap_or_default();
         let answer = |prompt: u32| {
@@ -149,19 +152,20 @@ impl Answer {
         (0..prompts).map(answer).collect()
     }
 
-    /// Calls `first` with the first output. Call it after [`Answer::keep_output`].
+    /// Registers `first`, which is called with the first output. Call it after [`Answer::keep_output`].
     pub fn tell_first(&mut self, first: FirstOutput) {
         if let Some(kept) = &mut self.kept {
             kept.first = Some(first);
         }
     }
 
-    /// The output so far; `None` if it is not kept.
+    /// Returns the output received so far; `None` if it is not kept.
     pub fn take_output(&mut self) -> Option<Output> {
         self.kept.take().map(|it| it.into_output())
     }
 
-    /// Takes the head. `streaming`: whether a stream was requested. An answer in one piece is accepted too.
+    /// Handles status and content type of the response. `streaming`: whether a stream was requested. An answer in one piece is accepted
+    /// even then.
     pub fn head(&mut self, status: u16, content_type: Option<&str>, streaming: bool) {
         let json = content_type.is_some_and(|it| it.contains("json"));
         let events = content_type.is_some_and(|it| it.starts_with("text/event-stream"));
@@ -175,13 +179,12 @@ impl Answer {
         };
     }
 
-    /// Takes the content-encoding of the head.
+    /// Handles the response header `content-encoding`.
     pub fn coded(&mut self, content_encoding: &str) {
         self.foreign.1 = Some(first_line(content_encoding)).filter(|it| !it.eq_ignore_ascii_case("identity"));
     }
 
-    /// Takes bytes of the body that arrived at `at` with read number `read` of the socket. Bytes after `[DONE]` are
-    /// ignored.
+    /// Handles bytes of the body that arrived at `at` in the socket's read number `read`. Bytes after `[DONE]` are ignored.
     pub fn bytes(&mut self, bytes: &[u8], at: Duration, read: u64) {
         if self.done {
             return;
@@ -210,7 +213,7 @@ impl Answer {
                 let room = MAX_ERROR_BODY - body.len();
                 body.extend_from_slice(&bytes[..bytes.len().min(room)]);
                 if bytes.len() > room {
-                    // A body of this length is truncated and thus not JSON. Only the status is reported.
+                    // A body that exceeds the limit is cut, so it is not JSON. Only the status is reported.
                     self.fail(http_error(status, &[]));
                 }
                 self.form = Form::Error { status, body };
@@ -224,7 +227,7 @@ impl Answer {
         self.error.is_some()
     }
 
-    /// Whether all relevant data has arrived, although the body may not have ended.
+    /// Whether all relevant data has arrived. The body itself may not have ended yet.
     pub fn is_complete(&self) -> bool {
         self.done && self.error.is_none()
     }
@@ -234,7 +237,7 @@ impl Answer {
         self.is_complete() || (self.choices.0.are_all_in(self.choices.1) && self.error.is_none())
     }
 
-    /// When the last event with output, or with a token without text, arrived in a stream.
+    /// When the last event arrived that held output or may represent a token without text. `None` for an answer in one piece.
     pub fn last_event(&self) -> Option<Duration> {
         match self.form {
             Form::Events(_) => self.last_token.max(self.last_silent),
@@ -242,7 +245,7 @@ impl Answer {
         }
     }
 
-    /// The body has ended, as HTTP defines its end.
+    /// Handles the end of the HTTP body.
     pub fn end(&mut self, at: Duration, read: u64) {
         if self.done {
             return;
@@ -259,11 +262,10 @@ impl Answer {
         }
     }
 
-    /// Ends the answer and returns its outcome. Call it once. If all tokens came without text, the times of their events become the token
-    /// times.
+    /// Ends the answer and returns its outcome. Call it once. If no token had text, the token times are the times of the silent events.
     ///
     /// # Errors
-    /// Why the response does not count as an answer.
+    /// Returns why the response does not count as an answer.
     pub fn conclude(&mut self) -> Result<RequestOutcome, Failure> {
         if let Some(error) = self.error.take() {
             return Err(error);
@@ -275,7 +277,7 @@ impl Answer {
         Ok(outcome)
     }
 
-    /// The outcome of an answer that has not failed so far.
+    /// Returns the outcome of an answer that has not failed so far.
     fn verdict(&self) -> Result<RequestOutcome, Failure> {
         if self.finish == Some(Finish::Failed) {
             return Err(Failure::new(RequestOutcome::BrokenStream, "the server gave the answer up"));
@@ -287,12 +289,13 @@ impl Answer {
         Ok(if self.has_output || silent_tokens { RequestOutcome::Ok } else { RequestOutcome::Empty })
     }
 
-    /// Output tokens according to the server's usage; `None` if there is no usage. `requested` is the maximum that the request allows.
+    /// Returns the number of output tokens according to the server's usage; `None` if there is no usage. `requested` is the requested
+    /// maximum.
     ///
     /// # Errors
-    /// The count of the usage if it is impossible: 0 for an answer with output; more than was requested; or, if nothing
-    /// was requested, more than the answer has bytes. A server may count the end token, or overshoot with speculative
-    /// decoding: one token and an eighth above the request are accepted if the answer has at least as many bytes.
+    /// Returns the server's count if it is impossible: 0 for an answer with output; more than was requested; or, if no maximum was
+    /// requested, more than the answer has bytes. A count may exceed the requested maximum by one token and an eighth if the answer has at
+    /// least as many bytes, because a server may count the end token, or overshoot with speculative decoding.
     pub fn told_tokens(&self, requested: Option<u32>) -> Result<Option<u32>, u32> {
         let Some(told) = self.usage.completion_tokens else { return Ok(None) };
         let least = u32::from(self.has_output);
@@ -307,18 +310,18 @@ impl Answer {
         SilentEvents { all: before.all + after.all, length_ends: before.length_ends + after.length_ends }
     }
 
-    /// Number of output tokens so far: the running usage if the server sends it, else one token per event with output.
+    /// Returns the number of output tokens so far: the running usage if the server sends it, else one token per event with output.
     pub fn tokens_so_far(&self) -> u32 {
         self.content_events.max(self.usage.completion_tokens.unwrap_or_default())
     }
 
-    /// Tokens in the first event with output, if a usage in that event or token ids show their number.
+    /// Returns the number of tokens in the first event with output; `None` if neither token ids nor a usage in that event show it.
     pub fn first_event_tokens(&self) -> Option<u32> {
         let come = self.first_usage.or_else(|| self.kept.as_ref()?.first_ids())?;
         Some(come.saturating_sub(self.silent_outside.0.all).max(1))
     }
 
-    /// Why a stream has no end, according to its head and its body.
+    /// Describes why a stream has no proper end, from the response headers and the body.
     fn without_end(&self) -> String {
         const CUT: &str = "the stream ended before its end";
         let (kind, coding) = (&self.foreign.0, &self.foreign.1);
@@ -394,8 +397,8 @@ impl Answer {
 
     fn output(&mut self, at: Duration, read: u64) {
         self.has_output = true;
-        // The silent events since the last event with output now lie between two events with output, except for the silent events before the
-        // first.
+        // The silent events since the last event with output now lie between two events with output, so they no longer count as outside.
+        // Silent events before the first event with output stay outside.
         let silent = std::mem::take(&mut self.silent_outside.1);
         if self.content_events == 0 {
             self.silent_outside.0 = silent;
@@ -437,12 +440,12 @@ impl Answer {
         }
         let Choices { output, silent_token, finish, .. } = chunk.choices;
         self.keep_usage(chunk.usage);
-        // An answer in one piece is complete, with or without a reason to finish.
+        // An answer in one piece is complete even without a finish reason.
         self.done = true;
         self.finish = finish;
         self.has_output = output || (silent_token && self.usage.completion_tokens.is_some_and(|it| it > 0));
         if let Some(apart) = &mut self.apart {
-            // Each choice has its own finish reason.
+            // The choices are judged one by one, each by its own finish reason.
             self.finish = None;
             match whole_choices(body) {
                 Ok(choices) => *apart = choices,
@@ -452,7 +455,7 @@ impl Answer {
         self.keep(body, output);
     }
 
-    /// Keeps the counts of any event. Later counts replace earlier ones.
+    /// Merges the token counts of an event. Later counts replace earlier ones.
     fn keep_usage(&mut self, usage: Option<Usage>) {
         if let Some(usage) = usage {
             self.usage.prompt_tokens = usage.prompt_tokens.or(self.usage.prompt_tokens);
@@ -461,7 +464,7 @@ impl Answer {
         }
     }
 
-    /// An error object in an answer with status 200: an HTTP error if there is no output yet, else a broken stream.
+    /// Classifies an error object in an answer with status 200: an HTTP error if there is no output yet, else a broken stream.
     fn api_error(&self, data: &[u8]) -> Failure {
         let error = ApiError::parse(data);
         if self.has_output {
@@ -477,7 +480,7 @@ impl Answer {
         )
     }
 
-    /// The first failure is kept.
+    /// Records a failure. Only the first one is kept.
     fn fail(&mut self, failure: Failure) {
         self.error.get_or_insert(failure);
     }

@@ -29,10 +29,10 @@ fn failed(outcome: RequestOutcome, message: &str) -> Result<RequestOutcome, Fail
     Err(Failure::new(outcome, message))
 }
 
-/// The token counts of prompt and answer, and the answer's text; or why there is no answer.
+/// Prompt tokens, output tokens and text of an answer; or the failure.
 type Told = Result<(Option<u32>, Option<u32>, String), String>;
 
-/// Answers to three prompts.
+/// Reads a body with the answers to three prompts.
 fn several(body: &str) -> Vec<Told> {
     let mut answer = Answer::default();
     answer.keep_choices();
@@ -57,7 +57,7 @@ fn several_prompts_have_an_answer_each() {
         "prompt_token_ids":[1]},{"index":1,"text":"x","finish_reason":"abort"}],"usage":{"prompt_tokens":99,"completion_tokens":99}}"#,
     );
     assert_eq!(found, [ok(1, 2, "a b"), Err("the server gave the answer up".to_owned()), ok(4, 1, "c")]);
-    // Without token ids the usage is divided, so that its sum is unchanged.
+    // Without token ids the tokens of the usage are divided between the answers, and their sum is unchanged.
     let found = several(
         r#"{"choices":[{"text":"a"},{"text":"b"},{"text":"c"}],"usage":{"prompt_tokens":10,"completion_tokens":8}}"#,
     );
@@ -110,7 +110,7 @@ fn each_choice_must_have_finished_where_there_is_no_done() {
     let cut = failed(RequestOutcome::BrokenStream, "the stream ended before its end");
     assert_eq!(check((200, EVENTS), &pieces[..3]).1, cut);
     assert_eq!(check((200, EVENTS), &[pieces[0], pieces[1], DONE]).1, Ok(RequestOutcome::Ok));
-    // A choice that the server gave up stays failed when another choice ends.
+    // If the server gave up one choice, the answer stays failed even when another choice ends normally.
     let abort = choice(0, "\"abort\"");
     let gave_up = failed(RequestOutcome::BrokenStream, "the server gave the answer up");
     assert_eq!(check((200, EVENTS), &[&abort, pieces[1], pieces[2], DONE]).1, gave_up);
@@ -240,7 +240,7 @@ fn tokens_without_text_at_the_ends_are_told_apart() {
     assert_eq!(silent(&[&empty, &text, &empty, &empty, &text, end, DONE]), 2);
     assert_eq!(silent(&[&text, &text, &empty, end, DONE]), 2);
     assert_eq!(silent(&[ROLE, &text, DONE]), 0);
-    // An end by length is counted apart. If another choice follows it, it lies between two events with output.
+    // An event that ends a choice by length is also counted in `length_ends`. If output of another choice follows, it is no longer outside.
     let end = "data: {\"choices\":[{\"text\":\"\",\"finish_reason\":\"length\"}]}\n\n";
     let both = |pieces: &[&str]| check((200, EVENTS), pieces).0.silent_outside();
     assert_eq!(both(&[&text, &empty, end, DONE]), SilentEvents { all: 2, length_ends: 1 });

@@ -1,4 +1,4 @@
-//! The fields of a body that hold the prompt, in the form of each API.
+//! Writes the fields of a request body that hold the prompt, in the format of each API.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use super::{Content, Prompt, push_quoted, push_text};
 use crate::image::Image;
 
-/// The name of the prompt of a completion, with the comma before it.
+/// The prompt's field name in a completion request, with the comma before it.
 pub(super) const PROMPT: &[u8] = b",\"prompt\":";
 
-/// Appends the prompt, and the system message before it.
+/// Appends the prompt, preceded by the system message.
 pub(super) fn push(api: Api, content: &Content<'_>, body: &mut Vec<u8>) {
     match (api, content.prompt) {
         (Api::Completions, Prompt::TokenIds(ids)) => {
@@ -43,7 +43,7 @@ pub(super) fn push(api: Api, content: &Content<'_>, body: &mut Vec<u8>) {
     }
 }
 
-/// Appends the list of messages; `start` precedes it.
+/// Appends the JSON list of messages. `start` is the text before the list.
 fn push_list(api: Api, start: &str, prompt: Prompt<'_>, content: &Content<'_>, body: &mut Vec<u8>) {
     push_all(body, [start]);
     if !content.system.is_empty() {
@@ -65,7 +65,7 @@ fn push_list(api: Api, start: &str, prompt: Prompt<'_>, content: &Content<'_>, b
     body.push(b']');
 }
 
-/// Anthropic's API has a separate field for the system message.
+/// Anthropic's Messages API has a separate field for the system message.
 fn push_anthropic(prompt: Prompt<'_>, content: &Content<'_>, body: &mut Vec<u8>) {
     let split = match prompt {
         Prompt::Messages(messages) => without_system(messages),
@@ -141,7 +141,7 @@ fn push_images(api: Api, images: &[Arc<Image>], body: &mut Vec<u8>) {
     }
 }
 
-/// Appends a text that precedes another text in a completion.
+/// Appends a text and a space, if the text is not empty. Used for a text that precedes the prompt of a completion.
 fn push_before(body: &mut Vec<u8>, text: &str) {
     if !text.is_empty() {
         push_text(body, text);
@@ -153,13 +153,13 @@ fn push_all<const N: usize>(body: &mut Vec<u8>, parts: [&str; N]) {
     parts.into_iter().for_each(|it| body.extend_from_slice(it.as_bytes()));
 }
 
-/// A JSON list without its brackets.
+/// Returns a JSON list without its brackets.
 fn members(list: &str) -> &str {
     let list = list.trim();
     list.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(list).trim()
 }
 
-/// The relevant parts of a message.
+/// The fields of a chat message that the launcher reads.
 #[derive(Deserialize)]
 struct Message {
     #[serde(default)]
@@ -167,7 +167,7 @@ struct Message {
 }
 
 impl Message {
-    /// The texts of the content, with a space between them.
+    /// Returns the text parts of the content, joined with spaces.
     fn text(&self) -> String {
         match &self.content {
             Value::String(text) => text.clone(),
@@ -180,14 +180,15 @@ impl Message {
     }
 }
 
-/// The texts of all messages, with a space between them.
+/// Returns the texts of all messages, joined with spaces.
 fn joined_texts(messages: &str) -> String {
     let messages: Vec<Message> = serde_json::from_str(messages).unwrap_or_default();
     let texts = messages.iter().map(Message::text).filter(|it| !it.is_empty());
     texts.collect::<Vec<_>>().join(" ")
 }
 
-/// The texts of the system messages, and the list of the other messages. `None`: there are no system messages.
+/// Separates the system messages from the other messages. Returns the joined system texts and the list of other messages; `None` if there
+/// are no system messages.
 fn without_system(messages: &str) -> Option<(String, String)> {
     if !messages.contains("\"system\"") {
         return None;

@@ -1,6 +1,6 @@
 //! The JSON body of a generation request. Pure.
 //!
-//! A template holds what all requests of a class share. `message` writes the prompt in the form of each API.
+//! [`BodyTemplate`] holds the fields that all requests of a traffic class share. `message` writes the prompt in the format of each API.
 
 mod message;
 #[cfg(test)]
@@ -14,7 +14,7 @@ use workload_profiles::workload::{Departure, LengthField, PromptForm, Sampling, 
 
 use crate::image::Image;
 
-/// The field in which vLLM takes the request for token ids.
+/// The vLLM request field that asks for token ids in the response.
 const RETURN_TOKEN_IDS: &str = "return_token_ids";
 
 /// The prompt of a request.
@@ -24,12 +24,12 @@ pub enum Prompt<'a> {
     Text(&'a str),
     /// A JSON list of token ids. Completions only: see [`BodyTemplate::can_hold`].
     TokenIds(&'a str),
-    /// A JSON list of chat messages, each with `role` and `content`. A completion holds their texts, with a space between them.
+    /// A JSON list of chat messages, each with `role` and `content`. In a completion, their texts are joined with spaces.
     Messages(&'a str),
 }
 
 impl<'a> Prompt<'a> {
-    /// A prompt of this form; `text` contains it.
+    /// Creates a prompt of the given form from its text.
     pub fn new(form: PromptForm, text: &'a str) -> Prompt<'a> {
         match form {
             PromptForm::Text => Prompt::Text(text),
@@ -45,26 +45,24 @@ impl<'a> Prompt<'a> {
     }
 }
 
-/// The content of one request in addition to its template.
+/// The part of one request's body that is not in the template.
 #[derive(Clone, Copy, Debug)]
 pub struct Content<'a> {
-    /// The prompt.
     pub prompt: Prompt<'a>,
-    /// The text of a system message before the prompt; empty: none. A completion has it before the prompt, with a space between
-    /// them.
+    /// Text of a system message before the prompt; empty: none. In a completion it is put before the prompt, separated by a space.
     pub system: &'a str,
-    /// Images in the message of the user. A completion, and a prompt that is not text, are sent without them.
+    /// Images in the user message. They are omitted in a completion, and if the prompt is not [`Prompt::Text`].
     pub images: &'a [Arc<Image>],
     /// Whether the images follow the text of the message.
     pub images_last: bool,
-    /// More fields of this request, as the members of a JSON object without its braces; empty: none. They may not include the launcher's own
-    /// fields or the template's fields.
+    /// Additional fields of this request, as the members of a JSON object without its braces; empty: none. They must not repeat fields that
+    /// the launcher or the template sets.
     pub fields: &'a str,
-    /// Maximum tokens of the answer; `None`: the server decides.
+    /// Maximum output tokens; `None`: the server decides.
     pub max_tokens: Option<u32>,
     /// Whether the request asks vLLM for the token ids of its output.
     pub token_ids: bool,
-    /// Whether the answer may end before its maximum length, regardless of the template. Not together with `token_ids`.
+    /// Whether the model may end the answer early, even if the template forbids it. Must not be combined with `token_ids`.
     pub may_end: bool,
 }
 
@@ -84,7 +82,7 @@ impl<'a> Content<'a> {
     }
 }
 
-/// The form of answer that a request specifies.
+/// The response format that a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Streaming {
     /// One JSON document.
@@ -96,8 +94,8 @@ pub enum Streaming {
 }
 
 impl Streaming {
-    /// The form for a workload. Clients that disconnect after a number of tokens need the running usage, because an event may contain
-    /// several tokens.
+    /// Returns the format for a workload. Clients that disconnect after a number of tokens need the running usage, because one event may
+    /// contain several tokens.
     pub fn from_workload(workload: &Workload) -> Streaming {
         let counts_tokens = workload.abandonment.is_some_and(|it| matches!(it.after, Departure::Tokens(_)));
         match (workload.streaming, counts_tokens) {
@@ -114,19 +112,19 @@ pub struct BodyTemplate {
     api: Api,
     /// The start of the body, up to the prompt.
     start: Vec<u8>,
-    /// Name of the length field, with the bytes before it.
+    /// Name of the field for the maximum output length, with the bytes before it.
     length: &'static [u8],
     min_tokens: Option<u32>,
     rest: Vec<u8>,
-    /// The rest of the body of a request for token ids.
+    /// The rest of the body if token ids are requested.
     rest_with_ids: Vec<u8>,
-    /// The rest of a request's body, if the answer may end early.
+    /// The rest of the body if the answer may end early.
     rest_that_may_end: Vec<u8>,
 }
 
 impl BodyTemplate {
-    /// The output length is requested with `max_tokens`, which every server knows, unless the chat API is to use the later name. A streamed
-    /// request also requests the usage.
+    /// Creates the template of a workload. The output length is requested with `max_tokens`, which every server knows, unless the chat API
+    /// is configured to use the newer name. A streamed request also requests the usage.
     pub fn new(api: Api, model: &str, streaming: Streaming, sampling: &Sampling) -> BodyTemplate {
         BodyTemplate::with_fields(api, model, streaming, sampling, None)
     }
@@ -175,12 +173,12 @@ impl BodyTemplate {
         !(api.has_messages() && form == PromptForm::TokenIds)
     }
 
-    /// The body of a request.
+    /// Returns the body of a request.
     pub fn body(&self, content: &Content<'_>) -> Bytes {
         self.with_prompt(content, |body| message::push(self.api, content, body))
     }
 
-    /// Appends the prompt of a completion to a JSON list of prompts.
+    /// Appends the prompt of a completion to `prompts`, a JSON list without the closing bracket.
     pub fn push_prompt(content: &Content<'_>, prompts: &mut Vec<u8>) {
         prompts.push(if prompts.is_empty() { b'[' } else { b',' });
         let name = prompts.len();
@@ -188,8 +186,8 @@ impl BodyTemplate {
         prompts.drain(name..name + message::PROMPT.len());
     }
 
-    /// The body of a completion with several prompts, as [`BodyTemplate::push_prompt`] has written them. It requests token ids, because only
-    /// they show the length of each answer.
+    /// Returns the body of a completion request with several prompts, which [`BodyTemplate::push_prompt`] has written. It requests token
+    /// ids, because only they show the length of each answer.
     pub fn batch_body(&self, prompts: &[u8], max_tokens: Option<u32>) -> Bytes {
         let content = Content { token_ids: true, ..Content::new(Prompt::Text(""), max_tokens) };
         self.with_prompt(&content, |body| {
@@ -216,7 +214,7 @@ impl BodyTemplate {
             write!(body, "{max_tokens}").expect("a Vec takes every write");
         }
         if let Some(least) = self.min_tokens {
-            // A server refuses a minimum length above the maximum.
+            // Servers reject a minimum length above the maximum.
             let least = content.max_tokens.map_or(least, |most| least.min(most));
             write!(body, ",\"min_tokens\":{least}").expect("a Vec takes every write");
         }
@@ -229,7 +227,7 @@ impl BodyTemplate {
     }
 }
 
-/// The part of the body after the lengths.
+/// Returns the part of the body after the length fields.
 fn rest(api: Api, sampling: &Sampling, class: Option<&TrafficClass>, streaming: Streaming, token_ids: bool) -> Vec<u8> {
     let mut rest = Vec::new();
     if sampling.ignore_eos {
@@ -238,7 +236,7 @@ fn rest(api: Api, sampling: &Sampling, class: Option<&TrafficClass>, streaming: 
     let of_class = |name: &str| class.is_some_and(|it| it.extra.iter().any(|(other, _)| other == name));
     let of_workload = sampling.extra.iter().filter(|(name, _)| !of_class(name));
     let fields = of_workload.chain(class.iter().flat_map(|it| it.extra.iter()));
-    // If a field occurs twice, the server uses the last one.
+    // These fields come last, because a server uses the last value of a repeated field.
     for (name, value) in fields.filter(|(name, _)| !(token_ids && *name == RETURN_TOKEN_IDS)) {
         rest.push(b',');
         push_quoted(&mut rest, name);
@@ -250,7 +248,7 @@ fn rest(api: Api, sampling: &Sampling, class: Option<&TrafficClass>, streaming: 
     }
     if streaming != Streaming::Off {
         rest.extend(b",\"stream\":true");
-        // The other APIs always end a stream with the usage.
+        // The other APIs always report the usage at the end of a stream.
         if matches!(api, Api::Completions | Api::Chat) {
             let running =
                 if streaming == Streaming::WithRunningUsage { ",\"continuous_usage_stats\":true" } else { "" };
@@ -261,14 +259,14 @@ fn rest(api: Api, sampling: &Sampling, class: Option<&TrafficClass>, streaming: 
     rest
 }
 
-/// Appends a JSON string.
+/// Appends a JSON string with its quotes.
 fn push_quoted(body: &mut Vec<u8>, text: &str) {
     body.push(b'"');
     push_text(body, text);
     body.push(b'"');
 }
 
-/// Appends the inner part of a JSON string.
+/// Appends the escaped content of a JSON string, without quotes.
 fn push_text(body: &mut Vec<u8>, text: &str) {
     if text.bytes().any(|it| it < b' ' || it == b'"' || it == b'\\') {
         let quoted = serde_json::to_vec(text).expect("every text has a form in JSON");

@@ -21,7 +21,7 @@ fn check(template: &BodyTemplate, prompt: &str, max_tokens: Option<u32>, expecte
     assert_eq!(found, prompt);
 }
 
-/// The body of a request to each API, as JSON.
+/// Compares the body of a request to each API, as JSON.
 fn check_all(content: &Content<'_>, expected: [Value; 4]) {
     for (api, mut expected) in ALL.into_iter().zip(expected) {
         let body = template(api, false, "{}").body(content);
@@ -204,7 +204,7 @@ fn further_fields_go_along_as_they_are() {
         )
     };
     check(&template, "a", Some(7), &format!(r#"{{"model":"m","prompt":"a","max_tokens":7,{}"#, expected(5)));
-    // The minimum is never above the requested length.
+    // `min_tokens` is never above the requested maximum.
     check(&template, "a", Some(3), &format!(r#"{{"model":"m","prompt":"a","max_tokens":3,{}"#, expected(3)));
     check(&template, "a", None, &format!(r#"{{"model":"m","prompt":"a",{}"#, expected(5)));
 }

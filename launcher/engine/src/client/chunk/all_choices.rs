@@ -1,6 +1,6 @@
-//! The choices of a whole answer one by one, for a request of several prompts.
+//! Parses the individual choices of an answer in one piece, for a request with several prompts.
 //!
-//! Read in addition to [`Chunk`](super::Chunk). Like there, unknown content is ignored, except for token ids that are not a list of numbers.
+//! Used in addition to [`Chunk`](super::Chunk). As there, unknown content is ignored, except for token ids that are not a list of numbers.
 
 use std::fmt;
 
@@ -12,20 +12,20 @@ use serde::{
 use super::values::{Finish, Reason, count, pass_over, text};
 use crate::client::lenient_json::parse;
 
-/// One choice of a whole answer.
+/// One choice of an answer in one piece.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::client) struct WholeChoice {
-    /// The index of the choice, else its position in the list.
+    /// The choice's index as sent; if missing, its position in the list.
     pub(in crate::client) index: u32,
     pub(in crate::client) text: String,
     /// The generated token ids; `None` if the server does not send them.
     pub(in crate::client) token_ids: Option<Vec<u32>>,
-    /// Number of tokens in its prompt, if the server sends their ids.
+    /// Number of prompt tokens; `None` if the server does not send their ids.
     pub(in crate::client) prompt_tokens: Option<u32>,
     pub(in crate::client) finish: Option<Finish>,
 }
 
-/// The choices of an answer that [`Chunk::parse`](super::Chunk::parse) has accepted.
+/// Returns the choices of an answer that [`Chunk::parse`](super::Chunk::parse) has accepted.
 ///
 /// # Errors
 /// A choice has `token_ids` that are not a list of 32-bit numbers.
@@ -61,7 +61,7 @@ struct Choice {
     finish_reason: Reason,
 }
 
-/// The number of entries of a list, which are not kept; `None` for any other value.
+/// The number of entries in a list; `None` for any other value. The entries themselves are discarded.
 #[derive(Default)]
 struct Length(Option<u32>);
 

@@ -1,4 +1,4 @@
-//! Reads how many prompt tokens a server found in its prefix cache, from `prompt_tokens_details` of a usage.
+//! Parses `prompt_tokens_details` of a usage: the number of prompt tokens that the server found in its prefix cache.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ struct Details {
     cached_tokens: Option<u32>,
 }
 
-/// The count; `None` for null and for a value that is not an object.
+/// Returns the number of cached tokens; `None` for null and for a value that is not an object.
 pub(super) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
     struct Object;
     impl<'de> Visitor<'de> for Object {

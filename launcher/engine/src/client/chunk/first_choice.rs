@@ -1,6 +1,6 @@
-//! The text and the token ids of the first choice of an event, or of a whole answer.
+//! Parses the text and the token ids of the first choice of an event, or of an answer in one piece.
 //!
-//! Read in addition to [`Chunk`](super::Chunk), and only if the output is kept. Like there, unknown content is ignored, except for token ids
+//! Used in addition to [`Chunk`](super::Chunk), and only if the output is kept. As there, unknown content is ignored, except for token ids
 //! that are not a list of numbers.
 
 use std::fmt;
@@ -20,17 +20,17 @@ use crate::client::lenient_json::parse;
 
 #[derive(Debug, Default, PartialEq)]
 pub(in crate::client) struct FirstChoice {
-    /// Text or content, without reasoning, refusals and tool calls.
+    /// The text of the answer, without reasoning, refusals and tool calls.
     pub(in crate::client) text: String,
-    /// The generated token ids; empty in a chunk that opens a chat, or if the server sends none.
+    /// The generated token ids; empty in the chunk that opens a chat, or if the server sends none.
     pub(in crate::client) token_ids: Vec<u32>,
-    /// The most probable tokens at the position of its first token, with their log probabilities; empty if the server sends none.
+    /// The most probable tokens at the position of the first token, with their log probabilities; empty if the server sends none.
     pub(in crate::client) first_logprobs: Vec<(String, f64)>,
 }
 
 impl FirstChoice {
-    /// Reads bytes that [`Chunk::parse`](super::Chunk::parse) has accepted. `output`: whether it found output. `None`
-    /// if the first choice is not in them.
+    /// Parses bytes that [`Chunk::parse`](super::Chunk::parse) has accepted. `output`: whether `Chunk` found output in them. Returns `None`
+    /// if the bytes do not contain the first choice.
     ///
     /// # Errors
     /// A choice has `token_ids` that are not a list of 32-bit numbers.
@@ -43,7 +43,7 @@ impl FirstChoice {
             return Ok(Some(FirstChoice { text: typed.text, ..FirstChoice::default() }));
         }
         Ok(event.choices.0.map(|choice| {
-            // The chunk that opens a chat holds no token, even if it has ids.
+            // The chunk that opens a chat holds no generated token, even if it has token ids.
             let opens = choice.delta.as_ref().is_some_and(|it| it.role.0) && !output;
             let message = choice.delta.or(choice.message).unwrap_or_default();
             FirstChoice {
@@ -59,7 +59,7 @@ impl FirstChoice {
 struct Event {
     #[serde(default)]
     choices: First,
-    /// The type of an event, or the kind of a whole answer, of the Responses and the Messages API.
+    /// `type` of an event, or of an answer in one piece, in the Responses and the Messages API.
     #[serde(default, rename = "type", alias = "object")]
     event_type: Filled,
 }

@@ -1,9 +1,10 @@
-//! The log probabilities of the first token of a choice, in the forms of completions and chats. Some servers use the chat form for both.
+//! Parses the log probabilities of a choice's first token, in the formats of completions and chats. Some servers use the chat format for
+//! both.
 
 use serde_json::Value;
 
-/// The most probable tokens at the first position, and the chosen token, each with its log probability. Values that are not numbers are left
-/// out; a token that occurs twice counts once.
+/// Returns the most probable tokens at the first position, and the chosen token, each with its log probability. Values that are not numbers
+/// are skipped. A token that occurs twice is returned once.
 pub(super) fn of_first(logprobs: &Value) -> Vec<(String, f64)> {
     let mut all: Vec<(String, f64)> = Vec::new();
     let mut add = |token: &Value, logprob: &Value| {

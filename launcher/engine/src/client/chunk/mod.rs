@@ -1,8 +1,8 @@
-//! One event of a stream, or a whole answer: reads from its JSON what the measurement needs. Pure.
+//! Parses one event of a stream, or an answer in one piece, as far as the measurement needs it. Pure.
 //!
-//! It borrows from the bytes, keeps no text, and allocates nothing for an event of the usual shape. Unknown keys and
-//! types are ignored: servers differ, and only output, finish, usage and errors matter here. Invalid UTF-8 and half of
-//! a surrogate pair count as text, because a token may be a part of a character.
+//! Borrows from the bytes, keeps no text, and allocates nothing for an event of the usual shape. Unknown keys and types are ignored,
+//! because servers differ and only output, finish reason, usage and errors matter here. Invalid UTF-8 and single surrogates count as text,
+//! because a token may be a part of a character.
 
 use std::fmt;
 
@@ -25,26 +25,26 @@ pub(super) use first_choice::FirstChoice;
 pub use values::Finish;
 use values::{Filled, ObjectKind, Reason, Text, count};
 
-/// The content of an event, or of a whole answer.
+/// The relevant content of an event, or of an answer in one piece.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Chunk {
-    /// All choices together.
+    /// The combined state of all choices.
     pub choices: Choices,
-    /// Token counts; `None` for null.
+    /// Token counts; `None` if missing or null.
     pub usage: Option<Usage>,
     error: Filled,
     object: ObjectKind,
-    /// The type that events of the Responses API and the Messages API name.
+    /// `type` of an event in the Responses and the Messages API.
     #[serde(rename = "type")]
     event_type: Filled,
 }
 
 impl Chunk {
-    /// A byte order mark at the start is ignored.
+    /// Parses an event. A byte order mark at the start is ignored.
     ///
     /// # Errors
-    /// It is not a JSON object.
+    /// The bytes are not a JSON object.
     pub fn parse(bytes: &[u8]) -> Result<Chunk, serde_json::Error> {
         let chunk: Chunk = parse(bytes)?;
         if !chunk.is_typed() {
@@ -53,12 +53,12 @@ impl Chunk {
         Ok(typed::read(bytes)?.map_or(chunk, |it| it.chunk))
     }
 
-    /// Whether it may be an event or an answer of the Responses or the Messages API.
+    /// Whether this may be an event or an answer of the Responses or the Messages API, which have a `type`.
     fn is_typed(&self) -> bool {
         self.event_type.0 || self.object == ObjectKind::Response
     }
 
-    /// Whether it is an error in place of an answer. [`ApiError`](super::api_error::ApiError) reads the error.
+    /// Whether the event is an error in place of an answer. [`ApiError`](super::api_error::ApiError) parses the error.
     pub fn is_error(&self) -> bool {
         self.error.0 || self.object == ObjectKind::Error
     }
@@ -68,34 +68,33 @@ impl Chunk {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Usage {
-    /// Tokens of the prompt.
+    /// Number of prompt tokens.
     #[serde(deserialize_with = "count")]
     pub prompt_tokens: Option<u32>,
-    /// Tokens of the answer.
+    /// Number of output tokens.
     #[serde(deserialize_with = "count")]
     pub completion_tokens: Option<u32>,
-    /// Tokens of the prompt that were in the prefix cache. vLLM omits a 0, and omits the field unless it is configured
-    /// to send it.
+    /// Number of prompt tokens found in the prefix cache. vLLM omits a 0, and omits the field unless it is configured to send it.
     #[serde(rename = "prompt_tokens_details", deserialize_with = "cached::count")]
     pub cached_tokens: Option<u32>,
 }
 
-/// All choices of an event together.
+/// The combined state of all choices in an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Choices {
-    /// Visible output: text, reasoning, or a part of a tool call.
+    /// Whether there is visible output: text, reasoning, or a part of a tool call.
     pub output: bool,
-    /// No output, but an empty text outside a role chunk, or the end: it may contain a token without text.
+    /// Whether there is no output but possibly a token without text: an empty text outside a role chunk, or a finish reason.
     pub silent_token: bool,
     /// The finish reason, if there is one.
     pub finish: Option<Finish>,
-    /// The choices in the event.
+    /// Indices of the choices in the event.
     pub seen: Indices,
-    /// The choices with a finish reason.
+    /// Indices of the choices that have a finish reason.
     pub finished: Indices,
 }
 
-/// Indices of choices: bit `i` for the choice with index `i`, the last bit for all higher indices.
+/// A set of choice indices. Bit `i` stands for index `i`; the last bit stands for all higher indices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Indices(u64);
 
@@ -104,12 +103,12 @@ impl Indices {
         Indices(1 << index.min(63))
     }
 
-    /// The indices of both.
+    /// Returns the union of both sets.
     pub fn and(self, other: Indices) -> Indices {
         Indices(self.0 | other.0)
     }
 
-    /// Whether these are a subset of `others`, and not empty.
+    /// Whether this set is not empty and a subset of `others`.
     pub fn are_all_in(self, others: Indices) -> bool {
         self.0 != 0 && self.0 & !others.0 == 0
     }
@@ -120,13 +119,13 @@ struct Choice {
     /// Missing if a server supports only one choice.
     #[serde(default, deserialize_with = "count")]
     index: Option<u32>,
-    /// In completions.
+    /// Text in a completion.
     #[serde(default)]
     text: Text,
-    /// In a streamed chat.
+    /// Message part in a streamed chat.
     #[serde(default)]
     delta: Option<Message>,
-    /// In a whole chat answer.
+    /// Message in a chat answer in one piece.
     #[serde(default)]
     message: Option<Message>,
     #[serde(default)]
@@ -139,11 +138,11 @@ struct Message {
     role: Filled,
     content: Text,
     reasoning: Text,
-    /// The name of `reasoning` in older servers.
+    /// The older name of `reasoning`.
     reasoning_content: Text,
     refusal: Text,
     tool_calls: Filled,
-    /// The tool call of older servers.
+    /// The older form of `tool_calls`.
     function_call: Filled,
 }
 

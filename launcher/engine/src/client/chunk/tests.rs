@@ -59,7 +59,7 @@ fn choices_are_told_apart_by_their_index() {
     assert!(far.seen.are_all_in(far.seen) && !far.seen.are_all_in(far.finished));
     let odd = choices(r#"{"choices":[{"index":-1,"text":"b","finish_reason":"stop"},{"index":1.0,"text":"c"}]}"#);
     assert!(!odd.seen.are_all_in(odd.finished));
-    // Without an index there is one choice. Without a choice no choice has finished.
+    // A choice without an index counts as choice 0. If no choice was seen, none has finished.
     let one = choices(r#"{"choices":[{"text":"b","finish_reason":"stop"}]}"#);
     assert!(one.seen.are_all_in(one.finished) && !Indices::default().are_all_in(one.finished));
 }

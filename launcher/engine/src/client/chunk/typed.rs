@@ -1,29 +1,29 @@
-//! Events and whole answers of the Responses API and of Anthropic's Messages API, which name their types. They are read into the same
-//! [`Chunk`] as events of the other APIs.
+//! Parses events and answers in one piece of the Responses API and of Anthropic's Messages API, which have a `type`. They are converted to
+//! the same [`Chunk`] as events of the other APIs.
 
 use serde_json::Value;
 
 use super::{Choices, Chunk, Finish, Indices, Usage};
 use crate::client::lenient_json::parse;
 
-/// The content of an event.
+/// The content of an event with a type.
 pub(super) struct TypedChunk {
     pub(super) chunk: Chunk,
     /// Text of the answer, without reasoning, refusals and tool calls.
     pub(super) text: String,
 }
 
-/// What an event adds to the output.
+/// The output in one event, or in one part of it.
 #[derive(Default)]
 struct Output {
-    /// Visible output: text, reasoning, or a part of a tool call.
+    /// Whether there is visible output: text, reasoning, or a part of a tool call.
     has_output: bool,
-    /// A part without text, which may contain a token.
+    /// Whether it is a part without text, which may represent a token.
     is_empty_part: bool,
     text: String,
 }
 
-/// Reads an event or a whole answer; `None` if its type belongs to neither API.
+/// Parses an event or an answer in one piece; `None` if its type belongs to neither API.
 ///
 /// # Errors
 /// The bytes are not JSON.
@@ -38,7 +38,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Option<TypedChunk>, serde_json::Error
             Some(chunk(Output::default(), stop_reason(&event["delta"]["stop_reason"]), usage(&event["usage"])))
         }
         "content_block_stop" | "message_stop" | "ping" => Some(chunk(Output::default(), None, None)),
-        // A whole answer of the Messages API.
+        // An answer in one piece in the Messages API.
         "message" => Some(chunk(all(&event["content"]), stop_reason(&event["stop_reason"]), usage(&event["usage"]))),
         "response.output_text.delta" => Some(chunk(part(&event["delta"], true), None, None)),
         "response.reasoning_text.delta"
@@ -49,7 +49,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Option<TypedChunk>, serde_json::Error
             let response = &event["response"];
             Some(chunk(Output::default(), status(response), usage(&response["usage"])))
         }
-        // A whole answer of the Responses API.
+        // An answer in one piece in the Responses API.
         "response" => {
             let items = event["output"].as_array().map(Vec::as_slice).unwrap_or_default();
             let mut output = Output::default();
@@ -89,14 +89,14 @@ fn chunk(output: Output, finish: Option<Finish>, usage: Option<Usage>) -> TypedC
     TypedChunk { chunk: Chunk { choices, usage, ..Chunk::default() }, text }
 }
 
-/// A text in an event. `is_text`: the text belongs to the answer itself.
+/// Converts a text in an event. `is_text`: the text is part of the answer, and not reasoning or a tool call.
 fn part(text: &Value, is_text: bool) -> Output {
     let text = text.as_str().unwrap_or_default();
     let kept = if is_text { text.to_owned() } else { String::new() };
     Output { has_output: !text.is_empty(), is_empty_part: text.is_empty(), text: kept }
 }
 
-/// A content block of the Messages API, or a part of a block. A block that only opens is not a part.
+/// Converts a content block of the Messages API, or a delta to a block. An event that only opens a block is no output.
 fn block(block: &Value, in_stream: bool) -> Output {
     match block["type"].as_str() {
         Some("text") if in_stream && block["text"].as_str().is_none_or(str::is_empty) => Output::default(),
@@ -138,7 +138,7 @@ fn status(response: &Value) -> Option<Finish> {
     }
 }
 
-/// Token counts. In the Messages API `input_tokens` excludes the tokens that were read from the cache or written to it.
+/// Converts the token counts. In the Messages API, `input_tokens` excludes the tokens that were read from the cache or written to it.
 fn usage(usage: &Value) -> Option<Usage> {
     let count = |value: &Value| value.as_u64().and_then(|it| u32::try_from(it).ok());
     let (read, written) = (count(&usage["cache_read_input_tokens"]), count(&usage["cache_creation_input_tokens"]));
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
     use crate::client::chunk::FirstChoice;
 
-    /// Checks an event: its text, whether it has output, and its finish reason.
+    /// Compares the text, the output flag and the finish reason of an event.
     fn check(event: &Value, text: &str, output: bool, finish: Option<Finish>) -> Chunk {
         let bytes = event.to_string();
         let chunk = Chunk::parse(bytes.as_bytes()).unwrap();

@@ -1,4 +1,4 @@
-//! Values in an event, read leniently: an unexpected type counts as a missing value.
+//! Deserializes values in an event leniently: a value of an unexpected type counts as missing.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::{
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-/// Visits values of all unexpected types, with this result.
+/// Generates visitor methods that return `$as` for all unexpected types.
 macro_rules! pass_over {
     ($as:expr) => {
         pass_over!($as, numbers);
@@ -59,16 +59,16 @@ pub(super) use pass_over;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finish {
-    /// A stop, tool calls, or an unknown reason.
+    /// A normal stop, tool calls, or an unknown reason.
     Complete,
-    /// The answer has as many tokens as the request allows.
+    /// The answer has reached the requested maximum length.
     Length,
-    /// The server gave up: `abort` or `error`.
+    /// The server gave up: the reason is `abort` or `error`.
     Failed,
 }
 
 impl Finish {
-    /// Combines two choices, or two events: a failure outweighs everything else.
+    /// Combines the finish reasons of two choices, or of two events. A failure takes precedence; otherwise the second reason does.
     pub fn worse(first: Option<Finish>, second: Option<Finish>) -> Option<Finish> {
         if first == Some(Finish::Failed) { first } else { second.or(first) }
     }
@@ -121,11 +121,11 @@ pub(super) enum ObjectKind {
     #[default]
     Other,
     Error,
-    /// A whole answer of the Responses API.
+    /// An answer in one piece of the Responses API.
     Response,
 }
 
-/// Visits a value of any type without keeping it. `Some(true)`: it is not empty; `None`: it is null.
+/// Visits a value of any type without keeping it. Returns `Some(true)` if it is not empty, and `None` if it is null.
 struct Look;
 
 impl<'de> Visitor<'de> for Look {
@@ -216,7 +216,7 @@ impl<'de> Deserialize<'de> for ObjectKind {
     }
 }
 
-/// A token count, or an index; `None` for null and for values that are not a count.
+/// Deserializes a token count or an index; `None` for null and for values that are not a count.
 pub(super) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
     struct Number;
     impl<'de> Visitor<'de> for Number {
@@ -243,7 +243,7 @@ pub(super) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option
     deserializer.deserialize_any(Number)
 }
 
-/// A string; `None` for any other value.
+/// Deserializes a string; `None` for any other value.
 pub(super) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     struct Words;
     impl<'de> Visitor<'de> for Words {

@@ -1,5 +1,4 @@
-//! [I/O] One HTTP/1.1 connection. It runs in the task of the request, so that a token causes no task switch, and its bytes are read without a
-//! copy.
+//! [I/O] One HTTP/1.1 connection. It runs in the task of the request, so that a token causes no task switch, and its bytes are not copied.
 
 mod codec;
 
@@ -27,11 +26,11 @@ use super::{
 use clock::Clock;
 use codec::{Body, Start};
 
-/// Maximum bytes per read: enough for hundreds of events, and few enough to stay in the cache of a core.
+/// Maximum bytes per read: enough for hundreds of events, but few enough to stay in the cache of a CPU core.
 const READ_SIZE: usize = 64 << 10;
 
 thread_local! {
-    /// One buffer for all connections of a thread: the bytes of a read are processed before the next read.
+    /// Shared by all connections of a thread. This is possible because the bytes of a read are processed before the next read.
     static BUFFER: RefCell<Vec<u8>> = RefCell::new(vec![0; READ_SIZE]);
 }
 
@@ -40,10 +39,10 @@ pub(super) struct Http1 {
     timestamps: Arc<IoTimestamps>,
     /// The part of the request that has not been sent.
     outgoing: Chain<Bytes, Bytes>,
-    /// Bytes that arrived with the head and belong to the body.
+    /// Bytes of the body that arrived in the same read as the head.
     rest: Vec<u8>,
     body: Body,
-    /// Whether the connection could carry another request, according to its exchanges so far.
+    /// Whether the exchanges so far allow another request on this connection.
     sound: bool,
 }
 
@@ -54,27 +53,27 @@ impl Http1 {
         Http1 { socket, timestamps, outgoing: nothing, rest: Vec::new(), body: Body::Sized(0), sound: true }
     }
 
-    /// The timestamps of its socket.
+    /// The timestamps of the socket.
     pub(super) fn timestamps(&self) -> &Arc<IoTimestamps> {
         &self.timestamps
     }
 
-    /// Whether it has carried an answer, or a part of one.
+    /// Whether the connection has carried a response, or a part of one.
     pub(super) fn was_used(&self) -> bool {
         self.timestamps.last_read().1 > 0
     }
 
-    /// Whether it can carry a request: its last answer has ended well, and the server has not closed it, as far as the client knows.
+    /// Whether the connection can carry a request: the last response has ended properly, and the client has not seen the server close it.
     pub(super) async fn is_open(&mut self) -> bool {
         if !(self.sound && self.body.has_ended() && self.rest.is_empty() && !self.outgoing.has_remaining()) {
             return false;
         }
-        // Bytes without a request are as bad as a closed connection. This runs outside the coop budget: the caller may have used the budget
-        // up, and a read would then report no bytes.
+        // Bytes that no request has caused make the connection unusable, as a close does. The read runs outside Tokio's coop budget: if the
+        // caller had used up the budget, the read would report no bytes.
         unconstrained(poll_fn(|cx| Poll::Ready(self.poll_read(cx, |_, _| ()).is_pending()))).await
     }
 
-    /// Sends a request and waits for the head of its answer.
+    /// Sends a request and waits for the response headers.
     pub(super) async fn send(&mut self, request: &Request<Bytes>) -> Result<Head, SendFailure> {
         self.timestamps.reset();
         let reads = self.timestamps.last_read().1;
@@ -98,8 +97,8 @@ impl Http1 {
         Ok(head)
     }
 
-    /// Waits for the next bytes of the body. Calls `take` with each piece, its time and the number of its read. Returns `false` when the body
-    /// has ended.
+    /// Waits for the next bytes of the body. Calls `take` with each piece, its arrival time and the number of its read. Returns `false`
+    /// when the body has ended.
     pub(super) async fn next(&mut self, mut take: impl FnMut(&[u8], Duration, u64)) -> Result<bool, Broken> {
         let more = poll_fn(|cx| {
             self.poll_write(cx);
@@ -119,7 +118,8 @@ impl Http1 {
         more.await.inspect_err(|_| self.sound = false)
     }
 
-    /// `head` holds the part that arrived earlier. It is nearly always empty, and the head is then read without a copy.
+    /// Parses the head from the bytes of a read. `head` holds the part that arrived in earlier reads. It is nearly always empty, and the
+    /// bytes are then parsed without a copy.
     fn take_head(&mut self, head: &mut Vec<u8>, bytes: &[u8]) -> Result<Option<Start>, Malformed> {
         let first = head.is_empty();
         if !first {
@@ -138,12 +138,12 @@ impl Http1 {
     fn take_body(&mut self, bytes: &[u8], take: &mut impl FnMut(&[u8], Duration, u64)) -> Result<bool, Broken> {
         let (at, read) = self.timestamps.last_read();
         let taken = self.body.push(bytes, |piece| take(piece, at, read))?;
-        // Bytes after the end do not belong to any request.
+        // Bytes after the end of the body do not belong to any response.
         self.sound &= taken == bytes.len();
         Ok(!self.body.has_ended())
     }
 
-    /// Reads once and calls `take` with the bytes, which are never empty.
+    /// Reads once and calls `take` with the bytes. `take` is never called with an empty slice.
     fn poll_read<T>(
         &mut self,
         cx: &mut Context<'_>,
@@ -159,8 +159,8 @@ impl Http1 {
         })
     }
 
-    /// Sends as much as possible. A server may answer and close before it has read everything, and its answer is valid. Errors are therefore
-    /// ignored here: the read reports them.
+    /// Sends as much as possible. Write errors are ignored, because the following read reports them. A server may also respond and close
+    /// before it has read the whole request, and that response is valid.
     fn poll_write(&mut self, cx: &mut Context<'_>) {
         while self.outgoing.has_remaining() {
             let mut pieces = [io::IoSlice::new(&[]); 2];
@@ -178,7 +178,7 @@ impl Http1 {
                 self.outgoing = Bytes::new().chain(Bytes::new());
             }
         }
-        // Flushes a socket that has a buffer. The read also reports an error of the flush.
+        // Flushes a socket with a buffer, such as TLS. The following read reports an error of the flush too.
         let _ = Pin::new(&mut self.socket).poll_flush(cx);
     }
 }

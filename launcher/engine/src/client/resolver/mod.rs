@@ -1,8 +1,8 @@
-//! [I/O] Finds the addresses of a host, and refuses addresses that the launcher may not call. Every connection to a user's URL uses an
-//! address from here: for the load, the readiness probe, the servers' metrics and downloads.
+//! [I/O] Resolves the addresses of a host, and refuses addresses that the launcher may not call. Every connection to a user's URL uses an
+//! address from here: for the load, the readiness probe, the servers' metrics, and downloads.
 //!
-//! Each answer of a lookup is checked, and the connection uses an address from that answer. So a name with changing answers cannot lead to an
-//! unchecked address.
+//! The result of each lookup is checked, and the connection uses an address from that same result. A name whose DNS answers change
+//! therefore cannot lead to an unchecked address.
 
 use std::{
     fmt, io,
@@ -15,13 +15,13 @@ use crds::resolve::egress::{EgressRules, Refusal};
 use futures::future::{BoxFuture, FutureExt as _};
 use tokio::net::lookup_host;
 
-/// Finds the addresses of a host and port.
+/// A function that resolves a host and port to addresses.
 pub type Lookup = Arc<dyn Fn(String, u16) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;
 
 /// Why a host has no allowed address.
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
-    /// The system's resolver failed.
+    /// The system resolver failed.
     #[error(transparent)]
     Lookup(#[from] io::Error),
     /// The name exists but has no address.
@@ -30,11 +30,11 @@ pub enum AddressError {
     /// The address is not allowed.
     #[error("{} {refusal}", verb(*.is_name))]
     Refused {
-        /// Whether a name resolved to the address.
+        /// Whether a name resolved to the address. If not, the URL contained the address itself.
         is_name: bool,
         refusal: Refusal,
     },
-    /// A launcher in a cluster connects to no Unix socket.
+    /// The URL is a Unix socket, and a launcher in a cluster does not connect to sockets.
     #[error("is the path of a socket")]
     Socket,
 }
@@ -44,14 +44,14 @@ fn verb(is_name: bool) -> &'static str {
 }
 
 impl AddressError {
-    /// Whether the host is not allowed, so that waiting does not help.
+    /// Whether the host is forbidden, so that retrying is useless.
     pub fn is_refusal(&self) -> bool {
         matches!(self, AddressError::Refused { .. } | AddressError::Socket)
     }
 }
 
 impl From<AddressError> for io::Error {
-    /// Keeps the error number of a system error.
+    /// Keeps the error number if the error comes from the system.
     fn from(error: AddressError) -> io::Error {
         match error {
             AddressError::Lookup(error) => error,
@@ -60,7 +60,8 @@ impl From<AddressError> for io::Error {
     }
 }
 
-/// Cheap to clone. The default is for use outside a cluster: it refuses only addresses that are always forbidden.
+/// Resolves and checks hosts. Cheap to clone. The default is for use outside a cluster: it refuses only addresses that are always
+/// forbidden.
 #[derive(Clone)]
 pub struct Resolver {
     rules: Arc<EgressRules>,
@@ -70,7 +71,7 @@ pub struct Resolver {
 
 impl Default for Resolver {
     fn default() -> Self {
-        // The lookup runs on the runtime's threads for blocking calls, and cannot be cancelled.
+        // The lookup runs on the runtime's blocking threads, and cannot be cancelled.
         let lookup: Lookup =
             Arc::new(|host, port| async move { Ok(lookup_host((host, port)).await?.collect()) }.boxed());
         Resolver { rules: Arc::default(), in_cluster: false, lookup }
@@ -85,18 +86,18 @@ impl fmt::Debug for Resolver {
 }
 
 impl Resolver {
-    /// Refuses addresses that the rules refuse, names with any such address, and Unix sockets.
+    /// Creates a resolver for a launcher in a cluster. It refuses forbidden addresses, names with any forbidden address, and Unix sockets.
     pub fn in_cluster(rules: EgressRules) -> Resolver {
         Resolver { rules: Arc::new(rules), in_cluster: true, ..Resolver::default() }
     }
 
-    /// Uses another resolver instead of the system's.
+    /// Replaces the system resolver.
     pub fn with_lookup(self, lookup: Lookup) -> Resolver {
         Resolver { lookup, ..self }
     }
 
-    /// The allowed addresses of a host; at least one. In a cluster a name is refused if any of its addresses is forbidden. Elsewhere
-    /// forbidden addresses are left out, because a machine in a local network also has link-local addresses.
+    /// Returns the allowed addresses of a host, at least one. In a cluster, a name is refused if any of its addresses is forbidden.
+    /// Elsewhere, only the forbidden addresses are removed, because a machine in a local network also has link-local addresses.
     ///
     /// # Errors
     /// The host has no address, or no allowed address.
@@ -123,7 +124,7 @@ impl Resolver {
         }
     }
 
-    /// Checks an address that a URL contains in place of a name.
+    /// Checks the IP address in a URL without a host name.
     ///
     /// # Errors
     /// The address is not allowed.
@@ -132,7 +133,7 @@ impl Resolver {
         refused.map_or(Ok(()), |refusal| Err(AddressError::Refused { is_name: false, refusal }))
     }
 
-    /// Checks a Unix socket.
+    /// Checks whether Unix sockets are allowed.
     ///
     /// # Errors
     /// Unix sockets are not allowed.

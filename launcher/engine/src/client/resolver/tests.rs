@@ -11,7 +11,7 @@ use crds::{benchmark_run::Api, resolve::Egress};
 use super::*;
 use crate::client::{Target, probe};
 
-/// A server with one model that counts connections. It lives as long as the test process.
+/// Starts a server with one model, which counts its connections. It runs until the test process ends.
 fn server(ip: &str, port: u16, answer: &'static str) -> (u16, Arc<AtomicUsize>) {
     let listener = TcpListener::bind((ip, port)).unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -31,7 +31,7 @@ fn server(ip: &str, port: u16, answer: &'static str) -> (u16, Arc<AtomicUsize>) 
 
 const ONE_MODEL: &str = "HTTP/1.1 200 OK\r\ncontent-length: 21\r\nconnection: close\r\n\r\n{\"data\":[{\"id\":\"m\"}]}";
 
-/// A resolver with fixed addresses for names. The system resolves numbers in other notations, without a network.
+/// Resolves names to fixed addresses. Numbers in other notations go to the system resolver, which needs no network for them.
 fn lookup(names: &[(&str, &[&str])]) -> Lookup {
     let names: BTreeMap<String, Vec<IpAddr>> = names
         .iter()
@@ -136,7 +136,7 @@ async fn no_url_leads_a_launcher_in_a_cluster_to_a_blocked_address() {
     let all = urls.len();
     let (mut by_address, mut by_form) = (0, 0);
     for url in urls.map(|it| it.replace("PORT", &port.to_string())) {
-        // A URL that no target accepts does not reach a lookup.
+        // A URL that `Target` rejects is never looked up.
         let Ok(target) = target(&url, &resolver) else {
             by_form += 1;
             continue;
@@ -146,7 +146,7 @@ async fn no_url_leads_a_launcher_in_a_cluster_to_a_blocked_address() {
         let called = probe::models(&target).await.unwrap_err().to_string();
         assert!(checked.is_refusal() || called.contains("cannot connect"), "{url}: {checked}: {called}");
     }
-    // The other hosts are names that do not exist.
+    // The remaining hosts are names that do not exist.
     assert!(by_address >= 25 && by_address + by_form + 3 >= all, "{by_address} {by_form}");
     println!(
         "figure 22: all {all} URLs lead to no connection, {by_address} by their address and {by_form} by their form"

@@ -1,4 +1,4 @@
-//! The plan of a load: all decisions before the first request. Pure.
+//! The plan of a load: all decisions made before the first request. Pure.
 
 mod probe_requests;
 mod sources;
@@ -40,42 +40,42 @@ use measurement::{
 use probe_requests::ProbeRequests;
 pub(super) use stage::{PlannedLoad, PlannedStage, Slots};
 
-/// A workload with drawn times, from which requests can be made.
+/// A workload with drawn request times, from which requests can be generated.
 #[derive(Debug)]
 pub struct LoadPlan {
     pub(in crate::issue) stages: Vec<PlannedStage>,
     pub(in crate::issue) requests: Requests,
-    /// `None`: each request stands alone.
+    /// The sessions to which requests belong; `None` if each request is independent.
     pub(in crate::issue) sessions: Option<PlannedSessions>,
-    /// The header field with the session id, in a request that stands alone.
+    /// The header field for the session id of independent requests.
     pub(in crate::issue) session_header: Option<HeaderName>,
     pub(in crate::issue) probes: ProbeRequests,
     pub(in crate::issue) template: BodyTemplate,
     pub(in crate::issue) classes: Classes,
     class_count: usize,
-    /// Whether requests have messages, to which a chat template adds tokens.
+    /// Whether requests contain chat messages, to which a chat template adds tokens.
     pub(in crate::issue) has_messages: bool,
-    /// Number of answers per prompt.
+    /// Number of answers requested per prompt.
     pub(in crate::issue) choices: u32,
     pub(in crate::issue) streaming: bool,
-    /// Whether requests with kept output also request token ids.
+    /// Whether requests whose output is kept also request token ids.
     pub(in crate::issue) keeps_token_ids: bool,
-    /// Whether requests contain their output length.
+    /// Whether requests specify their output length.
     sends_lengths: bool,
-    /// Whether the requested output length is only an upper bound: the model decides where an answer ends.
+    /// Whether the requested output length is only an upper bound, because the model may end an answer earlier.
     bounds_answers: bool,
     pub(in crate::issue) timeouts: RequestTimeouts,
     pub(in crate::issue) connect_timeout: Duration,
     pub(in crate::issue) stop_rules: Vec<StopRule>,
     goodput: Goodput,
-    /// How many records may be kept.
+    /// Maximum number of records to keep.
     records: RecordBudget,
-    /// Which stages send less than the workload specifies.
+    /// Notices for the report: stages that send less than the workload specifies.
     notices: Vec<Notice>,
 }
 impl LoadPlan {
-    /// Draws every time and prepares the source of the requests. `traces` holds one entry per stage, with the content that the stage replays.
-    /// `phases` holds the phase of each stage that is one.
+    /// Draws all request times and prepares the source of the requests. `traces` contains one entry per stage: the trace that the stage
+    /// replays. `phases` contains the phase of each stage that is a LoadGen phase.
     ///
     /// # Errors
     /// The requests are too large, or have a form that the API does not accept; or a stage is a phase without queries.
@@ -192,28 +192,29 @@ impl LoadPlan {
         })
     }
 
-    /// The output length in a request, if its source specifies `asked`; `None`: the request contains no length.
+    /// Returns the output length to put into a request. `asked` is the length that the request source specifies. `None`: the request
+    /// contains no length.
     pub(in crate::issue) fn output_to_send(&self, class: Option<&Class>, asked: Option<u32>) -> Option<u32> {
         class.and_then(|it| it.output).or(asked).filter(|_| self.sends_lengths)
     }
 
-    /// The output length that a server's usage should report for a request with length `sent`; `None`: the server decides.
+    /// Returns the output length that the server's usage should report for a request with length `sent`; `None` if the server decides.
     pub(in crate::issue) fn output_of_choices(&self, sent: Option<u32>) -> Option<u32> {
         // A server's usage counts the tokens of all choices together.
         sent.map(|it| it.saturating_mul(self.choices)).filter(|_| !self.bounds_answers)
     }
 
-    /// The row of the data set that a request sends, from 0; `None` for another source.
+    /// Returns the index of the data set row that a request sends, from 0; `None` if the requests have another source.
     pub(in crate::issue) fn row(&self, stage: usize, number: u64) -> Option<u64> {
         let content = self.stages.get(stage)?.content(number);
         self.requests.row_number(stage, content)
     }
 
-    /// Begins a stage after `issued` requests of earlier stages. Call it before the first request of the stage is made, and after the last
-    /// request of the earlier stages has ended.
+    /// Prepares a stage after `issued` requests of earlier stages. Call it before the stage's first request is generated, and after the
+    /// last request of the earlier stages has ended.
     pub(in crate::issue) fn begin_stage(&self, stage: usize, issued: u64) {
         let sessions = self.sessions.as_ref().filter(|it| !it.are_dealt_requests());
-        // A session is one row, regardless of its number of turns.
+        // A session uses one row, regardless of its number of turns.
         let begun = sessions.map_or(issued, |it| it.begin_stage(stage));
         self.requests.begin_stage(stage, begun);
     }
@@ -227,20 +228,20 @@ impl LoadPlan {
         self.stages.iter().any(|it| it.phase.is_some())
     }
 
-    /// Requests of all stages.
+    /// Returns the total number of requests in the stages whose number is known before the load.
     pub fn requests(&self) -> u64 {
         self.stages.iter().map(|it| self.requests_of(it)).sum()
     }
 
-    /// Number of stages with a number of requests that depends on answers, time or earlier stages.
+    /// Returns the number of stages whose number of requests depends on answers, on time, or on earlier stages.
     pub(in crate::issue) fn undecided_stages(&self) -> u64 {
-        // The rules of a phase may end it before the end of its schedule.
+        // The rules of a phase may end it before all of its queries are sent.
         let by_rules = |it: &PlannedStage| it.phase.as_ref().is_some_and(|it| it.has_rules());
         let undecided = self.stages.iter().filter(|it| by_rules(it) || self.decided_requests_of(it).is_none());
         undecided.count() as u64
     }
 
-    /// Requests of a stage, or 0 if their number is not known before the load.
+    /// Returns the number of requests of a stage, or 0 if it is unknown before the load.
     fn requests_of(&self, stage: &PlannedStage) -> u64 {
         self.decided_requests_of(stage).unwrap_or_default()
     }
@@ -253,12 +254,12 @@ impl LoadPlan {
         }
     }
 
-    /// Whether a later stage has a rate that is measured in this stage.
+    /// Whether a later stage has a rate that depends on measurements in this stage.
     pub(in crate::issue) fn gives_rates(&self, stage: usize) -> bool {
         self.measured_after(stage).any(|(load, stage)| load.needs(stage))
     }
 
-    /// Whether a later stage needs the number of requests in flight in this stage.
+    /// Whether a later stage has a rate that depends on the number of requests in flight in this stage.
     pub(in crate::issue) fn gives_drain_rates(&self, stage: usize) -> bool {
         self.measured_after(stage).any(|(load, stage)| load.needs_samples(stage))
     }
@@ -271,11 +272,11 @@ impl LoadPlan {
         })
     }
 
-    /// How long the load should take.
+    /// Returns the expected times of the stages.
     pub(in crate::issue) fn timeline(&self, clock: Clock) -> Timeline {
         let of_stage = |stage: &PlannedStage| PlannedTime {
             length: match &stage.load {
-                // The rules of a test end the stage, or the end of its schedule ends it.
+                // The rules of the test may end the stage before its schedule ends.
                 PlannedLoad::Open(_) if stage.phase.as_ref().is_some_and(|it| it.may_end_before_schedule()) => None,
                 PlannedLoad::Open(schedule) => schedule.len().checked_sub(1).and_then(|it| schedule.get(it)),
                 PlannedLoad::Measured(load) => load.duration(),
@@ -300,7 +301,7 @@ impl LoadPlan {
     }
 }
 
-/// Whether a source leaves the length of an answer to the server.
+/// Whether the source lets the server decide the output length.
 fn decides_no_length(source: &RequestSource) -> bool {
     match source {
         RequestSource::Mock => true,

@@ -1,4 +1,4 @@
-//! What a plan gets from files before the load: rows, block hashes, recordings, and the material for texts.
+//! Adds the content of files to a plan: rows, block hashes, recordings, and the material for texts.
 
 use std::sync::Arc;
 
@@ -19,11 +19,11 @@ use measurement::rows_used::RowsUsed;
 use prompts::{Rows, source::PromptSource};
 
 impl LoadPlan {
-    /// The same plan with the rows of the workload's data set, if it has one. A stage that ends with its rows gets at most one request per
-    /// row.
+    /// Returns the plan with the rows of the workload's data set, if it has one. A stage that ends with its rows gets at most one request
+    /// per row.
     ///
     /// # Errors
-    /// The load may need more rows than there are, and must be refused in this case.
+    /// The load may need more rows than there are, and the workload does not allow rows to be repeated.
     pub fn with_rows(
         mut self,
         workload: &Workload,
@@ -38,7 +38,7 @@ impl LoadPlan {
         }
         let mut begin = Some(0);
         for (stage, planned) in workload.stages.iter().zip(&mut self.stages) {
-            // The requests are samples, or are dealt to sessions: each row may be sent several times.
+            // The requests are LoadGen samples, or belong to sessions, so each row may be sent several times.
             if planned.phase.is_some() || self.sessions.as_ref().is_some_and(PlannedSessions::are_dealt_requests) {
                 continue;
             }
@@ -46,7 +46,7 @@ impl LoadPlan {
             if set.across_stages == AcrossStages::Restart {
                 begin = Some(0);
             }
-            // The times of a measured stage are drawn when it begins. That is too late to leave some out.
+            // The request times of a measured stage are drawn when it begins, which is too late to omit some.
             let is_refused = set.used_up == UsedUp::EndStage && matches!(planned.load, PlannedLoad::Measured(_));
             match set.used_up {
                 UsedUp::Repeat | UsedUp::Draw => {}
@@ -78,17 +78,17 @@ impl LoadPlan {
         Ok(self)
     }
 
-    /// The same plan with the prompts of the workload. Each stage begins with the first prompt, and ends with the last.
+    /// Returns the plan with the generated prompts of the workload. Each stage sends every prompt once, from the first to the last.
     ///
     /// # Errors
-    /// Earlier stages determine the number of a stage's requests.
+    /// The number of requests of a stage depends on earlier stages.
     pub(crate) fn with_prompts(
         mut self,
         workload: &Workload,
         prompts: &Arc<dyn PromptSource>,
     ) -> Result<LoadPlan, RequestsError> {
         for (stage, planned) in workload.stages.iter().zip(&mut self.stages) {
-            // The times of a measured stage are drawn when it begins. That is too late to leave some out.
+            // The request times of a measured stage are drawn when it begins, which is too late to omit some.
             if matches!(planned.load, PlannedLoad::Measured(_)) {
                 let wanted = "as many requests as its time allows".into();
                 return Err(RequestsError::TooFewRows { stage: stage.name.clone(), wanted, rows: prompts.count() });
@@ -102,10 +102,10 @@ impl LoadPlan {
         Ok(self)
     }
 
-    /// The same plan with the block hashes of the traces, one entry per stage.
+    /// Returns the plan with the block hashes of the traces, one entry per stage.
     ///
     /// # Errors
-    /// The requests are made from blocks, and a stage has no hashes.
+    /// The requests are built from blocks, and a stage has no hashes.
     pub fn with_blocks(mut self, workload: &Workload, blocks: &[Arc<Blocks>]) -> Result<LoadPlan, RequestsError> {
         if matches!(workload.requests, RequestSource::TraceBlocks { .. }) {
             let has_hashes = |stage: usize| blocks.get(stage).is_some_and(|it| it.has_hashes());
@@ -118,11 +118,11 @@ impl LoadPlan {
         Ok(self)
     }
 
-    /// The same plan with the recorded sessions of the workload, if it has any. Each stage sends a session at most once. If a stage has a number of
-    /// sessions that is not known before the load, the next stage may send some of its sessions again.
+    /// Returns the plan with the recorded sessions of the workload, if it has any. Each stage sends a session at most once. If the number
+    /// of sessions that a stage sends is unknown before the load, the next stage may send some of them again.
     ///
     /// # Errors
-    /// A stage needs more sessions than are left, or none is left.
+    /// A stage needs more sessions than remain, or no session remains.
     pub(crate) fn with_recordings(
         mut self,
         workload: &Workload,
@@ -149,14 +149,14 @@ impl LoadPlan {
         Ok(self)
     }
 
-    /// The same plan with the material for texts.
+    /// Returns the plan with the material for texts.
     pub fn with_texts(mut self, texts: Texts) -> LoadPlan {
         self.sessions = self.sessions.map(|it| it.with_texts(texts.clone()));
         self.requests = self.requests.with_texts(texts);
         self
     }
 
-    /// How the rows of the data set were used; `None` for another source. `begun`: the number of sessions that each stage sent.
+    /// Returns how the rows of the data set were used; `None` for another source. `begun`: the number of sessions that each stage sent.
     pub(in crate::issue) fn rows_used(&self, issued: u64, begun: &[u64]) -> Option<RowsUsed> {
         match &self.sessions {
             Some(sessions) => sessions.rows_used(begun),
@@ -164,8 +164,9 @@ impl LoadPlan {
         }
     }
 
-    /// Notices for the report: stages that end with the rows of a data set, and rows or sessions that were sent more than once. Phases send
-    /// their samples again by their own rules. `begun`: the number of sessions that each stage sent.
+    /// Returns notices for the report: stages that ended with the rows of a data set, and rows or sessions that were sent more than once.
+    /// Phases are excluded, because LoadGen's rules decide how often they send a sample. `begun`: the number of sessions that each stage
+    /// sent.
     pub(in crate::issue) fn notices(&self, issued: u64, begun: &[u64]) -> Vec<Notice> {
         let repeats = match &self.sessions {
             Some(sessions) => sessions.repeats(begun),
@@ -175,7 +176,7 @@ impl LoadPlan {
     }
 }
 
-/// The notice of a stage that ends with the rows of the data set.
+/// The notice for a stage that ends with the rows of the data set.
 fn ends_with_rows(stage: &Stage, left: u64) -> Notice {
     let Stage { name, load, .. } = stage;
     let unless = match load {

@@ -1,4 +1,4 @@
-//! A stage as it will be issued.
+//! A stage with all decisions made that precede the first request.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,29 +12,28 @@ use crate::{
 };
 use measurement::{latency_origin::LatencyOrigin, phase::Phase, schedule::Schedule, window::StageWindow};
 
-/// A stage as it will be issued.
 #[derive(Debug)]
 pub(in crate::issue) struct PlannedStage {
     pub(in crate::issue) name: String,
     pub(in crate::issue) load: PlannedLoad,
-    /// The time from which the latencies in its time series count.
+    /// The time from which the latencies in the stage's time series count.
     pub(in crate::issue) latency_origin: LatencyOrigin,
     pub(in crate::issue) pause_after: Duration,
-    /// Recorded lengths of prompts and answers by request number; empty if the request source determines them.
+    /// Recorded lengths of prompts and answers, by request number. Empty if the request source determines the lengths.
     pub(in crate::issue) lengths: Vec<RecordedLengths>,
-    /// Maximum requests in flight; `None` if the load has no such bound, or has slots.
+    /// Maximum number of requests in flight; `None` if there is no limit, or if the load is a closed loop.
     pub(in crate::issue) max_concurrency: Option<u32>,
-    /// For a load of users: the turn of each request.
+    /// The user's turn that each request is, if the load simulates users.
     pub(in crate::issue) users: Option<UserTurns>,
-    /// For a phase: the queries to issue, and when it ends.
+    /// The LoadGen phase, which determines the queries and when the stage ends; `None` if the stage is not a phase.
     pub(in crate::issue) phase: Option<Arc<dyn Phase>>,
-    /// Clients that disconnect early; `None` if all of them wait.
+    /// The clients that disconnect early; `None` if all of them wait.
     pub(in crate::issue) clients: Option<Clients>,
-    /// Samples per request, for a phase in static batches.
+    /// Samples per request, if the stage is a phase with static batches.
     pub(in crate::issue) batch: Option<u32>,
-    /// The requests with kept output.
+    /// The requests whose output is kept.
     pub(in crate::issue) outputs: KeepOutputs,
-    /// The window, if the times are known before the run.
+    /// The measurement window, if the request times are known before the run.
     pub(in crate::issue) window: StageWindow,
     pub(in crate::issue) grace: Option<Duration>,
 }
@@ -44,11 +43,11 @@ pub(in crate::issue) struct PlannedStage {
 pub(in crate::issue) enum PlannedLoad {
     /// At the times of a schedule.
     Open(Schedule),
-    /// At times that are drawn when the stage begins.
+    /// At times drawn when the stage begins.
     Measured(Box<MeasuredLoad>),
     /// When a slot becomes free.
     Closed(Slots),
-    /// Query by query: a query is due when the previous query is complete.
+    /// When all samples of the previous query are complete.
     Stream(Arc<dyn Phase>),
 }
 
@@ -56,34 +55,34 @@ pub(in crate::issue) enum PlannedLoad {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::issue) struct Slots {
     pub(in crate::issue) concurrency: u64,
-    /// Requests of all slots; `None`: until the duration is over.
+    /// Total number of requests of all slots; `None`: until the duration is over.
     pub(in crate::issue) count: Option<u64>,
     /// How long requests are sent; `None`: until `count` requests were sent.
     pub(in crate::issue) duration: Option<Duration>,
-    /// The slots are opened one after the other, evenly within this time.
+    /// The time within which the slots are opened one by one, evenly spaced.
     pub(in crate::issue) ramp_up: Duration,
-    /// Maximum requests that start per second, over all slots; `None`: no limit.
+    /// Maximum number of requests started per second, over all slots; `None`: no limit.
     pub(in crate::issue) start_rate: Option<RequestRate>,
 }
 
 impl PlannedLoad {
-    /// Number of requests, or 0 if it is not known before the load.
+    /// Returns the number of requests, or 0 if it is unknown before the load.
     pub(in crate::issue) fn count(&self) -> u64 {
         self.decided().unwrap_or_default()
     }
 
-    /// Number of requests; `None` if it depends on answers, time or earlier stages.
+    /// Returns the number of requests; `None` if it depends on answers, on time, or on earlier stages.
     pub(in crate::issue) fn decided(&self) -> Option<u64> {
         match self {
             PlannedLoad::Open(schedule) => Some(schedule.len()),
             PlannedLoad::Measured(load) => load.count(),
             PlannedLoad::Closed(slots) => slots.count.filter(|_| slots.duration.is_none()),
-            // The rules end the phase before its queries are used up.
+            // Rules may end the phase before its queries are used up.
             PlannedLoad::Stream(phase) => (!phase.has_rules()).then(|| phase.request_count()),
         }
     }
 
-    /// Number of requests; `None` if it is not known before the load.
+    /// Returns the number of requests; `None` if it is unknown before the load.
     pub(in crate::issue) fn known(&self) -> Option<u64> {
         match self {
             PlannedLoad::Open(schedule) => Some(schedule.len()),
@@ -92,7 +91,7 @@ impl PlannedLoad {
         }
     }
 
-    /// Maximum number of requests; `None` if only time or rules end the stage.
+    /// Returns the maximum number of requests; `None` if only time or rules end the stage.
     pub(in crate::issue) fn most(&self) -> Option<u64> {
         match self {
             PlannedLoad::Open(schedule) => Some(schedule.len()),
@@ -102,7 +101,7 @@ impl PlannedLoad {
         }
     }
 
-    /// Leaves out all requests but the first `most`.
+    /// Keeps only the first `most` requests.
     pub(super) fn truncate(&mut self, most: u64) {
         match self {
             PlannedLoad::Open(schedule) => schedule.truncate(most),
@@ -113,7 +112,7 @@ impl PlannedLoad {
 }
 
 impl PlannedStage {
-    /// Leaves out all requests but the first `most`, from the window too. Returns whether the stage would have sent more.
+    /// Keeps only the first `most` requests, and adapts the window. Returns whether the stage would have sent more.
     pub(super) fn end_after(&mut self, most: u64, stage: &Stage, window: Window) -> bool {
         if self.load.most().is_some_and(|it| it <= most) {
             return false;
@@ -128,7 +127,8 @@ impl PlannedStage {
                 *length = schedule.get(most).map_or(*length, Span);
             }
             (PlannedLoad::Open(_), Load::Open { duration, .. } | Load::Users { duration, .. }) => *duration = None,
-            // The last request of the stage ends it, unless its duration ends earlier. A cool-down with a duration counts from a known time.
+            // For the window, the stage ends with its last request. Its duration only matters for a cool-down of fixed length, which needs
+            // a known end.
             (_, Load::Closed { count, duration, .. }) => {
                 *count = Some(most);
                 *duration = duration.filter(|_| matches!(stage.cool_down, Some(Margin::Duration(_))));
@@ -144,12 +144,12 @@ impl PlannedStage {
         true
     }
 
-    /// The index in the request source: the request's own number, or the row that a phase sends at this number.
+    /// Returns the index in the request source: the request's own number, or the row that a phase assigns to that number.
     pub(in crate::issue) fn content(&self, number: u64) -> u64 {
         self.phase.as_ref().map_or(number, |it| it.row(number))
     }
 
-    /// The recorded lengths of a request.
+    /// Returns the recorded lengths of a request.
     pub(in crate::issue) fn recorded(&self, number: u64) -> RecordedLengths {
         usize::try_from(number).ok().and_then(|it| self.lengths.get(it)).copied().unwrap_or_default()
     }

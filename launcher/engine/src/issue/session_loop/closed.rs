@@ -1,4 +1,4 @@
-//! [I/O] Closed loop: each slot starts its next session, or the next request of its session, when the last one has ended.
+//! [I/O] Closed loop: when the last one has ended, each slot starts the next session, or the next request of its session.
 
 use std::{
     collections::VecDeque,
@@ -20,19 +20,19 @@ use crate::issue::{
 };
 use workload_profiles::workload::MAX_REQUESTS;
 
-/// Maximum sessions that are made before the stage begins.
+/// Maximum number of sessions prepared before the stage begins.
 const MAX_AHEAD: usize = 4_096;
 
 /// State that the slots of one worker share.
 struct Feed {
     stage: SessionStage,
-    /// For a load of requests: the requests of this worker's sessions.
+    /// The request numbers of this worker's sessions, if the load starts requests; `None` if it starts whole sessions.
     numbers: Option<Mutex<Share>>,
     ahead: Mutex<VecDeque<(u64, Work)>>,
 }
 
 impl Feed {
-    /// Whether everything that this worker took was sent, and nothing is left to take.
+    /// Whether this worker has sent everything that it took, and nothing remains to take.
     fn is_done(&self) -> bool {
         let all_taken = match &self.numbers {
             Some(numbers) => lock(numbers).is_empty(),
@@ -63,7 +63,7 @@ impl Feed {
     }
 }
 
-/// Issues this worker's part of a stage.
+/// Runs this worker's part of a stage.
 pub(in crate::issue) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, slots: Slots) -> Unissued {
     let (context, shared) = (&worker.context, &worker.context.shared);
     let mine = worker.share(slots.concurrency).count();
@@ -82,7 +82,7 @@ pub(in crate::issue) async fn run(worker: &Worker, stage_context: &mut StageCont
     }
     let start = stage_context.start().await;
     if mine == 0 {
-        // The workers that have slots take all sessions, and count the unsent sessions.
+        // This worker has no slots. The other workers take all sessions, and count those that are not sent.
         return Unissued::Over(UnissuedNumbers::default());
     }
     feed.stage.over = slots.duration.map(|it| start.saturating_add(it));
@@ -113,7 +113,7 @@ async fn run_slot(feed: Arc<Feed>) {
         }
         let Some(was_missed) = work.run(stage, number, free).await else { return };
         if was_missed {
-            // Boxed: the task of a slot would otherwise reserve memory for it.
+            // Boxed, because otherwise every slot's task would reserve memory for this rare wait.
             Box::pin(stage.context.back_off(stage.stage, stage.over)).await;
         }
         free = now();

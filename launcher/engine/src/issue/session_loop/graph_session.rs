@@ -1,4 +1,4 @@
-//! [I/O] One recorded session: sends each request when the requests that it follows have ended.
+//! [I/O] One recorded session: sends each request when its predecessors have ended.
 
 use std::{
     mem,
@@ -30,27 +30,27 @@ use crate::{
 };
 use measurement::{record::Turn, recorder::SessionEnd};
 
-/// A recorded session in flight. When it is dropped it leaves one record, if it has sent a request, even if none has ended.
+/// A recorded session in flight. When dropped, it leaves one record if it has sent any request.
 pub(super) struct GraphSession {
     context: Arc<RequestContext>,
     recorded: RecordedSession,
     link: Option<Arc<SessionLink>>,
-    /// The server's answers, as long as unsent requests need them.
+    /// The server's answers that unsent requests will contain.
     answers: KeptAnswers,
     ended: usize,
-    /// Index of its stage, and its number there.
+    /// Index of the session's stage, and the session's number in that stage.
     place: (usize, u64),
-    /// The result so far. Each request begins in its own future.
+    /// The session's results so far. Shared, because each request records its beginning in its own future.
     end: Arc<Mutex<SessionEnd>>,
 }
 
-/// A request that is sent at its time.
+/// A generated request that waits for its time.
 struct Planned {
     due: Duration,
     place: Turn,
     prepared: Prepared,
     link: Option<Arc<SessionLink>>,
-    /// The request follows a request that the target did not answer.
+    /// Whether a predecessor got no response from the target, so that this request first waits for the end of the outage.
     backs_off: bool,
 }
 
@@ -66,8 +66,8 @@ impl GraphSession {
         GraphSession { context: Arc::clone(context), recorded, link, answers, ended: 0, place, end }
     }
 
-    /// Sends all requests, the first ones at `due` or later. Returns whether the target did not answer the last one; `None` if the stage
-    /// ended before all requests were sent.
+    /// Sends all requests, the first ones at `due` or later. Returns whether the target did not answer the request that ended last; `None`
+    /// if the stage ended before all requests were sent.
     pub(super) async fn run(
         mut self,
         stage: &SessionStage,
@@ -119,14 +119,14 @@ impl GraphSession {
         (!is_over).then_some(was_missed)
     }
 
-    /// Makes a request after its last predecessor ended at `after`.
+    /// Generates a request. `after` is when its last predecessor ended.
     fn plan(&mut self, stage: &SessionStage, number: u64, index: usize, after: Duration) -> Planned {
         let shared = &self.context.shared;
         let began = shared.clock.now();
         let call = &self.recorded.session().calls[index];
         let turn =
             u32::try_from(index + 1).ok().and_then(std::num::NonZeroU32::new).unwrap_or(std::num::NonZeroU32::MIN);
-        // All requests of a session have the session's class.
+        // The requests of a session belong to the traffic class of the session.
         let class = shared.plan.classes.get(self.place.0, self.place.1);
         let most = shared.plan.output_to_send(class.map(|(_, it)| it), Some(call.output));
         let template = class.map_or(&shared.plan.template, |(_, it)| &it.template);
@@ -179,12 +179,12 @@ impl GraphSession {
         template.body(&content)
     }
 
-    /// Appends a message: the answer from this run, or the recorded message.
+    /// Appends a message: the server's answer in this run, or the recorded message.
     fn write_message(&self, session: &recorded::Session, place: usize, text: &mut String) {
         let Some(it) = session.messages.get(place) else { return };
         match it.answer_of.and_then(|it| self.answers.get(it as usize)) {
             Some(answer) => message("assistant", ["", answer], text),
-            // Also when the request failed: without its answer the rest makes no sense.
+            // Also used if the recorded request failed in this run. Without any answer, the rest of the conversation would make no sense.
             None => {
                 let marker = self.recorded.marker().filter(|_| text == "[");
                 if text != "[" {
@@ -204,7 +204,7 @@ impl GraphSession {
     }
 }
 
-/// Sends a request when it is due; `None` if the stage ends earlier.
+/// Sends a request when it is due. The result is `None` if the stage ends before.
 async fn send(
     stage: &SessionStage,
     (unsent, session): (&Unsent<'_>, &Mutex<SessionEnd>),

@@ -1,36 +1,37 @@
-//! The server's answers in a recorded session, as long as unsent requests need them. Pure.
+//! Keeps the server's answers in a recorded session while unsent requests need them. Pure.
 
 use std::collections::BTreeMap;
 
 use crate::sessions::MAX_HISTORY;
 
-/// Answers by the number of their request.
+/// Answers by request index.
 #[derive(Debug)]
 pub(super) struct KeptAnswers {
     texts: BTreeMap<usize, String>,
-    /// How often unsent requests contain each answer.
+    /// For each request, how many unsent requests contain its answer.
     uses: Vec<u32>,
-    /// Total bytes of the texts.
+    /// Total size of the texts, in bytes.
     bytes: usize,
 }
 
 impl KeptAnswers {
-    /// `uses`: how often the requests of the session contain each answer.
+    /// Creates an empty store. `uses`: for each request, how often the session's requests contain its answer.
     pub(super) fn new(uses: &[u32]) -> KeptAnswers {
         KeptAnswers { texts: BTreeMap::new(), uses: uses.to_vec(), bytes: 0 }
     }
 
-    /// Whether an unsent request contains the answer to a request.
+    /// Whether an unsent request contains the answer to request `index`.
     pub(super) fn is_needed(&self, index: usize) -> bool {
         self.uses.get(index).is_some_and(|it| *it > 0)
     }
 
-    /// The answer to a request; `None`: there is no answer, the request failed, or the answer did not fit.
+    /// Returns the answer to request `index`. `None` if there is no answer yet, the request failed, or the answer was dropped for lack of
+    /// space.
     pub(super) fn get(&self, index: usize) -> Option<&str> {
         self.texts.get(&index).map(String::as_str)
     }
 
-    /// Keeps an answer if it is needed. Drops the answers of the first requests while the total exceeds [`MAX_HISTORY`].
+    /// Stores an answer if it is needed. While the total exceeds [`MAX_HISTORY`], drops the answers of the earliest requests.
     pub(super) fn keep(&mut self, index: usize, text: String) {
         if !self.is_needed(index) {
             return;
@@ -43,7 +44,7 @@ impl KeptAnswers {
         }
     }
 
-    /// Notes that a request was made that contains this answer once. After the last use the answer is dropped.
+    /// Records that a request which contains this answer was generated. After the last such request the answer is dropped.
     pub(super) fn used(&mut self, index: usize) {
         let Some(uses) = self.uses.get_mut(index) else { return };
         *uses = uses.saturating_sub(1);

@@ -1,8 +1,8 @@
-//! [I/O] Issues the sessions of a stage: the turns of a session follow each other, and the sessions do not depend on each other.
+//! [I/O] Runs the sessions of a stage. The turns of a session are sent one after another, and sessions are independent of each other.
 //!
-//! A turn waits for the end of the previous turn, and for its think time. It is due when both are over and the load schedules it, so neither
-//! is part of its latency or send lag. A session stays on one worker. No turn occupies a slot that another session needs: a waiting turn is a
-//! timer or an entry in its own session's queue. So any number of sessions can continue.
+//! A turn waits for the end of the previous turn, and for its think time. It becomes due when both have passed and the load schedules it,
+//! so neither wait is part of its latency or send lag. A session stays on one worker. A waiting turn does not occupy a slot that another
+//! session needs: it is only a timer, or an entry in the queue of its session. So the number of waiting sessions is not limited.
 
 mod closed;
 mod graph_session;

@@ -18,10 +18,10 @@ use crate::issue::{
 };
 use measurement::schedule::Schedule;
 
-/// Sessions that are made before they are due: their first prompts are in memory.
+/// Maximum number of sessions prepared before they are due. The first prompt of each is in memory.
 const MAX_AHEAD: usize = 16;
 
-/// This worker's part of a stage, in order.
+/// This worker's part of a stage, in sending order.
 struct Feed<'a> {
     stage: &'a SessionStage,
     numbers: Share,
@@ -29,7 +29,7 @@ struct Feed<'a> {
 }
 
 impl Feed<'_> {
-    /// Makes one more unit of work; `false` when enough is made or none is left.
+    /// Prepares one more unit of work. Returns `false` if enough is prepared, or if none remains.
     fn prepare(&mut self) -> bool {
         let next = if self.ahead.len() < MAX_AHEAD { self.make() } else { None };
         next.map(|it| self.ahead.push_back(it)).is_some()
@@ -45,7 +45,7 @@ impl Feed<'_> {
     }
 }
 
-/// Issues this worker's part of a stage, and returns what was never sent.
+/// Runs this worker's part of a stage. Returns what was never sent.
 pub(in crate::issue) async fn run(
     worker: &Worker,
     stage_context: &mut StageContext<'_>,
@@ -89,21 +89,21 @@ pub(in crate::issue) async fn run(
     stage.end();
     let mut ready = mem::take(&mut *lock(&stage.unsent));
     let Some((number, at)) = stopped_at else {
-        // Requests that waited for their turns when the load was stopped, or when the grace period of the stage ended.
+        // `ready` now holds the requests that waited for their turn when the load was stopped, or when the grace period of the stage ended.
         let numbers = UnissuedNumbers { ready, rest: None };
         let at = shared.clock.now();
         let is_stopped = shared.is_stopped(stage.stage) && !stage.has_sent_all();
         return if is_stopped { stopped(worker, at, numbers) } else { Unissued::Over(numbers) };
     };
     ready.extend([number].into_iter().chain(feed.ahead.iter().map(|(number, _)| *number)));
-    // Numbers that were due, and one more that was not.
+    // The numbers that were due, and the first one that was not.
     let was_due = |it: &u64| schedule.get(*it).is_some_and(|due| start + due <= at);
     ready.extend(feed.numbers.by_ref().take_while(was_due));
     ready.extend(feed.numbers.next());
     stopped(worker, at, UnissuedNumbers { ready, rest: None })
 }
 
-/// The unissued numbers if the load was stopped, or a rule ended the stage.
+/// Classifies the unsent numbers: the load was stopped, or a stop rule ended the stage.
 fn stopped(worker: &Worker, at: Duration, numbers: UnissuedNumbers) -> Unissued {
     if worker.is_stopped() { Unissued::Stopped { at, numbers } } else { Unissued::Ended { at, numbers } }
 }

@@ -1,4 +1,4 @@
-//! [I/O] One session: sends its turns, one after the other.
+//! [I/O] One session: sends its turns one after another.
 
 use std::{mem, sync::Arc, time::Duration};
 
@@ -19,32 +19,32 @@ use crate::{
 };
 use measurement::{record::Turn, recorder::SessionEnd};
 
-/// A session in flight. When it is dropped it leaves one record, if it has sent a turn, even if that turn has not ended.
+/// A session in flight. When dropped, it leaves one record if it has sent any turn.
 pub(super) struct Session {
     context: Arc<RequestContext>,
     chain: Chain,
     link: Option<Arc<SessionLink>>,
     ready: Option<Ready>,
-    /// The session sends no more turns, because one has failed.
+    /// Whether no more turns are sent, because one has failed.
     is_given_up: bool,
-    /// When the previous turn ended, or the previous session in the same slot.
+    /// When the previous turn ended. Before the first turn: when the previous session in the same slot ended.
     last_end: Option<Duration>,
-    /// A turn was sent and has not ended.
+    /// Whether a turn was sent and has not ended.
     is_under_way: bool,
-    /// The result so far.
+    /// The session's results so far.
     end: SessionEnd,
 }
 
-/// A turn that can be sent.
+/// A generated turn.
 struct Ready {
     turn: NextTurn,
     body: Bytes,
-    /// How long it took to build the turn.
+    /// Time spent on building the turn.
     build: Duration,
 }
 
 impl Session {
-    /// A session of a stage, before its first turn, which waits for the end of the previous session.
+    /// Creates a session of a stage. Its first turn waits for the end of the previous session.
     pub(super) fn new(
         context: &Arc<RequestContext>,
         chain: Chain,
@@ -65,7 +65,7 @@ impl Session {
         }
     }
 
-    /// The same session without its turns before `first` and from `end` on, counted from 0.
+    /// Limits the session to its turns from `first`, and before `end` if it is set, counted from 0.
     pub(super) fn with_turns(mut self, first: u64, end: Option<u64>) -> Session {
         let turn = |it: u64| u32::try_from(it).unwrap_or(u32::MAX);
         self.chain.limit(turn(first), end.map(turn));
@@ -73,7 +73,7 @@ impl Session {
         self
     }
 
-    /// Makes the next turn, so that it can be sent immediately when it is due.
+    /// Generates the next turn in advance, so that it can be sent immediately when it is due.
     pub(super) fn prepare(&mut self) {
         if self.ready.is_some() {
             return;
@@ -84,7 +84,7 @@ impl Session {
         let style = PromptStyle::new(self.context.client.target().api());
         let mut text = String::new();
         let Some(mut turn) = self.chain.next(words, style, &mut text) else { return };
-        // All turns of a session have the session's class.
+        // The turns of a session belong to the traffic class of the session.
         let class = plan.classes.get(self.end.stage, self.end.number);
         turn.requested.output = plan.output_to_send(class.map(|(_, it)| it), turn.requested.output);
         let prompt = Prompt::new(style.form(), &text);
@@ -94,12 +94,12 @@ impl Session {
         self.ready = Some(Ready { turn, body, build });
     }
 
-    /// Number of turns that were not sent; `None`: the session does not end.
+    /// Returns the number of turns not sent yet; `None` if the session has no end.
     pub(super) fn turns_left(&self) -> Option<u32> {
         Some(self.chain.turns_left()? + u32::from(self.ready.is_some()))
     }
 
-    /// When its last turn ended.
+    /// Returns when its last turn ended.
     pub(super) fn last_end(&self) -> Option<Duration> {
         self.last_end
     }
@@ -108,20 +108,20 @@ impl Session {
         self.is_given_up
     }
 
-    /// Whether the session needs no more requests. A session without a last turn ends when it is given up.
+    /// Whether the session needs no more requests. A session without an end has ended when it is given up.
     pub(super) fn has_ended(&self) -> bool {
         self.turns_left().map_or(self.is_given_up, |it| it == 0)
     }
 
-    /// Omits the next turn.
+    /// Skips the next turn.
     pub(super) fn skip(&mut self) {
         if self.ready.take().is_none() {
             self.chain.skip();
         }
     }
 
-    /// Sends all turns, the first at `due` or later. Returns whether the target did not answer the last one; `None` if the stage ended before
-    /// all turns were sent.
+    /// Sends all turns, the first one at `due` or later. Returns whether the target did not answer the last turn; `None` if the stage ended
+    /// before all turns were sent.
     pub(super) async fn run(
         mut self,
         stage: &SessionStage,
@@ -143,8 +143,8 @@ impl Session {
         Some(was_missed)
     }
 
-    /// Sends the next turn, at `earliest` or later. Returns whether the target did not answer; `None` if the turn was not sent because the
-    /// stage ended.
+    /// Sends the next turn, at `earliest` or later. Returns whether the target did not answer it; `None` if the stage ended before the turn
+    /// was sent.
     pub(super) async fn turn(
         &mut self,
         stage: &SessionStage,
@@ -194,7 +194,7 @@ impl Session {
         }
     }
 
-    /// Stores the server's answer. Returns whether the target did not answer.
+    /// Records how a turn ended. Returns whether the target did not answer it.
     fn take_end(&mut self, end: TurnEnd) -> bool {
         let has_failed = end.outcome.is_decided() && !end.outcome.is_complete();
         self.end.end_turn(end.outcome, end.ended, end.input_tokens, end.output_tokens);

@@ -1,21 +1,22 @@
-//! Assigns the requests of a load to the worker that has their session. Pure.
+//! Assigns the requests of a load to the workers that have their sessions. Pure.
 
-/// The numbers of the requests of one worker, in order. A session stays on one worker; in a closed loop each worker gets sessions in
+/// Iterates over the request numbers of one worker, in order. A session stays on one worker. In a closed loop, each worker gets sessions in
 /// proportion to its slots.
 #[derive(Clone, Debug)]
 pub(super) struct Share {
     next: u64,
     count: u64,
-    /// Distinct sessions; `None`: each number is a session.
+    /// Number of distinct sessions; `None`: each number is a separate session.
     sessions: Option<u64>,
-    /// The slots of a closed loop.
+    /// Number of slots of a closed loop; `None` in an open loop.
     slots: Option<u64>,
     worker: u64,
     workers: u64,
 }
 
 impl Share {
-    /// The part of one worker, given its index and the number of workers, for `count` requests in this many distinct sessions.
+    /// Creates one worker's share of `count` requests in `sessions` distinct sessions. The last argument is the worker's index and the
+    /// number of workers.
     pub(super) fn new(
         count: u64,
         sessions: Option<u64>,
@@ -24,12 +25,12 @@ impl Share {
     ) -> Share {
         let worker = worker as u64;
         let places = sessions.unwrap_or(u64::MAX).min(slots.unwrap_or(u64::MAX));
-        // A worker beyond the last place has no session, so there is nothing to search for.
+        // If there are more workers than sessions or slots, the surplus workers have no request, and need not search for one.
         let next = if worker < places { 0 } else { count };
         Share { next, count, sessions, slots, worker, workers: workers.max(1) as u64 }
     }
 
-    /// Whether no number is left.
+    /// Whether no number remains.
     pub(super) fn is_empty(&self) -> bool {
         self.clone().next().is_none()
     }
@@ -44,7 +45,7 @@ impl Iterator for Share {
     type Item = u64;
 
     fn next(&mut self) -> Option<u64> {
-        // Short: one of a few consecutive numbers belongs to this worker, if it has a session.
+        // A short search: if the worker has a session, one of a few consecutive numbers belongs to it.
         let mine = (self.next..self.count).find(|it| self.is_mine(*it));
         self.next = mine.map_or(self.count, |it| it + 1);
         mine
@@ -64,7 +65,7 @@ mod tests {
     fn a_session_stays_on_one_worker() {
         check(Some(3), None, 2, &[&[0, 2, 3, 5, 6], &[1, 4, 7]]);
         check(None, None, 2, &[&[0, 2, 4, 6], &[1, 3, 5, 7]]);
-        // A worker without a slot gets no session; a worker with two slots gets twice as many.
+        // A worker without a slot gets no session, and a worker with two slots gets twice as many as a worker with one.
         check(Some(8), Some(1), 2, &[&[0, 1, 2, 3, 4, 5, 6, 7], &[]]);
         check(Some(6), Some(3), 2, &[&[0, 2, 3, 5, 6], &[1, 4, 7]]);
     }

@@ -1,4 +1,5 @@
-//! [I/O] A slot of a load of requests: one session at a time. After its last turn a new session begins. Its requests wait in order.
+//! [I/O] A session slot of a load that starts requests. It has one session at a time, whose requests wait in order. After the session's
+//! last turn, a new session begins.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,11 +12,11 @@ use crate::{
     sessions::{NewSession, PlannedSessions},
 };
 
-/// The session to which every n-th request belongs.
+/// A sequence of sessions. With n slots, every n-th request of the load belongs to the same slot.
 pub(super) struct Slot {
     number: u64,
     users: Option<UserTurns>,
-    /// Number of sessions that have ended.
+    /// Number of ended sessions.
     ended: u64,
     /// When the last session ended.
     last_end: Option<Duration>,
@@ -23,12 +24,12 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// `users`: the users of a load of users. The first of them begins with a later turn.
+    /// Creates a slot. `users`: the simulated users, if the load has them. A user's first session then begins with a later turn.
     pub(super) fn new(number: u64, users: Option<UserTurns>) -> Slot {
         Slot { number, users, ended: 0, last_end: None, session: None }
     }
 
-    /// Begins a session if none is in flight, and makes its next turn.
+    /// Begins a session if there is none, and generates its next turn.
     pub(super) fn prepare(&mut self, stage: &SessionStage, sessions: &PlannedSessions) {
         let number = self.number + self.ended * stage.slot_count().unwrap_or(1);
         let last_end = self.last_end;
@@ -47,7 +48,7 @@ impl Slot {
     }
 }
 
-/// Sends the next turn of a slot when it is due. Returns whether the target did not answer; `None` if the stage ended earlier.
+/// Sends the next turn of a slot when it is due. Returns whether the target did not answer it; `None` if the stage ended before.
 pub(super) async fn run_request(
     stage: &SessionStage,
     slot: Arc<tokio::sync::Mutex<Slot>>,
@@ -56,12 +57,12 @@ pub(super) async fn run_request(
     unsent: Unsent<'_>,
 ) -> Option<bool> {
     let mut unsent = Some(unsent);
-    // The lock is fair: the requests of a session take their turns in order.
+    // The lock is fair, so the requests of a session get their turns in order.
     let mut slot = stage.unless_over(slot.lock_owned()).await?;
     slot.prepare(stage, stage.sessions()?);
     let session = slot.session.as_mut()?;
     if session.is_given_up() {
-        // This request was one of its later turns.
+        // The session was given up, and this request would have been one of its later turns.
         unsent.iter().for_each(Unsent::leave_out);
         stage.skip_rest(number, due, 1);
         session.skip();

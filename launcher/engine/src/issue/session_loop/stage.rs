@@ -1,4 +1,4 @@
-//! [I/O] The sessions of one worker in a stage: their shared state, and how their turns wait until they may be sent.
+//! [I/O] The sessions of one worker in a stage: their shared state, and how turns wait until they may be sent.
 
 use std::{
     collections::HashMap,
@@ -24,13 +24,13 @@ pub(super) struct SessionStage {
     pub(super) context: Arc<RequestContext>,
     pub(super) stage: usize,
     pub(super) waits: Arc<Waits>,
-    /// No turn is sent after this time.
+    /// The time after which no turn is sent; `None`: no limit.
     pub(super) over: Option<Duration>,
-    /// For a load of requests: the slots to which the requests are dealt, by number.
+    /// The session slots by number, if the load starts requests. The requests are assigned to the slots in turn.
     pub(super) slots: Mutex<HashMap<u64, Arc<tokio::sync::Mutex<Slot>>>>,
-    /// Number of sessions, or requests of sessions, that were taken and not completely sent.
+    /// Number of units of work (sessions, or requests of sessions) that were started and not completely sent.
     unfinished: AtomicU64,
-    /// Numbers of work that the load started and did not send, for the figures of an open loop.
+    /// Numbers of the units of work that were started but not sent, for the figures of an open loop.
     pub(super) unsent: Mutex<Vec<u64>>,
 }
 
@@ -57,13 +57,14 @@ impl SessionStage {
         self.context.shared.plan.stages[self.stage].users
     }
 
-    /// For a load of requests: the number of concurrent sessions, to which the requests are dealt in turn. `None` for a load of sessions.
+    /// Returns the number of concurrent sessions, to which the requests are assigned in turn, if the load starts requests; `None` if it
+    /// starts whole sessions.
     pub(super) fn slot_count(&self) -> Option<u64> {
         let sessions = self.sessions().filter(|it| it.are_dealt_requests())?;
         self.users().map(UserTurns::users).or(sessions.count)
     }
 
-    /// The link that the requests of a session share.
+    /// Creates the link that the requests of a session share.
     pub(super) fn link(&self, sessions: &PlannedSessions, number: u64) -> Option<Arc<SessionLink>> {
         let keep_connection = sessions.settings.keep_connection;
         (sessions.header.is_some() || keep_connection).then(|| {
@@ -72,22 +73,22 @@ impl SessionStage {
         })
     }
 
-    /// Counts work that was taken.
+    /// Counts a unit of work that was started.
     pub(super) fn take(&self) {
         self.unfinished.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts work that was completely sent.
+    /// Counts a unit of work that was completely sent.
     pub(super) fn done(&self) {
         self.unfinished.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Whether all work that was taken was sent.
+    /// Whether all started work was completely sent.
     pub(super) fn has_sent_all(&self) -> bool {
         self.unfinished.load(Ordering::Relaxed) == 0
     }
 
-    /// Runs `work` until it is done; `None` if the load is stopped, or the stage ends, earlier.
+    /// Runs `work` until it is done; `None` if the load is stopped or the stage ends before.
     pub(super) async fn unless_over<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             biased;
@@ -100,13 +101,13 @@ impl SessionStage {
         self.context.shared.is_stopped(self.stage) || self.over.is_some_and(|over| now >= over)
     }
 
-    /// Ends the sessions that no request follows.
+    /// Ends the sessions that still wait for a next request.
     pub(super) fn end(&self) {
-        // The record of a session is made when it is dropped.
+        // A session writes its record when it is dropped.
         drop(mem::take(&mut *lock(&self.slots)));
     }
 
-    /// Waits until a request is due, and for its permit; `None` if the stage ends earlier.
+    /// Waits until a request is due, and until it has a permit; `None` if the stage ends before.
     pub(super) async fn wait_to_send(&self, at: Duration) -> Option<Due> {
         let shared = &self.context.shared;
         let mut due = Due { at, ..Due::default() };
@@ -116,7 +117,7 @@ impl SessionStage {
         }
         let limit = shared.concurrency_limit(self.stage);
         if limit.is_bounded() {
-            // A turn that is late although a permit is free has not waited for it.
+            // Only the time from here on is a wait for the permit. A turn that is late although a permit is free has not waited for it.
             let wait_began = shared.clock.now();
             due.permit = match limit.try_acquire() {
                 Some(permit) => permit,
@@ -127,16 +128,16 @@ impl SessionStage {
         Some(due)
     }
 
-    /// Waits after a request that the target did not answer. Returns the earliest due time of its session's next request: the wait is not
-    /// part of the send lag.
+    /// Waits after a request that the target did not answer. Returns the earliest due time of the session's next request, so that the wait
+    /// is not part of that request's send lag.
     pub(super) async fn back_off(&self) -> Duration {
-        // Boxed: it is rare and takes memory.
+        // Boxed, because this rare wait takes much memory.
         Box::pin(self.context.back_off(self.stage, self.over)).await;
         self.context.shared.clock.now()
     }
 
-    /// Counts turns that are not sent because an earlier turn failed. They belong to the part of the stage in which the load scheduled them,
-    /// or their session.
+    /// Counts turns that are not sent because an earlier turn failed. They count in the part of the stage for which the load scheduled
+    /// them, or their session.
     pub(super) fn skip_rest(&self, number: u64, due: Duration, turns: u32) {
         let shared = &self.context.shared;
         let due = shared.began(self.stage).map(|start| due.saturating_sub(start));
@@ -146,7 +147,7 @@ impl SessionStage {
     }
 }
 
-/// Work that the load has started and not sent yet. If it is dropped before it is sent, its number is kept.
+/// A unit of work that was started and not sent yet. If it is dropped before it is sent, its number is kept in [`SessionStage::unsent`].
 pub(super) struct Unsent<'a> {
     stage: &'a SessionStage,
     number: u64,
@@ -158,14 +159,14 @@ impl Unsent<'_> {
         Unsent { stage, number, was_sent: AtomicBool::new(false) }
     }
 
-    /// Notes that a request of the work is sent.
+    /// Records that a request of this work was sent.
     pub(super) fn sent(&self) {
         let is_first = !self.was_sent.swap(true, Ordering::Relaxed);
         let sessions = self.stage.sessions().filter(|it| is_first && !it.are_dealt_requests());
         sessions.into_iter().for_each(PlannedSessions::count_begun);
     }
 
-    /// Notes that the work is not sent, and is counted elsewhere.
+    /// Records that this work will not be sent, and is counted elsewhere.
     pub(super) fn leave_out(&self) {
         self.was_sent.store(true, Ordering::Relaxed);
     }
@@ -180,6 +181,6 @@ impl Drop for Unsent<'_> {
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Only one thread uses this, and no code can leave the value half-changed.
+    // A poisoned lock is safe to use: one thread uses the value, and no code can panic with the value half-changed.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -21,7 +21,7 @@ pub(super) enum Work {
 }
 
 impl Work {
-    /// The work with a number; `None` if the workload has no sessions. Prepares as much of its next request as possible.
+    /// Creates the unit of work with a number; `None` if the workload has no sessions. Prepares its next request if possible.
     pub(super) fn new(stage: &SessionStage, number: u64) -> Option<Work> {
         let sessions = stage.sessions()?;
         Some(match sessions.settings.unit {
@@ -51,8 +51,8 @@ impl Work {
         })
     }
 
-    /// Does work that is due at `due`. Returns whether the target did not answer its last request; `None` if the stage ended before all of
-    /// its requests were sent.
+    /// Runs a unit of work that is due at `due`. Returns whether the target did not answer its last request; `None` if the stage ended
+    /// before all of its requests were sent.
     pub(super) async fn run(self, stage: &SessionStage, number: u64, due: Duration) -> Option<bool> {
         let unsent = Unsent::new(stage, number);
         let was_missed = match self {

@@ -1,6 +1,7 @@
-//! Weka's traces: the requests of agents as lengths and block hashes. Pure.
+//! Reads Weka's traces, which record the requests of agents as lengths and block hashes. Pure.
 //!
-//! A prompt is the text of its blocks. So a conversation that returns to an earlier point shares the blocks up to that point.
+//! A prompt consists of the texts of its blocks. A conversation that returns to an earlier point therefore shares the blocks up to that
+//! point.
 
 use serde_json::{Map, Value, json};
 use workload_profiles::workload::{RecordedSessions, RecordedWaits};
@@ -11,20 +12,20 @@ use super::{
 };
 use crate::trace;
 
-/// Maximum nesting depth of agents.
+/// Maximum depth of agents that are started by other agents.
 const MAX_DEPTH: usize = 8;
-/// Maximum tokens of a prompt, and of an answer.
+/// Maximum number of tokens in a prompt, and in an answer.
 const MAX_TOKENS: u64 = 2_000_000;
-/// Maximum tokens per block.
+/// Maximum number of tokens per block.
 const MAX_BLOCK: u64 = 65_536;
-/// Maximum time, in seconds: thirty years.
+/// Maximum value of a time, in seconds (thirty years).
 const MAX_SECONDS: f64 = 1e9;
 
-/// How the replay differs from the original if answers of the server are requested.
+/// Notice for the report, if the workload wants the server's answers in later prompts: how the replay differs from inference-perf.
 pub(super) const ANSWERS: &str = "each prompt is one message with the text of its recorded blocks, which stand for the system message, the tools and the \
      answers too; inference-perf sends several messages with the answers of the server";
 
-/// A request before its position in the graph is known.
+/// A request that has no position in the graph yet.
 #[derive(Debug)]
 struct Recorded {
     agent: usize,
@@ -41,13 +42,13 @@ struct Recorded {
 #[derive(Debug, Default)]
 struct Agent {
     parent: Option<usize>,
-    /// The request before the agent's start.
+    /// Index of the last request before the agent was started.
     started_by: Option<usize>,
-    /// Whether no agent waits for its end.
+    /// Whether no agent waits for the end of this agent.
     is_detached: bool,
 }
 
-/// All requests of a session. An agent precedes the agents that it starts, and a request precedes the requests that follow it.
+/// All agents and requests of a session. An agent comes before the agents that it starts, and a request comes before its followers.
 #[derive(Debug)]
 struct Flat<'a> {
     settings: &'a RecordedSessions,
@@ -56,16 +57,16 @@ struct Flat<'a> {
     requests: Vec<Recorded>,
 }
 
-/// Consecutive requests of an agent.
+/// Requests of an agent that follow one another.
 #[derive(Debug)]
 struct Stream {
     agent: usize,
     last: usize,
-    /// Whether a request of a parent agent follows the last request of this stream.
+    /// Whether a request of a parent agent follows this stream's last request.
     is_joined: bool,
 }
 
-/// The sessions of a file: an object with `requests`, or a list of such objects.
+/// Returns the sessions of a file. Accepted forms: an object with `requests`, or a list of such objects.
 pub(super) fn records(value: Value) -> Result<Vec<Map<String, Value>>, String> {
     let record = |value| match value {
         Value::Object(record) if record.get("requests").is_some_and(Value::is_array) => Ok(record),
@@ -77,7 +78,7 @@ pub(super) fn records(value: Value) -> Result<Vec<Map<String, Value>>, String> {
     }
 }
 
-/// The attributes of a session for a filter. Requests of all agents count.
+/// Returns the attributes of a session that a filter can use. They cover the requests of all agents.
 pub(super) fn described(record: &Map<String, Value>) -> Value {
     let mut lengths = Vec::new();
     let mut open = vec![record.get("requests")];
@@ -104,7 +105,7 @@ pub(super) fn described(record: &Map<String, Value>) -> Value {
     Value::Object(described)
 }
 
-/// The requests of a session and their order.
+/// Builds the requests of a session and the graph of their order.
 pub(super) fn session(
     record: &Map<String, Value>,
     block_size: u32,
@@ -112,7 +113,7 @@ pub(super) fn session(
 ) -> Result<Session, String> {
     let id = record.get("id").and_then(Value::as_str).ok_or("has no id")?;
     let scope = match record.get("hash_id_scope").and_then(Value::as_str) {
-        // Equal hashes mean equal texts across all sessions.
+        // With an empty scope, equal hashes mean equal texts across all sessions.
         Some("global") => String::new(),
         None | Some("local") => format!("recording/{id}"),
         Some(other) => return Err(format!("hash_id_scope is {other:?}; local and global are known")),
@@ -136,7 +137,7 @@ fn is_agent(entry: &Value) -> bool {
 }
 
 impl Flat<'_> {
-    /// Adds the requests of an agent, and of the agents that it starts, in the order of their times.
+    /// Adds the requests of an agent, and of the agents that it starts, ordered by time.
     fn add(&mut self, list: Option<&Value>, agent: usize, depth: usize) -> Result<(), String> {
         if depth > MAX_DEPTH {
             return Err(format!("has agents within agents, more than {MAX_DEPTH} deep"));
@@ -181,9 +182,9 @@ impl Flat<'_> {
         Ok(Recorded { agent, start, end, think_time, hashes, tokens: tokens_of_prompt, output })
     }
 
-    /// Makes the graph. Requests of the main agent follow each other. Requests of another agent are packed into streams without overlap. The
-    /// first request of such an agent follows the request before the agent's start. What an agent sends after its child agents have ended
-    /// also follows the requests of these agents.
+    /// Builds the graph. Requests of the main agent follow each other. Requests of another agent are divided into streams in which no two
+    /// requests overlap; the first request of each stream follows the last request before the agent was started. A request that an agent
+    /// sends after its child agents have ended also follows the last requests of those child agents.
     fn calls(self) -> Vec<Call> {
         let begin = self.requests.iter().map(|it| it.start).min_by(f64::total_cmp).unwrap_or_default();
         let ends: Vec<f64> = self.requests.iter().map(|it| it.end).collect();
@@ -235,7 +236,7 @@ impl Flat<'_> {
     }
 }
 
-/// Whether `above` is an ancestor of an agent and waits for its end.
+/// Whether `above` is an ancestor of an agent and waits for the end of that agent.
 fn is_waited_for(agents: &[Agent], mut agent: usize, above: usize) -> bool {
     while let Some(parent) = agents[agent].parent.filter(|_| !agents[agent].is_detached) {
         if parent == above {
@@ -246,7 +247,7 @@ fn is_waited_for(agents: &[Agent], mut agent: usize, above: usize) -> bool {
     false
 }
 
-/// Shortens the times in which no request is in flight.
+/// Limits each period without a request in flight to `most` seconds.
 fn shorten_idle(requests: &mut [Recorded], most: f64) {
     let mut order: Vec<&mut Recorded> = requests.iter_mut().collect();
     order.sort_by(|one, other| one.start.total_cmp(&other.start));
@@ -260,14 +261,14 @@ fn shorten_idle(requests: &mut [Recorded], most: f64) {
     }
 }
 
-/// A time in an entry; `None`: the entry has none.
+/// Parses a time in an entry; `None` if the entry has none.
 fn seconds(entry: &Value, key: &str) -> Result<Option<f64>, String> {
     let Some(value) = entry.get(key).filter(|it| !it.is_null()) else { return Ok(None) };
     let time = value.as_f64().filter(|it| (0.0..=MAX_SECONDS).contains(it));
     time.map(Some).ok_or_else(|| format!("{key} is {value}; a number of seconds from 0 to {MAX_SECONDS} is expected"))
 }
 
-/// A length in an entry; `None`: the entry has none, or 0.
+/// Parses a length in an entry; `None` if the entry has none, or if it is 0.
 fn tokens(entry: &Value, key: &str) -> Result<Option<u32>, String> {
     let Some(value) = entry.get(key).filter(|it| !it.is_null()) else { return Ok(None) };
     let length = count(value, MAX_TOKENS);

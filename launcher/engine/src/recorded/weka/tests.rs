@@ -34,7 +34,7 @@ fn read(requests: &Value, with: impl FnOnce(&mut RecordedSessions)) -> Result<Se
     session(&records(record)?[0], 10, &settings(with))
 }
 
-/// A request that takes `took` seconds.
+/// A recorded request that begins at `start` and takes `took` seconds.
 fn call(start: f64, took: f64, hashes: &[u64]) -> Value {
     json!({ "t": start, "type": "s", "model": "m", "in": 10 * hashes.len(), "out": 5, "hash_ids": hashes, "api_time": took, "think_time": 0.25, "ttft": 0.1 })
 }
@@ -43,12 +43,12 @@ fn agent(start: f64, requests: &[Value]) -> Value {
     json!({ "t": start, "type": "subagent", "agent_id": "a", "subagent_type": "find", "duration_ms": 9, "requests": requests })
 }
 
-/// The predecessors of each request, and its wait in milliseconds.
+/// Returns the predecessors of each request, and its wait in milliseconds.
 fn graph(session: &Session) -> Vec<(Vec<u32>, u128)> {
     session.calls.iter().map(|it| (it.after.clone(), it.wait.as_millis())).collect()
 }
 
-/// A request, an agent that sends three requests, two of them concurrently, and a request with the agent's result.
+/// A session with a request, an agent that sends three requests (two of them concurrently), and a request with the agent's result.
 fn with_agent() -> Value {
     let found = [call(2.0, 2.0, &[7]), call(3.0, 2.0, &[8]), call(4.5, 1.0, &[7, 9])];
     json!([call(0.5, 1.0, &[1, 2]), agent(1.75, &found), call(8.0, 1.0, &[1, 2, 3])])
@@ -61,7 +61,7 @@ fn requests_follow_each_other_and_the_agents_that_they_started() {
     assert_eq!(graph(&session), expected);
     let sizes = session.calls.iter().map(|it| (it.prompt.tokens().unwrap(), it.output));
     assert_eq!(sizes.collect::<Vec<_>>(), [(20, 5), (10, 5), (10, 5), (20, 5), (30, 5)]);
-    // An agent that continues independently, and an agent within it.
+    // An agent that no other agent waits for, with another agent inside it.
     let mut detached = with_agent();
     detached[1]["status"] = "async_launched".into();
     assert_eq!(graph(&read(&detached, |_| {}).unwrap())[4], (vec![0], 6_500));
@@ -78,7 +78,7 @@ fn waits_are_kept_as_wanted() {
     assert_eq!(waits(|it| it.waits = RecordedWaits::Nothing), [0; 5]);
     assert_eq!(waits(|it| it.waits = RecordedWaits::ThinkTime), [250; 5]);
     assert_eq!(waits(|it| it.max_wait = Span(Duration::from_secs(1))), [0, 500, 1_000, 500, 1_000]);
-    // Nothing happens from 5.5 to 8; the second search waits while the first one is in flight.
+    // No request is in flight from 5.5 to 8. The second search waits while the first one is in flight, so that wait is not shortened.
     assert_eq!(waits(|it| it.max_idle = Some(Span(Duration::from_secs(1)))), [0, 500, 1_500, 500, 1_000]);
     assert_eq!(waits(|it| it.max_idle = Some(Span(Duration::ZERO))), [0, 0, 1_000, 500, 0]);
 }
@@ -150,7 +150,7 @@ fn hostile_records_are_refused() {
 
 #[test]
 fn requests_in_any_order_have_a_graph_without_circles() {
-    // Times within the agent that count from its start, and requests that overlap.
+    // The times of the agent's requests count from the agent's start, and some requests overlap.
     let odd =
         json!([call(9.0, 5.0, &[1]), call(3.0, 9.0, &[1]), agent(10.0, &[call(0.0, 1.0, &[2]), call(0.5, 1.0, &[2])])]);
     let session = read(&odd, |_| {}).unwrap();

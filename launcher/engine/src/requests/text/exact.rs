@@ -1,8 +1,8 @@
-//! Texts of exactly the requested number of tokens.
+//! Texts with exactly the requested number of tokens.
 //!
-//! Tokenizers of language models do not join a word with the next word across the space between them. The tokens of a text are then the sum
-//! of its words' tokens, so that each word is encoded only once, before the load. A sample of texts shows whether a tokenizer has this
-//! property. With any other tokenizer each text is encoded and adjusted until it fits (`fit`).
+//! Most tokenizers of language models never form a token that spans a space between two words. The number of tokens of a text is then the
+//! sum over its words, so each word needs to be encoded only once, before the load. A sample of texts shows whether a tokenizer has this
+//! property. With any other tokenizer, each text is encoded and adjusted until it fits (`fit`).
 
 use std::collections::HashMap;
 
@@ -17,51 +17,51 @@ use super::{
 };
 use crate::requests::draws;
 
-/// A word that precedes another word, to count the tokens of that word after a space.
+/// A fixed word put before another word, to count the tokens that the other word has after a space.
 const ANCHOR: &str = "the";
-/// If fewer words are one token, words of the vocabulary are added.
+/// If fewer common words than this are a single token, words of the tokenizer's vocabulary are added.
 const ENOUGH_WORDS: usize = 256;
-/// Maximum number of vocabulary words that are tried.
+/// Maximum number of vocabulary words to try.
 const MAX_VOCABULARY: usize = 20_000;
-/// Minimum number of words. With fewer words each text is encoded.
+/// Minimum number of usable words. With fewer, each text is encoded.
 const MIN_WORDS: usize = 16;
-/// Maximum tokens of a word at the start of a text.
+/// Maximum number of tokens of a word at the start of a text.
 const MAX_FIRST: u32 = 4;
-/// With this many words that are one token at the start of a text, texts begin only with these words.
+/// If at least this many words are a single token at the start of a text, texts begin only with such words.
 const ENOUGH_FIRST: usize = 32;
-/// Number of texts on which the sums are checked.
+/// Number of texts used to check that the sums are right.
 const SAMPLES: u64 = 48;
 const LONGEST_SAMPLE: u64 = 400;
-/// Number of words of the passage that are checked together, by their sum.
+/// Number of words of the passage that are checked together: the sum of their tokens must be right.
 const BLOCK: usize = 512;
 
-/// Makes texts of a requested number of tokens.
+/// Generates texts with a requested number of tokens.
 #[derive(Debug)]
 pub(super) struct Exact {
     tokenizer: Tokenizer,
-    /// `None`: each text is encoded.
+    /// Words whose tokens can be summed; `None`: each text of words is encoded.
     words: Option<WordTable>,
-    /// `None`: each text is encoded.
+    /// The passage with tokens that can be summed; `None`: each text of prose is encoded.
     passage: Option<PassageTable>,
 }
 
-/// Words with tokens that do not depend on their neighbours.
+/// Words whose number of tokens does not depend on their neighbours.
 #[derive(Debug)]
 struct WordTable {
-    /// Words that are one token after a space.
+    /// Words that are a single token after a space.
     behind: Vec<Box<str>>,
-    /// Words at the start of a text and their token counts, smallest count first.
+    /// Words at the start of a text, with their number of tokens, smallest number first.
     first: Vec<(Box<str>, u32)>,
 }
 
-/// The passage, word by word. A punctuation mark is part of the word that it touches.
+/// The passage as a list of words. A punctuation mark belongs to the word that it touches.
 #[derive(Debug)]
 struct PassageTable {
-    /// Where each word begins.
+    /// The byte offset of each word.
     begins: Vec<u32>,
-    /// Cumulative tokens before each word, and the total of all words, after a space.
+    /// For each word, the number of tokens before it. The last entry is the total. Words are counted as they are after a space.
     sums: Vec<u64>,
-    /// The words with which a text can begin, and their tokens at its start.
+    /// The indices of the words that a text may begin with, and the number of tokens of each at the start of a text.
     starts: Vec<(u32, u32)>,
 }
 
@@ -83,7 +83,7 @@ impl Exact {
         self.words.is_some() && self.passage.is_some()
     }
 
-    /// Whether texts of several lengths have the expected number of tokens.
+    /// Checks whether texts of several lengths have the expected number of tokens.
     fn adds_up(&self, passage: &Passage) -> Result<bool, TokenizerError> {
         if self.words.is_none() {
             return Ok(false);
@@ -92,7 +92,7 @@ impl Exact {
             let mut rng = draws(Seed(sample), 0);
             let tokens = u32::try_from(1 + sample * LONGEST_SAMPLE / SAMPLES).unwrap_or(1);
             let mut text = String::new();
-            // A text after another text, as a question follows its prefix.
+            // One text follows another, as a question follows its prefix.
             let parts = if sample % 2 == 0 {
                 [self.words(tokens, &mut rng, &mut text), self.prose(passage, tokens, &mut rng, &mut text)]
             } else {
@@ -129,7 +129,7 @@ impl Exact {
 }
 
 impl WordTable {
-    /// `None`: too few words are one token.
+    /// Builds the table; `None` if too few words are a single token.
     fn new(tokenizer: &Tokenizer) -> Result<Option<WordTable>, TokenizerError> {
         let mut behind: Vec<Box<str>> = Vec::new();
         for word in WORDS.iter() {
@@ -163,7 +163,7 @@ impl WordTable {
                 }
             }
         }
-        // Such a text has the same number of tokens alone and after a space: messages may also be joined.
+        // These words also have the same number of tokens alone and after a space. This matters because messages may be joined.
         if first.iter().filter(|(_, tokens)| *tokens == 1).count() >= ENOUGH_FIRST {
             first.retain(|(_, tokens)| *tokens == 1);
         }
@@ -172,7 +172,7 @@ impl WordTable {
         Ok(is_enough.then_some(WordTable { behind, first }))
     }
 
-    /// Appends random words of `tokens` tokens. Always exact.
+    /// Appends random words with `tokens` tokens in total. The number is always exact.
     fn write(&self, tokens: u32, rng: &mut impl Rng, text: &mut String) -> bool {
         let mut left = tokens;
         if left > 0 && text.is_empty() {
@@ -190,7 +190,7 @@ impl WordTable {
 }
 
 impl PassageTable {
-    /// `None`: the tokens of the words do not sum up to the tokens of the passage.
+    /// Builds the table; `None` if the tokens of the words do not add up to the tokens of the passage.
     fn new(tokenizer: &Tokenizer, passage: &Passage) -> Result<Option<PassageTable>, TokenizerError> {
         let text = passage.text();
         let mut known: HashMap<&str, (u32, u32)> = HashMap::new();
@@ -224,7 +224,7 @@ impl PassageTable {
         Ok((!table.starts.is_empty()).then_some(table))
     }
 
-    /// Appends words with at most `tokens` tokens, and returns how many tokens are missing.
+    /// Appends words of the passage with at most `tokens` tokens. Returns how many tokens are missing.
     fn write(&self, passage: &Passage, tokens: u32, rng: &mut impl Rng, text: &mut String) -> u32 {
         let mut left = u64::from(tokens);
         let (start, alone) = self.starts[rng.random_range(0..self.starts.len())];
@@ -251,14 +251,14 @@ impl PassageTable {
         }
     }
 
-    /// The words from one index to another, without the space after the last.
+    /// Returns the words `from..to`, without the space after the last one.
     fn slice<'a>(&self, passage: &'a Passage, from: usize, to: usize) -> &'a str {
         let end = self.begins.get(to).map_or(passage.text().len(), |it| *it as usize - 1);
         &passage.text()[self.begins[from] as usize..end]
     }
 }
 
-/// The number of tokens of a word after another word and a space.
+/// Returns the number of tokens of a word that follows another word and a space.
 fn tokens_behind(tokenizer: &Tokenizer, word: &str) -> Result<u32, TokenizerError> {
     let both = tokenizer.count(&format!("{ANCHOR} {word}"))?;
     Ok(saturated(both.saturating_sub(tokenizer.count(ANCHOR)?)))

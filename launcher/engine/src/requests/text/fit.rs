@@ -1,16 +1,16 @@
-//! Texts of an exact length with any tokenizer: words are added, and the text is encoded, until the length is right.
+//! Texts of an exact length with any tokenizer. Words are added and the text is encoded, until the length is right.
 
 use tokenizer::Tokenizer;
 
 use super::words::push_word;
 
-/// Texts that fill the last tokens if no further word fits. Each short text is a token in most vocabularies.
+/// Short texts that fill up the last tokens if no further word fits. Each is a single token in most vocabularies.
 const FILLERS: [&str; 12] = [" a", " x", "a", "x", ".", ",", "1", "!", " I", " q", "z", "-"];
-/// Number of fillers that are tried before a text stays too short.
+/// Maximum number of fillers tried before the text is left too short.
 const MAX_TRIES: usize = 200;
 
-/// Appends words until `text` has `tokens` tokens more than before, with a space before each word unless `text` is empty. Returns whether the
-/// number is exact. A text that cannot be encoded is unchanged.
+/// Appends words until `text` has `tokens` tokens more than before. A space precedes each word unless `text` is empty. Returns whether the
+/// number is exact. If the text cannot be encoded, it is unchanged.
 pub(super) fn append<'a>(
     tokenizer: &Tokenizer,
     tokens: u32,
@@ -20,11 +20,12 @@ pub(super) fn append<'a>(
     let Ok(before) = tokenizer.count(text) else { return false };
     let target = before + tokens as usize;
     let start = text.len();
-    // The ends of the words, so that words can be removed again.
+    // The offsets at which words end, so that words can be removed again.
     let mut ends = vec![start];
     let mut count = before;
     while count < target {
-        // Words have several tokens here: a few rounds that come close take less time than one round that overshoots far.
+        // Words may have several tokens, so only a part of the missing number is added per round. A few rounds that approach the target
+        // take less time than one round that overshoots it.
         for _ in 0..(target - count).div_ceil(4) {
             push_word(next_word(), text);
             ends.push(text.len());
@@ -34,7 +35,7 @@ pub(super) fn append<'a>(
             _ => break,
         }
     }
-    // The maximum number of words that fit.
+    // Find the largest number of words that fits.
     let fitting = ends.partition_point(|end| tokenizer.count(&text[..*end]).is_ok_and(|it| it <= target));
     text.truncate(ends[fitting.saturating_sub(1)]);
     fill(tokenizer, target, text)

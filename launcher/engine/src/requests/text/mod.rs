@@ -1,8 +1,8 @@
-//! Prompt texts of a requested number of tokens.
+//! Prompt texts with a requested number of tokens.
 //!
 //! Words are common English words. Each word, with the space before it, is one token in the vocabularies of GPT-2, Llama, Qwen and related
-//! models. Prose is cut from a passage, in which a punctuation mark is also a token. Without a tokenizer, a text has as many words and marks
-//! as tokens were requested. The server's usage then shows the real length, and the report counts the differences. With the model's
+//! models. Prose is cut from a passage, in which a punctuation mark is also one token. Without a tokenizer, a text has as many words and
+//! marks as tokens were requested. The server's usage then shows the real length, and the report counts the differences. With the model's
 //! tokenizer, a text has exactly the requested length (`exact`).
 
 mod exact;
@@ -21,18 +21,18 @@ use exact::Exact;
 use passage::Passage;
 pub(super) use words::words;
 
-/// Paragraphs with joined lines.
+/// The built-in prose, in paragraphs.
 const PROSE_FILE: &str = include_str!("../prose.txt");
 
 static PROSE: LazyLock<Arc<Passage>> = LazyLock::new(|| Arc::new(Passage::new(PROSE_FILE)));
 
-/// Number of random words before prose. There are about 10^12 such beginnings, so that even ten million requests rarely share one.
+/// Number of random words before prose. About 10^12 different beginnings are possible, so even ten million requests rarely share one.
 const BEGINNING: u32 = 4;
 
-/// Why texts cannot be made.
+/// Why texts cannot be generated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TextsError {
-    /// The corpus contains no word with which a text can begin.
+    /// The corpus contains no word that a text can begin with.
     #[error("the corpus has no word; give a file of running text")]
     NoWords,
     /// The tokenizer fails.
@@ -40,14 +40,14 @@ pub enum TextsError {
     Tokenizer(#[from] TokenizerError),
 }
 
-/// Makes texts. All workers share one.
+/// Generates texts. All workers share one instance.
 #[derive(Clone, Debug)]
 pub struct Texts {
     passage: Arc<Passage>,
     exact: Option<Arc<Exact>>,
 }
 
-/// The built-in passage, and lengths in words.
+/// Uses the built-in passage, and counts lengths in words.
 impl Default for Texts {
     fn default() -> Self {
         Texts { passage: Arc::clone(&PROSE), exact: None }
@@ -55,8 +55,8 @@ impl Default for Texts {
 }
 
 impl Texts {
-    /// Prose comes from the corpus, else from the built-in passage. Lengths are counted by the tokenizer, else in words. With a tokenizer
-    /// this encodes the whole corpus, which takes a second for a few megabytes.
+    /// Takes prose from the corpus, or from the built-in passage if there is none. Counts lengths with the tokenizer, or in words if there
+    /// is none. With a tokenizer, the whole corpus is encoded here, which takes a second for a few megabytes.
     ///
     /// # Errors
     /// The corpus has no words, or the tokenizer cannot encode.
@@ -69,14 +69,14 @@ impl Texts {
         Ok(Texts { passage, exact })
     }
 
-    /// Whether every text has to be encoded to find its length, because the tokens of words depend on their neighbours. It
-    /// takes about a hundred times as long.
+    /// Whether the length of every text must be found by encoding it, because the tokens of words depend on their neighbours. This takes
+    /// about a hundred times as long.
     pub fn encodes_every_text(&self) -> bool {
         self.exact.as_ref().is_some_and(|it| !it.is_additive())
     }
 
-    /// Appends random words with `tokens` tokens, with a space before them unless `text` is empty. Returns whether the text has exactly that
-    /// many tokens more than before.
+    /// Appends random words with `tokens` tokens in total. A space precedes them unless `text` is empty. Returns whether the text has
+    /// exactly that many tokens more than before.
     pub(super) fn words(&self, tokens: u32, rng: &mut impl Rng, text: &mut String) -> bool {
         match &self.exact {
             Some(exact) => exact.words(tokens, rng, text),
@@ -87,7 +87,7 @@ impl Texts {
         }
     }
 
-    /// Appends `tokens` tokens of the passage, beginning at a random position. After its end the passage starts again. A space comes first
+    /// Appends `tokens` tokens of the passage, from a random position. After its end, the passage starts again. A space precedes them
     /// unless `text` is empty. Returns whether the text has exactly that many tokens more than before.
     pub(super) fn prose(&self, tokens: u32, rng: &mut impl Rng, text: &mut String) -> bool {
         match &self.exact {
@@ -99,7 +99,8 @@ impl Texts {
         }
     }
 
-    /// Prose after a few random words. The passage alone has only a few thousand beginnings, which many requests would share.
+    /// Appends a few random words and then prose. Without the random words there would be only a few thousand beginnings, which many
+    /// requests would share.
     pub(super) fn fresh_prose(&self, tokens: u32, rng: &mut impl Rng, text: &mut String) -> bool {
         let first = tokens.min(BEGINNING);
         self.words(first, rng, text) & self.prose(tokens - first, rng, text)

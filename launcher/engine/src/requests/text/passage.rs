@@ -1,21 +1,21 @@
-//! A passage on one line, from which prose is cut.
+//! The passage, on one line, that prose is cut from.
 
 use rand::{Rng, RngExt as _};
 
 use super::words::push_word;
 
-/// Words and punctuation marks, with one space where the source has white space.
+/// Words and punctuation marks, with one space in place of any white space of the source.
 #[derive(Debug)]
 pub(super) struct Passage {
     text: String,
-    /// Where each word and each punctuation mark begins.
+    /// The byte offset of each word and each punctuation mark.
     pieces: Vec<u32>,
-    /// The pieces that are words, with which a text can begin.
+    /// Indices of the pieces that a text may begin with: the words.
     starts: Vec<u32>,
 }
 
 impl Passage {
-    /// A source of less than 4 GiB.
+    /// Creates a passage. `source` must be smaller than 4 GiB.
     pub(super) fn new(source: &str) -> Passage {
         let mut text = String::with_capacity(source.len());
         source.split_whitespace().for_each(|it| push_word(it, &mut text));
@@ -34,7 +34,7 @@ impl Passage {
         Passage { text, pieces, starts }
     }
 
-    /// Whether it has no word.
+    /// Whether the passage has no word.
     pub(super) fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }
@@ -43,7 +43,7 @@ impl Passage {
         &self.text
     }
 
-    /// Appends `tokens` words and marks, beginning at a random position.
+    /// Appends `tokens` words and punctuation marks, from a random position.
     pub(super) fn write(&self, tokens: u32, rng: &mut impl Rng, text: &mut String) {
         let mut left = tokens as usize;
         let mut place = self.starts[rng.random_range(0..self.starts.len())] as usize;
@@ -55,21 +55,21 @@ impl Passage {
         }
     }
 
-    /// The words from a random position, with the marks that touch them. After the end of the passage they start again.
+    /// Returns the words from a random position on, with the marks that touch them. After the end of the passage, it starts again.
     pub(super) fn words_from_random_place(&self, rng: &mut impl Rng) -> impl Iterator<Item = &str> {
         let start = self.starts[rng.random_range(0..self.starts.len())] as usize;
         let first = self.text[self.pieces[start] as usize..].split(' ');
         first.chain(std::iter::repeat_with(|| self.text.split(' ')).flatten())
     }
 
-    /// The pieces from one index to another, without the space after the last.
+    /// Returns the pieces `from..to`, without the space after the last one.
     fn slice(&self, from: usize, to: usize) -> &str {
         let end = self.pieces.get(to).map_or(self.text.len(), |it| *it as usize);
         self.text[self.pieces[from] as usize..end].trim_end()
     }
 }
 
-/// An index of a passage. The source of passages is bounded.
+/// Converts an index. It always fits, because the size of the source is limited.
 fn small(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }

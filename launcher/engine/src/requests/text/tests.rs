@@ -17,7 +17,7 @@ const TOKENIZERS: [&[u8]; 2] = [
     include_bytes!("../../../../tokenizer/tests/fixtures/byte-level.json"),
     include_bytes!("../../../../tokenizer/tests/fixtures/metaspace.json"),
 ];
-/// Each letter and each space is a token, as in byte tokenizers.
+/// A tokenizer for which each letter and each space is one token, as in byte tokenizers.
 const LETTERS: &str = r#"{"version":"1.0","pre_tokenizer":{"type":"Split","pattern":{"Regex":""},"behavior":"Isolated","invert":false},"model":{"type":"WordLevel","vocab":{"a":0,"x":1,"?":2},"unk_token":"?"}}"#;
 
 fn check(texts: &Texts, make: Make, tokens: u32, seed: u64) -> (String, bool) {
@@ -26,7 +26,7 @@ fn check(texts: &Texts, make: Make, tokens: u32, seed: u64) -> (String, bool) {
     (text, exact)
 }
 
-/// Counts words and marks in a different way than the code does.
+/// Counts words and punctuation marks in another way than the code under test.
 fn count(text: &str) -> usize {
     let marks = text.chars().filter(|it| !it.is_alphanumeric() && *it != ' ').count();
     marks + text.split(|it: char| !it.is_alphanumeric()).filter(|it| !it.is_empty()).count()
@@ -131,7 +131,7 @@ fn prose_comes_from_the_corpus() {
         let mut starts = BTreeSet::new();
         for seed in 0..40 {
             let (text, _) = check(&texts, MAKERS[1].1, 100, seed);
-            // The last tokens may be words if no further word of the corpus fits.
+            // With a tokenizer, the last tokens may be fillers instead of prose.
             let most = text.len() - if tokenizer.is_some() { 30 } else { 0 };
             assert!(endless.contains(&text[..text.floor_char_boundary(most)]), "{text}");
             starts.insert(text[..5].to_owned());

@@ -1,4 +1,4 @@
-//! Common English words, and texts made from words.
+//! Common English words, and texts made of words.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ const WORDS_FILE: &str = include_str!("../words.txt");
 
 pub(super) static WORDS: LazyLock<Vec<&str>> = LazyLock::new(|| WORDS_FILE.split_ascii_whitespace().collect());
 
-/// Appends this many random words, with a space before them unless `text` is empty.
+/// Appends `words` random words. A space precedes them unless `text` is empty.
 pub(in crate::requests) fn words(words: u32, rng: &mut impl Rng, text: &mut String) {
     let all = &*WORDS;
     for _ in 0..words {
@@ -17,7 +17,7 @@ pub(in crate::requests) fn words(words: u32, rng: &mut impl Rng, text: &mut Stri
     }
 }
 
-/// Appends one or more words, with a space before them unless `text` is empty.
+/// Appends one or more words. A space precedes them unless `text` is empty.
 pub(super) fn push_word(word: &str, text: &mut String) {
     if !text.is_empty() {
         text.push(' ');

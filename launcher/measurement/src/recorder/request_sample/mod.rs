@@ -1,8 +1,9 @@
-//! A sample of the requests of a load, of bounded size. Pure.
+//! A sample of the requests of a load, with a maximum size. Pure.
 //!
-//! Bottom-k sampling: a request's rank is a hash of its stage and number, and the lowest ranks are kept. So each request has the same chance.
-//! The sample depends neither on the order of the requests nor on the recorder that got them: the samples of several recorders are merged
-//! exactly (Cohen and Kaplan, Summarizing data using bottom-k sketches, 2007). A request costs one hash and one comparison.
+//! Bottom-k sampling: the rank of a request is a hash of its stage and number, and the requests with the lowest ranks are kept. So every
+//! request has the same chance. The sample does not depend on the order of the requests, nor on which recorder got them, so the samples of
+//! several recorders can be merged exactly (Cohen and Kaplan, Summarizing data using bottom-k sketches, 2007). A request costs one hash and
+//! one comparison.
 
 use std::time::Duration;
 
@@ -11,16 +12,16 @@ use crate::{
     wire::{Reader, Wire, WireError, Writer},
 };
 
-/// Maximum requests of a run in a sample: as many as a chart can show with one line each, and about 20 KB of `report.json`. A sample takes
+/// Maximum number of requests in a sample: as many as a chart can show with one line each, and about 20 KB in `report.json`. A sample takes
 /// less than 50 KB of memory.
 pub const MOST_SAMPLED: usize = 300;
 
-/// The kept data of a request. Times count from the start of the run.
+/// What is kept of a sampled request. Times are from the start of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SampledRequest {
-    /// The first field, so that requests are ordered by it.
+    /// First, because the derived order of requests must be by rank.
     rank: u64,
-    /// Index of its stage in the workload.
+    /// Index of the stage in the workload.
     pub stage: u32,
     pub number: u64,
     pub scheduled: Duration,
@@ -45,10 +46,10 @@ impl SampledRequest {
     }
 }
 
-/// At most [`MOST_SAMPLED`] of the recorded requests.
+/// A sample of the recorded requests, at most [`MOST_SAMPLED`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestSample {
-    /// In the order of their ranks.
+    /// Sorted by rank.
     kept: Vec<SampledRequest>,
     of: u64,
 }
@@ -67,7 +68,7 @@ impl RequestSample {
         self.kept.truncate(MOST_SAMPLED);
     }
 
-    /// Adds the sample of other requests of the same run.
+    /// Merges a sample of other requests of the same run.
     pub fn add(&mut self, other: &RequestSample) {
         self.of += other.of;
         self.kept.extend(&other.kept);
@@ -75,18 +76,18 @@ impl RequestSample {
         self.kept.truncate(MOST_SAMPLED);
     }
 
-    /// The number of requests from which the sample was drawn.
+    /// Returns the number of requests that the sample was drawn from.
     pub fn population(&self) -> u64 {
         self.of
     }
 
-    /// The requests of the sample, in no particular order of time.
+    /// Returns the sampled requests. They are not sorted by time.
     pub fn requests(&self) -> &[SampledRequest] {
         &self.kept
     }
 }
 
-/// A hash of a request: the finalizer of SplitMix64, once for each part (Steele, Lea and Flood, Fast splittable pseudorandom number
+/// Hashes stage and number of a request, each with the finalizer of SplitMix64 (Steele, Lea and Flood, Fast splittable pseudorandom number
 /// generators, 2014).
 fn rank(stage: u32, number: u64) -> u64 {
     mixed(mixed(u64::from(stage)).wrapping_add(number))
@@ -99,7 +100,7 @@ fn mixed(value: u64) -> u64 {
     value ^ (value >> 31)
 }
 
-/// Without the rank, which follows from stage and number.
+/// Written without the rank, which follows from stage and number.
 impl Wire for SampledRequest {
     fn write(&self, to: &mut Writer) {
         let SampledRequest { rank: _, stage, number, scheduled, sent, first_token, ended, outcome } = self;

@@ -52,11 +52,11 @@ fn the_size_is_bounded_whatever_the_number_of_requests() {
 
 #[test]
 fn every_part_of_a_load_has_its_share_of_the_sample() {
-    // Three stages of 10,000, 20,000 and 30,000 requests.
+    // Three stages with 10,000, 20,000 and 30,000 requests.
     let all = (0..3_u32).flat_map(|stage| (0..u64::from(stage + 1) * 10_000).map(move |it| (stage, it)));
     let found = sample(all);
     let kept = |wanted: &dyn Fn(&SampledRequest) -> bool| found.requests().iter().filter(|it| wanted(it)).count();
-    // 50, 100 and 150 are expected; a standard deviation is below 9.
+    // 50, 100 and 150 are expected. The standard deviations are below 9.
     let by_stage = [kept(&|it| it.stage == 0), kept(&|it| it.stage == 1), kept(&|it| it.stage == 2)];
     assert!((20..80).contains(&by_stage[0]) && (65..135).contains(&by_stage[1]), "{by_stage:?}");
     assert!((115..185).contains(&by_stage[2]), "{by_stage:?}");

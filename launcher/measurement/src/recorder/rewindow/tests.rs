@@ -1,4 +1,4 @@
-//! A load that is counted again has the counts of a recorder with the new windows.
+//! Tests that a recomputed load has the same counts as a recorder that had the new windows from the start.
 
 use std::time::Duration;
 
@@ -16,11 +16,11 @@ use crate::{
     },
 };
 
-/// The same events on several recorders of each load, which are then merged.
+/// For each load, records the same events on several recorders, and merges them.
 fn recorded<const N: usize>(loads: [&Load; N], seed: u64, count: usize, events: u64) -> [Recorder; N] {
     loads.map(|load| {
         let mut draws = Draws(seed);
-        // A clone has no room for more entries in its chunks, which changes its form.
+        // The recorders are created and not cloned: a clone's chunks have no spare capacity, which changes its binary form.
         let mut workers: Vec<Recorder> = (0..count).map(|_| load.recorder()).collect();
         let mut sum = load.recorder();
         for number in 0..events {
@@ -37,13 +37,13 @@ fn recorded<const N: usize>(loads: [&Load; N], seed: u64, count: usize, events: 
     })
 }
 
-/// Removes the data that a run without times between tokens cannot count again.
+/// Removes the data that cannot be recomputed in a run without times between tokens.
 fn without_token_times(tally: &mut StageTally) {
     (tally.itl, tally.itl_of_several) = (TimeHistogram::default(), TimeHistogram::default());
     (tally.gaps_of_several, tally.breakdown) = (TimeHistogram::default(), Breakdown::default());
 }
 
-/// The parts in which two recorders differ.
+/// Returns the names of the parts in which two recorders differ.
 fn differences(one: &Recorder, other: &Recorder) -> Vec<&'static str> {
     fn form(value: &impl Wire) -> Vec<u8> {
         let mut to = Writer::default();
@@ -103,7 +103,7 @@ proptest! {
     }
 }
 
-/// A load with one stage, whose margins can be counted anew.
+/// Returns a load with one stage whose margins can be changed, and the same load with other margins.
 fn one_stage(keep: Keep) -> (Load, Load) {
     let mut seeds = 0..;
     loop {
@@ -139,7 +139,7 @@ fn the_entry_of_a_request_takes_a_few_bytes() {
     let requests: Vec<_> =
         (0..).map(|it| load.event(&mut draws, it)).filter_map(|it| it.request()).take(20_000).collect();
     for (request, wire) in &requests {
-        // Random requests have rare properties far more often than requests of a real run.
+        // Replaces the random wire tallies: they have rare properties far more often than requests of a real run.
         let (reads, gaps) = (request.content_events.into(), wire.gaps.clone());
         let usual = WireTally { reads, gaps, has_exact_prompt: true, silent_events: 1, ..WireTally::default() };
         run.record(request.clone(), &usual);
@@ -179,7 +179,7 @@ fn token_times_take_no_more_memory_than_the_budget() {
     };
     let again = |run: Recorder| run.with_margins(&load.stages, &other.stages);
     assert!(again(recorded(RecordBudget::default())).is_ok());
-    // Room for the records only.
+    // There is room for the records only, and not for the tape.
     let run = recorded(RecordBudget::for_records(12_288));
     assert!(run.tape.iter().all(|it| it.chunks().is_empty()));
     let error = again(run).unwrap_err();

@@ -1,4 +1,4 @@
-//! One bin of a series: counts that are added exactly. Pure.
+//! One bin of a time series: counts that can be merged exactly. Pure.
 
 use super::{outcome_group::OutcomeGroup, quantile_sketch::QuantileSketch};
 use crate::wire::{Reader, Wire, WireError, Writer, fields};
@@ -6,23 +6,23 @@ use crate::wire::{Reader, Wire, WireError, Writer, fields};
 /// The events within one bin. A count or a time belongs to the bin of the moment that its field names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bin {
-    /// Requests that were due, including requests that were never sent.
+    /// Number of requests that were due, including those that were never sent.
     pub due: u64,
-    /// Requests that were sent.
+    /// Number of requests that were sent.
     pub sent: u64,
     ended: [u64; OutcomeGroup::ALL.len()],
     under_way: UnderWay,
-    /// Prompt tokens of the requests with usage that reports them, in the bin of the first token.
+    /// Number of prompt tokens of requests whose usage reports them, counted in the bin of the first token.
     pub input_tokens: u64,
-    /// Output tokens, in the bins of the events that held them.
+    /// Number of output tokens, counted in the bins of the events that contained them.
     pub output_tokens: u64,
-    /// Times to the first token, in the bin of the first token.
+    /// Times to first token, counted in the bin of the first token.
     pub ttft: QuantileSketch,
-    /// Times between two tokens, in the bin of the later token.
+    /// Times between two tokens, counted in the bin of the later token.
     pub itl: QuantileSketch,
-    /// Times to the last token, in the bin of the last token.
+    /// Times to the last token, counted in the bin of the last token.
     pub latency: QuantileSketch,
-    /// Send lags, in the bin of the send.
+    /// Send lags, counted in the bin in which the request was sent.
     pub send_lag: QuantileSketch,
 }
 
@@ -31,24 +31,24 @@ impl Bin {
         self.ended[group as usize] += 1;
     }
 
-    /// Counts a request that was sent `offset` nanoseconds after the begin of the bin.
+    /// Counts a request that was sent `offset` nanoseconds after the start of the bin.
     pub(super) fn begin_under_way(&mut self, offset: u64) {
         self.under_way.net += 1;
         self.under_way.offsets += i128::from(offset);
     }
 
-    /// Counts the end of a sent request, `offset` nanoseconds after the begin of the bin.
+    /// Counts the end of a sent request, `offset` nanoseconds after the start of the bin.
     pub(super) fn end_under_way(&mut self, offset: u64) {
         self.under_way.net -= 1;
         self.under_way.offsets -= i128::from(offset);
     }
 
-    /// Requests that ended with an outcome in a group.
+    /// Returns the number of requests that ended with an outcome of this group.
     pub fn ended(&self, group: OutcomeGroup) -> u64 {
         self.ended[group as usize]
     }
 
-    /// Adds a bin of the same width and the same time.
+    /// Merges a bin of the same width and the same time.
     pub(super) fn add(&mut self, other: &Bin) {
         for (mine, theirs) in self.ended.iter_mut().zip(other.ended) {
             *mine += theirs;
@@ -73,43 +73,44 @@ impl Bin {
         }
     }
 
-    /// Moves the begin of the bin this many nanoseconds earlier.
+    /// Moves the start of the bin earlier by this many nanoseconds.
     pub(super) fn begin_earlier(&mut self, nanos: u64) {
         self.under_way.offsets += i128::from(self.under_way.net) * i128::from(nanos);
     }
 
-    /// Requests in flight at the end of the bin minus requests in flight at its begin.
+    /// Returns the requests in flight at the end of the bin minus those at its start.
     pub(super) fn net_under_way(&self) -> i64 {
         self.under_way.net
     }
 
-    /// The total time of requests in flight within the bin, summed over the requests, in nanoseconds. `before`: requests in flight at its
-    /// begin. `width`: in nanoseconds.
+    /// Returns the time that requests were in flight within the bin, summed over the requests, in nanoseconds. `before`: number of requests
+    /// in flight at the start of the bin. `width`: width of the bin in nanoseconds.
     pub(super) fn time_under_way(&self, before: i64, width: u64) -> i128 {
         let UnderWay { net, offsets } = self.under_way;
         (i128::from(before) + i128::from(net)) * i128::from(width) - offsets
     }
 
-    /// Heap size in bytes.
+    /// Returns the heap size in bytes.
     #[cfg(test)]
     pub(super) fn heap_bytes(&self) -> usize {
         [&self.ttft, &self.itl, &self.latency, &self.send_lag].into_iter().map(QuantileSketch::heap_bytes).sum()
     }
 }
 
-/// The requests in flight, as differences: a request changes only the bins of its send and its end, however long it takes.
+/// The number of requests in flight, as differences. A request only changes the bin in which it was sent and the bin in which it ended,
+/// however long it takes.
 ///
-/// With n requests in flight at the begin of a bin of width w, sends at offsets s and ends at offsets e, the time in flight within the bin is
-/// n w + sum(w - s) - sum(w - e) = (n + sends - ends) w - (sum(s) - sum(e)).
+/// With n requests in flight at the start of a bin of width w, sends at offsets s and ends at offsets e, the time in flight within the bin
+/// is n w + sum(w - s) - sum(w - e) = (n + sends - ends) w - (sum(s) - sum(e)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct UnderWay {
-    /// Sends minus ends.
+    /// Number of sends minus number of ends.
     net: i64,
-    /// The offsets of the sends minus the offsets of the ends, in nanoseconds from the begin of the bin.
+    /// Sum of the send offsets minus sum of the end offsets, in nanoseconds from the start of the bin.
     offsets: i128,
 }
 
-/// No run has larger offsets. The bound leaves room for sums.
+/// Maximum of `offsets`. No run reaches it, and it leaves room for sums.
 const MOST_OFFSETS: u128 = 1 << 100;
 
 impl Wire for UnderWay {

@@ -1,14 +1,14 @@
-//! The widths that the bins of a series may have. Pure.
+//! The possible widths of the bins in a time series. Pure.
 
 use crate::wire::{Reader, Wire, WireError, Writer};
 
-/// The smallest width: 62.5 ms. A stage of 15 s has it, with 240 bins.
+/// The smallest width, 62.5 ms in nanoseconds. A stage of 15 s has it, with 240 bins.
 const BASE: u64 = 62_500_000;
-/// The largest width: two bins of this width hold every time in 64 bits.
+/// The largest width is `BASE` doubled this many times. Two bins of it cover all times that fit into 64 bits.
 const MOST_DOUBLINGS: u32 = 38;
 
-/// The width of a bin: 62.5 ms times a power of two. A bin begins at a multiple of its width from time zero of the run, so that two
-/// neighbouring bins make one bin of twice the width.
+/// The width of a bin: 62.5 ms times a power of two. A bin starts at a multiple of its width from time zero of the run, so two neighbouring
+/// bins can be merged into one of twice the width.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct BinWidth {
     doublings: u32,
@@ -19,7 +19,7 @@ impl BinWidth {
         BASE << self.doublings
     }
 
-    /// The bin of a time. Bins count from time zero of the run.
+    /// Returns the number of the bin that contains a time. Bins count from time zero of the run.
     pub(super) fn bin(self, at: u64) -> u64 {
         (at / BASE) >> self.doublings
     }

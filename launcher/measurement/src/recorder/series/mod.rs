@@ -1,12 +1,13 @@
-//! The events over the time of a run, in a bounded number of bins. Pure.
+//! Counts the events over the time of a run, in a limited number of bins. Pure.
 //!
-//! All bins of a series have the same width. When an event falls outside the allowed bins, neighbouring bins are added in pairs, and the
-//! width doubles. So the memory is the same for a minute and for a week. Two series are added without loss, because the finer series is first
-//! made as coarse as the other. So the series of some requests depends neither on their order, nor on the number of recorders.
+//! All bins of a series have the same width. If an event does not fit into the allowed number of bins, neighbouring bins are merged in
+//! pairs, which doubles the width. So a series takes the same memory for a minute as for a week. Two series are merged without loss,
+//! because the finer one is first made as coarse as the other. So the series of some requests does not depend on their order, nor on the
+//! number of recorders.
 //!
-//! Memory: a bin takes 256 bytes, plus 132 bytes per power of two in which it has a TTFT, an ITL, a latency or a send lag. That is 1 to 2 KiB
-//! in most runs and never above 15 KiB. A run with up to four stages keeps at most 240 bins per stage. A run with more stages keeps at most
-//! 960 bins in total, but room for 16 or more per stage.
+//! Memory: a bin takes 256 bytes, plus 132 bytes per power of two in which it has a TTFT, an ITL, a latency or a send lag. That is 1 to 2
+//! KiB in most runs and never above 15 KiB. A run with up to four stages keeps at most 240 bins per stage. A run with more stages keeps at
+//! most 960 bins in total, but has room for at least 16 per stage.
 
 mod bin;
 mod bin_width;
@@ -29,20 +30,20 @@ use crate::{
     wire::{Reader, Wire, WireError, Writer},
 };
 
-/// Maximum bins in the series of a run: enough to see its course in a chart, and about 30 KB of `report.json`.
+/// Maximum number of bins in the series of a run: enough to show the course of the run in a chart, and about 30 KB in `report.json`.
 pub const RUN_BINS: usize = 240;
-/// Maximum total bins of all stages of a run, as long as each stage has [`FEWEST_BINS`].
+/// Maximum total number of bins of all stages, provided that each stage has at least [`FEWEST_BINS`].
 const STAGE_BINS: usize = 960;
-/// A stage has room for at least this many bins, however many stages there are.
+/// Minimum number of bins that a stage has room for, however many stages there are.
 const FEWEST_BINS: usize = 16;
 
-/// The events of a stage, or of a run, in bins of one width. Times are in nanoseconds on the clock of the run.
+/// The events of a stage or of a run, in bins of equal width. Times are in nanoseconds on the run's clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimeSeries {
     width: BinWidth,
-    /// The number of the first bin.
+    /// Number of the first bin.
     first: u64,
-    /// From the first bin with an event to the last bin with an event.
+    /// The bins from the first one with an event to the last one with an event.
     bins: VecDeque<Bin>,
     most_bins: usize,
     /// The times of the first and the last event.
@@ -50,7 +51,7 @@ pub struct TimeSeries {
     latency_origin: LatencyOrigin,
 }
 
-/// A bin of a series, and where it begins and ends.
+/// A bin of a series, with the times at which it starts and ends.
 struct Place<'a> {
     bin: &'a mut Bin,
     begin: u64,
@@ -58,33 +59,34 @@ struct Place<'a> {
 }
 
 impl TimeSeries {
-    /// An empty series of at most this many bins, and at least two.
+    /// Creates an empty series of at most `most_bins` bins, but at least two.
     pub fn new(most_bins: usize, latency_origin: LatencyOrigin) -> TimeSeries {
         TimeSeries {
             width: BinWidth::default(),
             first: 0,
             bins: VecDeque::new(),
-            // Two neighbouring bins are merged only if the first begins at a multiple of twice their width.
+            // With one bin, coarsening might not help: two neighbouring bins merge only if the first starts at a multiple of twice their
+            // width.
             most_bins: most_bins.max(2),
             extent: None,
             latency_origin,
         }
     }
 
-    /// An empty series for one of `stages` stages.
+    /// Creates an empty series for one of `stages` stages.
     pub fn of_stage(stages: usize, latency_origin: LatencyOrigin) -> TimeSeries {
         let most_bins = (STAGE_BINS / stages.max(1)).clamp(FEWEST_BINS, RUN_BINS);
         TimeSeries::new(most_bins, latency_origin)
     }
 
-    /// The series of all stages together. The latencies of each stage keep the stage's own origin.
+    /// Returns the series of all stages together. The latencies of each stage keep the stage's own origin.
     pub fn sum<'a>(stages: impl IntoIterator<Item = &'a TimeSeries>) -> TimeSeries {
         let mut sum = TimeSeries::new(RUN_BINS, LatencyOrigin::Scheduled);
         stages.into_iter().for_each(|it| sum.add(it));
         sum
     }
 
-    /// Sets the time from which TTFT and latency count. Call it before the first request is recorded.
+    /// Sets the time from which TTFT and latency are counted. Call it before the first request is recorded.
     pub(super) fn set_latency_origin(&mut self, latency_origin: LatencyOrigin) {
         self.latency_origin = latency_origin;
     }
@@ -112,7 +114,7 @@ impl TimeSeries {
         if request.outcome.is_success() {
             self.record_latencies(request);
         }
-        // A request does not end before it is sent.
+        // Makes sure that the request does not end before it is sent.
         let ended = nanos(request.ended.max(request.sent.unwrap_or_default()));
         let Place { bin, begin, .. } = self.place(ended);
         bin.end(OutcomeGroup::from_outcome(request.outcome));
@@ -121,7 +123,7 @@ impl TimeSeries {
         }
     }
 
-    /// Counts a request that was due and never sent.
+    /// Counts a request that was due but never sent.
     pub fn record_unissued(&mut self, due: Duration) {
         self.place(nanos(due)).bin.due += 1;
     }
@@ -136,7 +138,7 @@ impl TimeSeries {
         }
     }
 
-    /// Counts the tokens of each event at its arrival, and the times between tokens of a request that succeeded.
+    /// Counts the tokens of each event at its arrival and, if the request succeeded, the times between tokens.
     fn record_tokens(&mut self, first: u64, request: &RequestRecord, wire: &WireTally) {
         let (tokens, events) = (u64::from(request.osl()), wire.gaps.len() as u64 + 1);
         let is_success = request.outcome.is_success();
@@ -146,8 +148,8 @@ impl TimeSeries {
         for gap in wire.gaps.nanos() {
             at = at.saturating_add(gap);
             if at >= place.end {
-                // The tokens are distributed evenly over the events. The running total over all bins is rounded down to whole tokens, so the
-                // sum over the bins is exact, and the same for bins of any width.
+                // The tokens are distributed evenly over the events. The running total is rounded down to whole tokens, so the sum over the
+                // bins is exact, and does not depend on the width of the bins.
                 let until = tokens * arrived / events;
                 place.bin.output_tokens += until - counted;
                 counted = until;
@@ -161,7 +163,7 @@ impl TimeSeries {
         place.bin.output_tokens += tokens - counted;
     }
 
-    /// The bin of a time. Makes room for it.
+    /// Returns the bin of a time, and makes room for it if necessary.
     fn place(&mut self, at: u64) -> Place<'_> {
         self.extent = Some(self.extent.map_or((at, at), |(first, last)| (first.min(at), last.max(at))));
         let mut bin = self.width.bin(at);
@@ -175,7 +177,7 @@ impl TimeSeries {
         Place { bin: &mut self.bins[(bin - self.first) as usize], begin, end }
     }
 
-    /// The numbers of the first and the last bin, if these bins are added.
+    /// Returns the numbers of the first and the last bin of the series, if it is extended to include these bins.
     fn span_with(&self, first: u64, last: u64) -> (u64, u64) {
         match self.bins.len() as u64 {
             0 => (first, last),
@@ -188,7 +190,7 @@ impl TimeSeries {
         last - first < self.most_bins as u64
     }
 
-    /// Adds empty bins up to these bins, for which there is room.
+    /// Adds empty bins so that the series includes these bins. There must be room for them.
     fn extend(&mut self, first: u64, last: u64) {
         let (first, last) = self.span_with(first, last);
         if self.bins.is_empty() {
@@ -222,7 +224,7 @@ impl TimeSeries {
         }
     }
 
-    /// Adds another series of the same run, regardless of the bin widths.
+    /// Merges another series of the same run. The widths of the bins may differ.
     pub fn add(&mut self, other: &TimeSeries) {
         let Some((first, last)) = other.extent else { return };
         let mut other = other.clone();
@@ -248,28 +250,28 @@ impl TimeSeries {
         self.bins.is_empty()
     }
 
-    /// The width of each bin: 62.5 ms times a power of two.
+    /// Returns the width of each bin: 62.5 ms times a power of two.
     pub fn bin_width(&self) -> Duration {
         Duration::from_nanos(self.width.nanos())
     }
 
-    /// When the first bin begins: a multiple of the width.
+    /// Returns when the first bin starts, which is a multiple of the width.
     pub fn start(&self) -> Duration {
         Duration::from_nanos(self.first * self.width.nanos())
     }
 
-    /// The times of the first and the last event; `None` without events.
+    /// Returns the times of the first and the last event; `None` if there are no events.
     pub fn extent(&self) -> Option<(Duration, Duration)> {
         self.extent.map(|(first, last)| (Duration::from_nanos(first), Duration::from_nanos(last)))
     }
 
-    /// The bins in the order of time, without gaps, and the mean number of requests in flight in each bin.
+    /// Returns the bins in the order of time, without gaps, each with its mean number of requests in flight.
     pub fn bins(&self) -> impl ExactSizeIterator<Item = (&Bin, f64)> {
         let width = self.width.nanos();
         self.times_under_way().map(move |(bin, time)| (bin, time as f64 / width as f64))
     }
 
-    /// The bins, and the total time of requests in flight in each bin, in nanoseconds summed over the requests.
+    /// Returns the bins, each with the time that requests were in flight, in nanoseconds summed over the requests.
     fn times_under_way(&self) -> impl ExactSizeIterator<Item = (&Bin, i128)> {
         let (width, mut before) = (self.width.nanos(), 0);
         self.bins.iter().map(move |bin| {
@@ -279,7 +281,7 @@ impl TimeSeries {
         })
     }
 
-    /// Heap size in bytes.
+    /// Returns the heap size in bytes.
     #[cfg(test)]
     fn heap_bytes(&self) -> usize {
         self.bins.capacity() * size_of::<Bin>() + self.bins.iter().map(Bin::heap_bytes).sum::<usize>()
@@ -301,7 +303,7 @@ impl Wire for TimeSeries {
         let (width, first) = <(BinWidth, u64)>::read(from)?;
         let (bins, most_bins) = <(VecDeque<Bin>, usize)>::read(from)?;
         let (extent, latency_origin) = <(Option<(u64, u64)>, LatencyOrigin)>::read(from)?;
-        // The first bin has the first event, and the last bin has the last event.
+        // The first bin must contain the first event, and the last bin the last event.
         let is_whole = match extent {
             None => bins.is_empty() && first == 0,
             Some((begin, end)) => {
@@ -317,12 +319,12 @@ impl Wire for TimeSeries {
     }
 }
 
-/// The gap divided by the tokens in it, as in the tally of a stage: `tokens` in `gaps` gaps.
+/// Divides a gap by the number of tokens in it, as in the tally of a stage: `tokens` tokens in `gaps` gaps.
 fn divided(gap: u64, (tokens, gaps): (u32, u32)) -> u64 {
     u64::try_from(u128::from(gap) * u128::from(gaps) / u128::from(tokens.max(1))).unwrap_or(u64::MAX)
 }
 
-/// Saturates after 584 years.
+/// Converts to nanoseconds. The result is limited to 64 bits, 584 years.
 fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

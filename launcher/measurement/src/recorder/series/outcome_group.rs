@@ -1,8 +1,8 @@
-//! The outcomes of requests in a bounded number of groups. Pure.
+//! Divides the outcomes of requests into a fixed number of groups. Pure.
 
 use crate::record::RequestOutcome;
 
-/// A group of outcomes. A server may send any status, and a bin of a series counts every group in the same memory.
+/// A group of outcomes. A server may send any status, but a bin of a series has one counter for each group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutcomeGroup {
     Ok,
@@ -19,7 +19,7 @@ pub enum OutcomeGroup {
     ClientError,
     Cancelled,
     Abandoned,
-    /// Includes requests that were skipped.
+    /// Includes skipped requests.
     Incomplete,
 }
 
@@ -56,7 +56,7 @@ impl OutcomeGroup {
         }
     }
 
-    /// The name in `report.json`: the name of the outcome, or of its group.
+    /// Returns the name in `report.json`: the name of the outcome, or of the group.
     pub fn name(self) -> &'static str {
         match self {
             OutcomeGroup::Ok => "ok",

@@ -1,37 +1,37 @@
-//! Quantiles of times in little memory: counts in buckets, which are wider for longer times. Pure.
+//! Estimates quantiles of times in little memory, with counts in buckets that are wider for longer times. Pure.
 //!
-//! The buckets are the buckets of an HDR histogram (<https://hdrhistogram.org>) with 32 buckets per power of two. They are fixed, so that
-//! sketches are added exactly. A sketch keeps only the powers of two in which it has counts: most times in a bin of a series lie in two to
+//! The buckets are those of an HDR histogram (<https://hdrhistogram.org>) with 32 buckets per power of two. They are fixed, so sketches can
+//! be merged exactly. A sketch stores only the powers of two in which it has counts: in a bin of a series, most times are within two to
 //! four of them.
 
 use crate::wire::{Reader, Wire, WireError, Writer, fields};
 
-/// Buckets per power of two, as a power of two.
+/// Number of buckets per power of two, as an exponent of two.
 const BUCKET_BITS: u32 = 5;
 const BUCKETS: usize = 1 << BUCKET_BITS;
-/// The shortest time that is distinguished from zero, 1.024 us, as a power of two of nanoseconds.
+/// The shortest time that is distinguished from zero, 1.024 us, as an exponent of two in nanoseconds.
 const UNIT_BITS: u32 = 10;
-/// The longest time, an hour: about 2^32 units.
+/// The longest time, one hour in nanoseconds, which is about 2^32 units.
 const MAX: u64 = 3_600_000_000_000;
 
-/// Counts of times in nanoseconds. A quantile differs from the true quantile by at most 1/64 (1.6 %) of it, or 0.6 us if that is more.
+/// Counts of times in nanoseconds. A quantile differs from the true one by at most 1/64 (1.6 %), or by 0.6 us if that is more.
 ///
-/// It holds at most 28 octaves of 132 bytes.
+/// Contains at most 28 octaves, of 132 bytes each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QuantileSketch {
-    /// In ascending order. No octave is empty.
+    /// The octaves in ascending order. None is empty.
     octaves: Vec<Octave>,
 }
 
-/// The times from one power of two to the next.
+/// The counts of times from one power of two to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Octave {
     number: u8,
-    /// Counts that are full stay at the maximum.
+    /// The count per bucket. A full counter stays at its maximum.
     counts: [u32; BUCKETS],
 }
 
-/// A bucket with counts. The edges are in nanoseconds; a time at the upper edge belongs to the next bucket.
+/// A bucket that has counts. Its edges are in nanoseconds. A time at the upper edge belongs to the next bucket.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bucket {
     pub low: f64,
@@ -40,14 +40,14 @@ pub struct Bucket {
 }
 
 impl QuantileSketch {
-    /// A time above an hour counts as an hour.
+    /// Counts a time. A time above one hour counts as one hour.
     pub(super) fn record(&mut self, nanos: u64) {
         let (octave, bucket) = bucket(nanos);
         let count = &mut self.octave(octave).counts[bucket];
         *count = count.saturating_add(1);
     }
 
-    /// Adds the counts of another sketch. Exact up to four billion counts in a bucket.
+    /// Merges another sketch. Exact as long as a bucket has at most four billion counts.
     pub fn add(&mut self, other: &QuantileSketch) {
         for theirs in &other.octaves {
             let mine = self.octave(theirs.number);
@@ -61,7 +61,7 @@ impl QuantileSketch {
         self.counts().map(|(_, count)| count).sum()
     }
 
-    /// The value of rank ceil(count x percent / 100), in nanoseconds: the middle of its bucket. `None` without counts.
+    /// Returns the value of rank ceil(count x percent / 100), in nanoseconds, as the middle of its bucket. `None` if there are no counts.
     pub fn percentile(&self, percent: u32) -> Option<f64> {
         let rank = (u128::from(self.count()) * u128::from(percent)).div_ceil(100).max(1);
         let mut passed = 0;
@@ -72,12 +72,12 @@ impl QuantileSketch {
         found.map(|(nanos, _)| nanos)
     }
 
-    /// The middle of each bucket with counts, in nanoseconds, and its count, in ascending order.
+    /// Returns the middle of each non-empty bucket, in nanoseconds, with its count, in ascending order.
     pub fn counts(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
         self.buckets().map(|it| (f64::midpoint(it.low, it.high), it.count))
     }
 
-    /// The buckets with counts, in ascending order.
+    /// Returns the non-empty buckets in ascending order.
     pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
         self.octaves.iter().flat_map(|octave| {
             let counts = octave.counts.iter().enumerate().filter(|(_, count)| **count > 0);
@@ -89,24 +89,24 @@ impl QuantileSketch {
     }
 
     fn octave(&mut self, number: u8) -> &mut Octave {
-        // A linear search, because there are few octaves.
+        // A linear search is enough, because there are few octaves.
         let place = self.octaves.iter().position(|it| it.number >= number).unwrap_or(self.octaves.len());
         if self.octaves.get(place).is_none_or(|it| it.number != number) {
-            // A vector that doubles would allocate room for four.
+            // Without this, a growing vector would allocate room for four octaves.
             self.octaves.reserve_exact(1);
             self.octaves.insert(place, Octave { number, counts: [0; BUCKETS] });
         }
         &mut self.octaves[place]
     }
 
-    /// Heap size in bytes.
+    /// Returns the heap size in bytes.
     #[cfg(test)]
     pub(super) fn heap_bytes(&self) -> usize {
         self.octaves.capacity() * size_of::<Octave>()
     }
 }
 
-/// The octave and the bucket of a time. Octave 0 has the times below 32 units, one bucket per unit.
+/// Returns the octave and the bucket of a time. Octave 0 contains the times below 32 units, with one bucket per unit.
 fn bucket(nanos: u64) -> (u8, usize) {
     let units = nanos.min(MAX) >> UNIT_BITS;
     let octave = (u64::BITS - (units >> BUCKET_BITS).leading_zeros()) as u8;
@@ -114,7 +114,7 @@ fn bucket(nanos: u64) -> (u8, usize) {
     (octave, (units >> shift) as usize % BUCKETS)
 }
 
-/// The edges of a bucket, in nanoseconds.
+/// Returns the edges of a bucket, in nanoseconds.
 fn edges(octave: u8, bucket: usize) -> (f64, f64) {
     let (shift, first) = if octave == 0 { (0, 0) } else { (octave - 1, BUCKETS) };
     let edge = |bucket: usize| (first + bucket) as f64 * (1_u64 << shift) as f64 * (1_u64 << UNIT_BITS) as f64;

@@ -1,4 +1,5 @@
-//! Forms of random recorders: what is split, sent and merged equals what one recorder would have, and no bytes make the reader panic.
+//! Tests with random recorders: splitting, sending and merging must yield what a single recorder would have, and no bytes may make the
+//! reader panic.
 
 pub(crate) mod random;
 
@@ -24,13 +25,13 @@ use crate::{
     },
 };
 
-/// More memory than any recorder here takes.
+/// More memory than any recorder in these tests takes, in bytes.
 const MEMORY: usize = 1 << 30;
 const RECORDER: u8 = 1;
 
 type Kept = (RequestRecord, InFigures, Option<InterTokenTimes>);
 
-/// The form of a recorder without its records, and the records in the order of their ends. Outputs have this order, too.
+/// Returns the form of a recorder without its records, and the records sorted by when they ended. Outputs are sorted in the same way.
 fn sorted(mut recorder: Recorder) -> (Vec<u8>, Vec<Kept>) {
     let gaps = recorder.gaps();
     let records = recorder.records.take();
@@ -43,7 +44,7 @@ fn sorted(mut recorder: Recorder) -> (Vec<u8>, Vec<Kept>) {
     (recorder.to_bytes(), kept)
 }
 
-/// The form of a recorder with some requests, and its content.
+/// Returns the form of a recorder with some requests, and the content of that form.
 fn form(seed: u64) -> (Vec<u8>, Vec<u8>) {
     let mut draws = Draws(seed);
     let load = Load::new(&mut draws);
@@ -93,11 +94,11 @@ proptest! {
         let (bytes, content) = form(seed);
         let cut = |all: &[u8]| (all.len() as f64 * part) as usize;
         prop_assert!(Recorder::from_bytes(&bytes[..cut(&bytes)], MEMORY).is_err());
-        // The same with a matching header and checksum.
+        // The same, with a matching header and checksum.
         prop_assert!(Recorder::from_bytes(&seal(RECORDER, &content[..cut(&content)]), MEMORY).is_err());
     }
 
-    /// A changed byte with a matching checksum may be another recorder. That recorder has exactly these bytes as its form.
+    /// With a matching checksum, a changed byte may yield another valid recorder. Its form must then be exactly these bytes.
     #[test]
     fn a_changed_byte_is_an_error_or_another_recorder(seed: u64, places in prop::collection::vec((0.0..1.0, 1_u8..), 1..8)) {
         let (bytes, content) = form(seed);
@@ -150,7 +151,7 @@ fn what_is_no_recorder_of_this_version_has_a_message() {
     assert_eq!(error(&[&bytes[..], &[0]].concat()), WireError::Trailing);
     assert_eq!(error(&seal(9, &content)), WireError::Kind { wanted: "recorder" });
     assert_eq!(error(&seal(RECORDER, &[&content[..], &[0]].concat())), WireError::Value { what: "end" });
-    // A list of 2^60 stages.
+    // A list with 2^60 stages.
     let huge = seal(RECORDER, &[0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x10]);
     assert_eq!(error(&huge), WireError::Value { what: "length" });
     assert_eq!(Recorder::from_bytes(&bytes, 1_000).unwrap_err(), WireError::Memory { memory: 1_000 });
@@ -160,7 +161,7 @@ fn what_is_no_recorder_of_this_version_has_a_message() {
 #[test]
 fn a_form_of_version_2_stays_as_it_is() {
     let (_, content) = form(3);
-    // If it differs, raise the version.
+    // If this fails because the format has changed, raise the version.
     assert_eq!((VERSION, content.len(), crc32fast::hash(&content)), (2, 7_686, 3_374_209_926));
 }
 

@@ -1,4 +1,4 @@
-//! Random loads, and inputs of their recorders.
+//! Random loads, and random inputs for their recorders.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::{
     window::StageWindow,
 };
 
-/// SplitMix64.
+/// The random generator SplitMix64.
 pub(crate) struct Draws(pub(crate) u64);
 
 impl Draws {
@@ -36,7 +36,7 @@ impl Draws {
         self.flip().then(|| value(self))
     }
 
-    /// Up to 2^44 ns, nearly five hours, and mostly less than 17 s. A few are equal.
+    /// Returns a time of up to 2^44 ns, nearly five hours, but usually less than 17 s. A few are equal.
     fn time(&mut self) -> Duration {
         let bits = if self.below(64) == 0 { 44 } else { 20 + self.below(15) };
         let nanos = self.below(1 << bits);
@@ -57,7 +57,7 @@ impl Draws {
     }
 }
 
-/// The parts of a workload that recorders know.
+/// The parts of a workload that recorders depend on.
 #[derive(Clone)]
 pub(crate) struct Load {
     pub(crate) goodput: Goodput,
@@ -115,7 +115,7 @@ impl Load {
         self.windows.len()
     }
 
-    /// The same load with other margins, as a stage may have after its run.
+    /// Returns the same load with other margins that its stages may have after the run.
     pub(crate) fn with_other_margins(&self, draws: &mut Draws) -> Load {
         let mut load = self.clone();
         let of_stages = load.stages.iter_mut().zip(&mut load.windows);
@@ -153,9 +153,9 @@ impl Load {
         recorder
     }
 
-    /// What happens next. No two events have the same number.
+    /// Returns a random event. No two events have the same number.
     pub(crate) fn event(&self, draws: &mut Draws, number: u64) -> Event {
-        // One stage more than the load has: its requests are strays.
+        // There is one stage more than the load has. Requests in that stage have no tally.
         let stage = match draws.below(20) {
             0 => self.stages(),
             _ => draws.below(self.stages() as u64) as usize,
@@ -211,7 +211,7 @@ fn request(draws: &mut Draws, stage: usize, number: u64) -> (RequestRecord, Wire
     let scheduled = draws.time();
     let sent = draws.below(8).checked_sub(1).map(|_| scheduled + draws.time());
     let first = sent.filter(|_| draws.below(8) > 0).map(|it| it + draws.time());
-    // No token comes after the end.
+    // No token may arrive after the end of the request, so `ended` is at least this time.
     let last = first.map(|it| it + wire.gaps.iter().sum::<Duration>());
     let outcomes = [
         RequestOutcome::Ok,

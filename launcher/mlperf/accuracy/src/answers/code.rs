@@ -1,4 +1,4 @@
-//! Programs in answers. They are never run. Pure.
+//! Extracts programs from answers. They are never run. Pure.
 
 use super::gpt_oss_final_part;
 use crate::chars::{is_space, strip};
@@ -6,26 +6,26 @@ use crate::chars::{is_space, strip};
 const FENCE: &str = "```";
 const PYTHON: &str = "```python";
 
-/// The first block of Python. Source: `parse_code` of deepseek-r1/eval_accuracy.py.
+/// Returns the first Python block. Source: `parse_code` of deepseek-r1/eval_accuracy.py.
 pub fn deepseek_code(text: &str) -> Option<&str> {
     blocks(strip(text), PYTHON).next()
 }
 
-/// The last Python block of the final part, else its last block in any language, else the same for the whole text. Source: `parse_code` of
-/// gpt-oss-120b/eval_accuracy.py.
+/// Returns the last Python block of the final part. If it has none, returns its last block in any language. If it has no block at all, does
+/// the same for the whole text. Source: `parse_code` of gpt-oss-120b/eval_accuracy.py.
 pub fn gpt_oss_code(text: &str) -> Option<&str> {
     let last = |text| blocks(text, PYTHON).last().or_else(|| blocks(text, FENCE).last().map(without_language));
     last(gpt_oss_final_part(text)).or_else(|| last(strip(text)))
 }
 
-/// The program of an answer to MBXP. Source: `postprocess_code` of mixtral-8x7b/evaluate-accuracy.py: the text before the first fence, with
-/// `\_` as `_`; Python without white space before it.
+/// Returns the program of an answer to MBXP: the text before the first fence, with `\_` replaced by `_`. For Python, leading white space is
+/// removed. Source: `postprocess_code` of mixtral-8x7b/evaluate-accuracy.py.
 pub fn mbxp_code(text: &str, is_python: bool) -> String {
     let code = text.split(FENCE).next().unwrap_or(text).replace("\\_", "_");
     if is_python { code.trim_start_matches(is_space).to_owned() } else { code }
 }
 
-/// The text between each `opening` and the next fence, without surrounding white space.
+/// Returns the text between each `opening` and the next fence, without surrounding white space.
 fn blocks<'a>(text: &'a str, opening: &'static str) -> impl Iterator<Item = &'a str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -36,7 +36,7 @@ fn blocks<'a>(text: &'a str, opening: &'static str) -> impl Iterator<Item = &'a 
     })
 }
 
-/// Without a first line that is `python` or `py`.
+/// Removes the first line if it is `python` or `py`.
 fn without_language(code: &str) -> &str {
     let cut = |name: &str| {
         let rest = code.get(..name.len()).filter(|it| it.eq_ignore_ascii_case(name)).map(|_| &code[name.len()..])?;

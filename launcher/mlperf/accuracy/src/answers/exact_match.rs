@@ -1,16 +1,16 @@
-//! The two exact matches of llama3.1-405b. Pure. Source: `niah_em` and `qa_em` of llama3.1-405b/evaluate-accuracy.py.
+//! The two exact-match metrics of llama3.1-405b. Pure. Source: `niah_em` and `qa_em` of llama3.1-405b/evaluate-accuracy.py.
 
 use crate::{
     chars::{is_space, is_word},
     figures,
 };
 
-/// The lengths of the parts of an identifier, between hyphens.
+/// The lengths of an identifier's parts, which hyphens separate.
 const PARTS: [usize; 5] = [8, 4, 4, 4, 12];
 
-/// The share of hidden identifiers that were found, in percent with two decimals. Identifiers are paired in order. Each pair contributes
-/// the share of expected **characters** that occur anywhere in the predicted identifier, ignoring case. The sum is divided by the number of
-/// predicted identifiers; without any it is 0.
+/// Returns the share of hidden identifiers that were found, in percent with two decimals. Expected and predicted identifiers are paired in
+/// order. For each pair, the share of expected **characters** that occur anywhere in the predicted identifier is computed, ignoring case.
+/// The sum of these shares is divided by the number of predicted identifiers. If there are none, the result is 0.
 pub fn niah_em(expected: &str, predicted: &str) -> f64 {
     let (expected, predicted) = (identifiers(expected), identifiers(predicted));
     let share = |(wanted, found): (&String, &String)| {
@@ -25,7 +25,7 @@ pub fn niah_em(expected: &str, predicted: &str) -> f64 {
     figures::round(sum / predicted.len() as f64 * 100.0, 2)
 }
 
-/// All matches of `\w{8}-\w{4}-\w{4}-\w{4}-\w{12}`, from left to right.
+/// Returns all matches of `\w{8}-\w{4}-\w{4}-\w{4}-\w{12}`, from left to right.
 fn identifiers(text: &str) -> Vec<String> {
     let text: Vec<char> = text.chars().collect();
     let length = PARTS.iter().sum::<usize>() + PARTS.len() - 1;
@@ -47,8 +47,8 @@ fn identifiers(text: &str) -> Vec<String> {
     found
 }
 
-/// Whether an answer matches one of the expected texts, which `|` separates: 100 or 0. The answer is the text after the last `Answer: `, or
-/// the whole text. An answer that is a part of the expected text counts, even an empty one.
+/// Returns 100 if an answer matches one of the expected texts, which `|` separates, else 0. The answer is the text after the last
+/// `Answer: `, or the whole text. It matches if it is contained in an expected text, even if it is empty.
 pub fn qa_em(expected: &str, predicted: &str) -> f64 {
     let answer = predicted.rsplit_once("Answer: ").map_or(predicted, |(_, it)| it);
     let plain = |text: &str| text.chars().filter(|it| !is_space(*it)).collect::<String>().to_lowercase();
@@ -65,7 +65,7 @@ mod tests {
     fn identifiers_are_compared_by_their_characters() {
         let (a, b) = ("aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa", "bbbbbbbb-bbbb-bbbb-bbbb-bbbbbbbbbbbb");
         assert_eq!(niah_em(a, &a.to_uppercase()), 100.0);
-        // Only the four hyphens of 36 characters.
+        // Only the four hyphens are found among the 36 characters.
         assert_eq!(niah_em(a, b), 11.11);
         assert_eq!(niah_em(a, &format!("{a} {b}")), 50.0);
         assert_eq!(niah_em(a, "none"), 0.0);

@@ -1,12 +1,12 @@
-//! Letters of multiple-choice questions. Pure.
+//! Extracts the letter of a multiple-choice answer. Pure.
 //!
-//! Sources: `parse_multiple_choice` of deepseek-r1/eval_accuracy.py and of gpt-oss-120b/eval_accuracy.py. The rules implement their regular
-//! expressions with `re.IGNORECASE` by hand, because Python's character classes differ from those in Rust's crates.
+//! Sources: `parse_multiple_choice` of deepseek-r1/eval_accuracy.py and of gpt-oss-120b/eval_accuracy.py. Their regular expressions (with
+//! `re.IGNORECASE`) are implemented by hand, because Python's character classes differ from those of Rust's crates.
 
 use super::gpt_oss_final_part;
 use crate::chars::{is_boundary, is_latin_letter, is_space, skip_space, stands_at, strip};
 
-/// How many choices a question has.
+/// The last letter that a question offers as a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LastLetter {
     /// Four choices: GPQA, MMLU.
@@ -16,7 +16,8 @@ pub enum LastLetter {
 }
 
 impl LastLetter {
-    /// The upper-case letter of a choice. Python compares the letter I with U+0130 and U+0131 too; the upper case of the first is itself.
+    /// Returns the upper-case letter if it is a choice. Ignoring case, Python also matches the letter I with U+0130 and U+0131; the upper
+    /// case of U+0130 is U+0130 itself.
     fn choice(self, it: char) -> Option<char> {
         let last = match self {
             LastLetter::D => 'D',
@@ -30,15 +31,16 @@ impl LastLetter {
     }
 }
 
-/// The letter of an answer by the rules of deepseek-r1: the last one after `ANSWER` or `FINAL ANSWER`. If there is none, with ten choices,
-/// it is the last standalone letter.
+/// Returns the letter of an answer by the rules of deepseek-r1: the last letter after `ANSWER` or `FINAL ANSWER`. If there is none and the
+/// question has ten choices, returns the last standalone letter.
 pub fn deepseek_letter(text: &str, last: LastLetter) -> Option<char> {
     let text: Vec<char> = unescaped(unwrapped(strip(text))).chars().collect();
     labelled(&text, last).or_else(|| (last == LastLetter::J).then(|| alone(&text, last)).flatten())
 }
 
-/// The letter of an answer by the rules of gpt-oss-120b. In its final part: the first letter, if it is standalone, else the letter after
-/// the first `Answer`. Else the result of [`deepseek_letter`] for the whole text, with its last step in the final part.
+/// Returns the letter of an answer by the rules of gpt-oss-120b. In the final part, that is the first letter if it is standalone, else the
+/// letter after the first `Answer`. If neither exists, applies the rules of [`deepseek_letter`] to the whole text, but its last step only
+/// to the final part.
 pub fn gpt_oss_letter(text: &str, last: LastLetter) -> Option<char> {
     let text = strip(text);
     let part = without_bold(gpt_oss_final_part(text));
@@ -50,18 +52,18 @@ pub fn gpt_oss_letter(text: &str, last: LastLetter) -> Option<char> {
         .or_else(|| (last == LastLetter::J).then(|| alone(&part, last)).flatten())
 }
 
-/// The first standalone capital A to D. For MMLU answers in a model's own words.
+/// Returns the first standalone capital letter from A to D. Used for MMLU answers in free form.
 pub fn first_capital(text: &str) -> Option<char> {
     let text: Vec<char> = text.chars().collect();
     let mut found = text.iter().enumerate().filter(|(_, it)| matches!(it, 'A'..='D'));
     found.find(|(at, _)| is_boundary(&text, *at) && is_boundary(&text, at + 1)).map(|(_, it)| *it)
 }
 
-/// Removes the brackets of a Python list with one string.
+/// Removes the brackets and quotes of a Python list that contains one string.
 fn unwrapped(text: &str) -> &str {
     let starts = text.starts_with("['") || text.starts_with("[\"");
     let ends = text.ends_with("']") || text.ends_with("\"]");
-    // All four characters are ASCII. Python's slice of a text that is shorter than them is empty.
+    // Slicing by bytes is safe, because all four removed characters are ASCII. If the text is shorter than four, Python's slice is empty.
     if starts && ends { strip(text.get(2..text.len() - 2).unwrap_or_default()) } else { text }
 }
 
@@ -91,7 +93,7 @@ fn without_bold(text: &str) -> String {
     plain
 }
 
-/// The last letter after `ANSWER` or `FINAL ANSWER`, with `:` or `=` and a bracket between, where no letter follows.
+/// Returns the last letter after `ANSWER` or `FINAL ANSWER`, with `:` or `=` and a bracket in between, that no other letter follows.
 fn labelled(text: &[char], last: LastLetter) -> Option<char> {
     const ANSWER: &str = "answer";
     (0..text.len()).rev().filter(|at| stands_at(text, *at, ANSWER)).find_map(|at| {
@@ -105,26 +107,26 @@ fn labelled(text: &[char], last: LastLetter) -> Option<char> {
     })
 }
 
-/// Whether `FINAL` appears as a separate word before `at`, with or without white space between.
+/// Whether the word `FINAL` precedes `at`, with or without white space in between.
 fn final_stands_before(text: &[char], at: usize) -> bool {
     const FINAL: &str = "final";
     let spaces = text[..at].iter().rev().take_while(|it| is_space(**it)).count();
     (at - spaces).checked_sub(FINAL.len()).is_some_and(|at| stands_at(text, at, FINAL) && is_boundary(text, at))
 }
 
-/// The last letter that is a separate word.
+/// Returns the last letter that is a separate word.
 fn alone(text: &[char], last: LastLetter) -> Option<char> {
     let mut found = (0..text.len()).rev().filter(|at| is_boundary(text, *at) && is_boundary(text, at + 1));
     found.find_map(|at| last.choice(text[at]))
 }
 
-/// The first letter in the text, if it is a choice and no letter follows.
+/// Returns the first letter in the text if it is a choice and no letter follows it.
 fn first(text: &[char], last: LastLetter) -> Option<char> {
     let at = text.iter().position(|it| is_latin_letter(*it))?;
     last.choice(text[at]).filter(|_| text.get(at + 1).is_none_or(|it| !is_latin_letter(*it)))
 }
 
-/// The letter after the first `Answer` with a letter, with `:` or `.` between, and a word end after the letter.
+/// Returns the letter after the first `Answer` that has one, with `:` or `.` in between. The letter must end a word.
 fn after_answer(text: &[char], last: LastLetter) -> Option<char> {
     const ANSWER: &str = "answer";
     (0..text.len()).filter(|at| stands_at(text, *at, ANSWER) && is_boundary(text, *at)).find_map(|at| {
@@ -134,7 +136,7 @@ fn after_answer(text: &[char], last: LastLetter) -> Option<char> {
     })
 }
 
-/// Skips one of the signs, if present.
+/// Skips one character if it is among `signs`.
 fn skip(text: &[char], at: usize, signs: &[char]) -> usize {
     at + usize::from(text.get(at).is_some_and(|it| signs.contains(it)))
 }
@@ -154,7 +156,7 @@ mod tests {
         check("Answer: Cat", None, None);
         check("['Answer: D']", Some('D'), Some('D'));
         check("Answer: \u{131}", None, Some('I'));
-        // The long s is a letter where case is ignored.
+        // If case is ignored, the long s (U+017F) matches the letter S.
         check("An\u{17f}wer: B", Some('B'), Some('B'));
         check("Answer: B\u{17f}", None, None);
         check("", None, None);

@@ -1,7 +1,7 @@
 //! Extracts answers from a model's text, and compares them with the expected answers, as MLPerf's accuracy scripts do. Pure.
 //!
-//! The sources are the scripts of mlcommons/inference at commit b66003e1; each function names its script. Programs that a model wrote are
-//! extracted and never run.
+//! The sources are the scripts of mlcommons/inference at commit b66003e1. Each function names its script. Programs that a model wrote are
+//! extracted but never run.
 
 mod code;
 mod exact_match;
@@ -15,9 +15,9 @@ pub use numbers::{aime_answer, boxed, gsm8k_is_correct, gsm8k_number, same_integ
 
 use crate::chars::strip;
 
-/// The user-visible part of a gpt-oss answer: after `<|channel|>final` and `<|message|>` with no `<` between them, up to `<|return|>` or
-/// the end, without surrounding white space. Without such a part, the whole text. Source: `extract_final_section` of
-/// gpt-oss-120b/eval_accuracy.py.
+/// Returns the final part of a gpt-oss answer, which is what a user sees: the text after `<|channel|>final` and `<|message|>` with no `<`
+/// in between, up to `<|return|>` or the end, without surrounding white space. If there is no such part, returns the whole text. Source:
+/// `extract_final_section` of gpt-oss-120b/eval_accuracy.py.
 pub fn gpt_oss_final_part(text: &str) -> &str {
     const CHANNEL: &str = "<|channel|>final";
     let text = strip(text);

@@ -1,13 +1,13 @@
-//! Numbers in answers. Pure.
+//! Extracts and compares numbers in answers. Pure.
 
 use crate::chars::{digit, float, is_boundary, is_digit, is_space, skip_space, stands_at, strip};
 
 /// The largest answer of an AIME question.
 const MAX_AIME: u64 = 999;
 
-/// The final number of an answer to GSM8K, without commas; `None`: it has none. Source: `postprocess_text` and `find_number` of
-/// mixtral-8x7b/evaluate-accuracy.py. The text is cut at the first line that begins with `Q:`. The first number after the last `The answer
-/// is` counts, else the last number in the text.
+/// Returns the final number of an answer to GSM8K, without commas; `None` if there is none. The text is cut at the first line that begins
+/// with `Q:`. The first number after the last `The answer is` counts; without it, the last number in the text. Source: `postprocess_text`
+/// and `find_number` of mixtral-8x7b/evaluate-accuracy.py.
 pub fn gsm8k_number(text: &str) -> Option<String> {
     let text = text.split("\nQ:").next().unwrap_or(text);
     let named = text.rsplit_once("The answer is").and_then(|(_, rest)| numbers(rest).into_iter().next());
@@ -15,14 +15,14 @@ pub fn gsm8k_number(text: &str) -> Option<String> {
     Some(number.replace(',', ""))
 }
 
-/// Whether an answer to GSM8K is the expected number. Commas are taken out of the answer only, as in the reference: an expected `1,000` is
-/// no number, and the answer wrong.
+/// Whether an answer to GSM8K is the expected number. As in the reference, commas are removed only from the answer: an expected `1,000` is
+/// not a number, so any answer to it is wrong.
 pub fn gsm8k_is_correct(text: &str, expected: &str) -> bool {
     let number = gsm8k_number(text).and_then(|it| float(&it));
     number.is_some_and(|it| float(expected) == Some(it))
 }
 
-/// All matches of `-?[\d,]*\.?\d+`, from left to right.
+/// Returns all matches of `-?[\d,]*\.?\d+`, from left to right.
 fn numbers(text: &str) -> Vec<String> {
     let text: Vec<char> = text.chars().collect();
     let mut found = Vec::new();
@@ -39,7 +39,7 @@ fn numbers(text: &str) -> Vec<String> {
     found
 }
 
-/// Where the number that starts at `at` ends.
+/// Returns the end of the number that starts at `at`.
 fn number_end(text: &[char], at: usize) -> Option<usize> {
     let digits = |at: usize| text[at..].iter().take_while(|it| is_digit(**it)).count();
     let start = at + usize::from(text[at] == '-');
@@ -48,13 +48,13 @@ fn number_end(text: &[char], at: usize) -> Option<usize> {
     if text.get(end) == Some(&'.') && digits(end + 1) > 0 {
         return Some(end + 1 + digits(end + 1));
     }
-    // The expression has to end in a digit, so commas at the end are excluded.
+    // The number must end in a digit, so trailing commas are excluded.
     let last = text[start..end].iter().rposition(|it| is_digit(*it))?;
     Some(start + last + 1)
 }
 
-/// The final integer of an answer to an AIME question, 0 to 999: the last `\boxed{digits}`, else the last after `Answer:`. `None`: there is
-/// none, or it is larger. Source: `parse_aime_answer` of deepseek-r1/eval_accuracy.py.
+/// Returns the final integer of an answer to an AIME question: the last `\boxed{digits}`, else the last digits after `Answer:`. `None` if
+/// there is none, or if it exceeds 999. Source: `parse_aime_answer` of deepseek-r1/eval_accuracy.py.
 pub fn aime_answer(text: &str) -> Option<u64> {
     let text: Vec<char> = strip(text).chars().collect();
     let from_the_end = || (0..text.len()).rev();
@@ -64,7 +64,7 @@ pub fn aime_answer(text: &str) -> Option<u64> {
     whole(digits).filter(|it| *it <= MAX_AIME)
 }
 
-/// `\boxed{digits}` at `at`, with or without white space around the digits.
+/// Returns the digits of `\boxed{digits}` at `at`. White space around the digits is allowed.
 fn boxed_digits(text: &[char], at: usize) -> Option<&[char]> {
     const BOXED: [char; 7] = ['\\', 'b', 'o', 'x', 'e', 'd', '{'];
     let start = skip_space(text, at + text[at..].starts_with(&BOXED).then_some(BOXED.len())?);
@@ -72,7 +72,7 @@ fn boxed_digits(text: &[char], at: usize) -> Option<&[char]> {
     (end > start && text.get(skip_space(text, end)) == Some(&'}')).then(|| &text[start..end])
 }
 
-/// `Answer: digits` at `at`, where a word ends after the digits and no point follows.
+/// Returns the digits of `Answer: digits` at `at`. They must end a word, and no decimal point may follow.
 fn answer_digits(text: &[char], at: usize) -> Option<&[char]> {
     const ANSWER: &str = "answer:";
     let start = stands_at(text, at, ANSWER).then(|| skip_space(text, at + ANSWER.len()))?;
@@ -80,21 +80,21 @@ fn answer_digits(text: &[char], at: usize) -> Option<&[char]> {
     (end > start && text.get(end) != Some(&'.') && is_boundary(text, end)).then(|| &text[start..end])
 }
 
-/// The value of digits, saturated at the type's maximum.
+/// Returns the value of digits, or the type's maximum if the value is larger.
 fn whole(digits: impl IntoIterator<Item = impl std::borrow::Borrow<char>>) -> Option<u64> {
     digits
         .into_iter()
         .try_fold(0_u64, |value, it| Some(value.saturating_mul(10).saturating_add(u64::from(digit(*it.borrow())?))))
 }
 
-/// Whether an integer equals the expected one, which is parsed like Python's `int` parses a text.
+/// Whether an integer equals the expected one, which is parsed as Python's `int` does.
 pub fn same_integer(found: u64, expected: &str) -> bool {
     let expected = strip(expected);
     let digits = expected.strip_prefix('+').unwrap_or(expected);
     !digits.is_empty() && whole(digits.chars()) == Some(found)
 }
 
-/// The content of the last `\boxed{…}` with its braces in pairs, without white space around it. Source: `parse_boxed_math` of
+/// Returns the content of the last `\boxed{…}`, up to the matching brace, without surrounding white space. Source: `parse_boxed_math` of
 /// deepseek-r1/eval_accuracy.py.
 pub fn boxed(text: &str) -> Option<&str> {
     let (_, rest) = strip(text).rsplit_once("\\boxed{")?;
@@ -110,9 +110,9 @@ pub fn boxed(text: &str) -> Option<&str> {
     None
 }
 
-/// Whether two mathematical expressions are equal as text, after removing parts without meaning: white space, `$`, `\left`, `\right`, `\!`,
-/// `\,`, `\;`, degree and percent signs, a final period, and the size of fractions. The reference uses PRM800K's grader, which also
-/// recognises equivalent expressions in different forms. So this figure differs from the reference's figure, and never exceeds it by much.
+/// Whether two mathematical expressions are equal as text, after parts without meaning are removed: white space, `$`, `\left`, `\right`,
+/// `\!`, `\,`, `\;`, degree and percent signs, a final period, and the size of fractions. The reference uses PRM800K's grader, which also
+/// recognises equivalent expressions in different forms. This figure therefore differs from the reference's, and never exceeds it by much.
 pub fn same_math(found: &str, expected: &str) -> bool {
     let (found, expected) = (plain_math(found), plain_math(expected));
     !found.is_empty() && found == expected

@@ -1,4 +1,4 @@
-//! The figures of MMLU and their files. Pure.
+//! The figures of MMLU, and the contents of its result files. Pure.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,64 +11,64 @@ use serde_json::{Map, Value as Json, json};
 use super::{Categories, Domain, Format, domain};
 use crate::figures::mean;
 
-/// How the letter of an answer was found.
+/// How the letter of an answer is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Method {
-    /// The most probable first token.
+    /// From the log probabilities of the first token.
     #[serde(rename = "log-probabilities")]
     LogProbabilities,
-    /// The generated text.
+    /// From the generated text.
     #[serde(rename = "text")]
     Text,
 }
 
-/// The settings of the questions; part of the results.
+/// The settings of an MMLU run, which are part of the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The project that defines the prompt.
+    /// The project whose prompt format is used.
     pub format: Format,
-    /// Examples before each question.
+    /// Number of examples before each question.
     pub shots: usize,
-    /// How the letter was found.
+    /// How letters are found.
     pub method: Method,
-    /// The project that defines the table of domains.
+    /// The project whose table of domains is used.
     pub categories: Categories,
 }
 
 /// The answer to a question.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
-    /// The place of the question in the data, from 0.
+    /// The position of the question in the data, from 0.
     pub index: u64,
-    /// As in the data.
+    /// The subject as named in the data.
     pub subject: String,
-    /// The right letter.
+    /// The correct letter.
     pub gold: char,
-    /// The model's letter; `None`: unanswered, which counts as wrong.
+    /// The letter that the model chose; `None` if it chose none, which counts as wrong.
     pub chosen: Option<char>,
-    /// From sending to the end of the answer, in milliseconds, where it was measured.
+    /// Time from sending the request to the end of the answer, in milliseconds; `None` if it was not measured.
     pub latency_ms: Option<f64>,
-    /// Tokens of the prompt, where they are known.
+    /// Number of prompt tokens; `None` if it is unknown.
     pub prompt_tokens: Option<u64>,
-    /// Tokens of the answer, where they are known.
+    /// Number of output tokens; `None` if it is unknown.
     pub output_tokens: Option<u64>,
     /// The text of the answer.
     pub output: String,
 }
 
 impl Answer {
-    /// Whether the letter is correct.
+    /// Whether the chosen letter is correct.
     pub fn is_correct(&self) -> bool {
         self.chosen == Some(self.gold)
     }
 }
 
-/// Answers of a subject or a domain.
+/// The number of answers in a subject or a domain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Right ones.
+    /// Number of correct answers.
     pub correct: u64,
-    /// All of them.
+    /// Number of all answers.
     pub total: u64,
 }
 
@@ -78,29 +78,29 @@ impl Counts {
         self.total += 1;
     }
 
-    /// The share of right answers, 0 to 1; 0 without answers.
+    /// Returns the share of correct answers, from 0 to 1; 0 if there are no answers.
     pub fn accuracy(self) -> f64 {
         self.correct as f64 / self.total.max(1) as f64
     }
 }
 
-/// The figures of a run of MMLU.
+/// The figures of an MMLU run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
-    /// All questions: the headline, a micro average as in the original.
+    /// All questions. The headline figure is a micro average, as in the original.
     pub overall: Counts,
-    /// Questions without a letter, which count as wrong.
+    /// Number of questions without a letter. They count as wrong.
     pub unanswered: u64,
-    /// By subject.
+    /// The counts of each subject.
     pub by_subject: BTreeMap<String, Counts>,
-    /// By domain.
+    /// The counts of each domain.
     pub by_domain: BTreeMap<Domain, Counts>,
-    /// Subjects that are not in the table, and count in the domain Other.
+    /// Subjects that are missing from the table. They count in the domain Other.
     pub unknown_subjects: BTreeSet<String>,
 }
 
 impl Figures {
-    /// Sums up answers.
+    /// Computes the figures of these answers.
     pub fn of<'a>(answers: impl IntoIterator<Item = &'a Answer>, categories: Categories) -> Figures {
         let mut figures = Figures::default();
         for answer in answers {
@@ -117,12 +117,12 @@ impl Figures {
         figures
     }
 
-    /// The mean of the accuracies of the subjects, 0 to 1; `None` without answers.
+    /// Returns the mean of all subjects' accuracies, from 0 to 1; `None` if there are no answers.
     pub fn macro_accuracy(&self) -> Option<f64> {
         mean(&self.by_subject.values().map(|it| it.accuracy()).collect::<Vec<_>>())
     }
 
-    /// `overall.json`.
+    /// Returns the content of `overall.json`.
     pub fn overall_json(&self, settings: &Settings) -> Json {
         json!({
             "overall_accuracy": self.overall.accuracy(),
@@ -138,22 +138,22 @@ impl Figures {
         })
     }
 
-    /// `by_subject.json`: the accuracy of each subject by its name.
+    /// Returns the content of `by_subject.json`: the accuracy of each subject, by name.
     pub fn by_subject_json(&self) -> Json {
         plain(self.subjects())
     }
 
-    /// `by_domain.json`: the accuracy of each domain by its name.
+    /// Returns the content of `by_domain.json`: the accuracy of each domain, by name.
     pub fn by_domain_json(&self) -> Json {
         plain(self.domains())
     }
 
-    /// `by_subject_detail.json`: the counts of each subject by its name.
+    /// Returns the content of `by_subject_detail.json`: the counts of each subject, by name.
     pub fn by_subject_detail_json(&self) -> Json {
         detail(self.subjects())
     }
 
-    /// `by_domain_detail.json`: the counts of each domain by its name.
+    /// Returns the content of `by_domain_detail.json`: the counts of each domain, by name.
     pub fn by_domain_detail_json(&self) -> Json {
         detail(self.domains())
     }
@@ -176,10 +176,10 @@ fn detail<'a>(counts: impl Iterator<Item = (&'a str, Counts)>) -> Json {
     Json::Object(counts.map(|(name, it)| (name.to_owned(), entry(it))).collect::<Map<_, _>>())
 }
 
-/// Writes `samples.csv`: one line per question, quoted by RFC 4180. Unmeasured values are empty.
+/// Writes `samples.csv`: one line per question, quoted as in RFC 4180. Values that were not measured are empty.
 ///
 /// # Errors
-/// `out` fails.
+/// Writing to `out` fails.
 pub fn csv<'a>(
     answers: impl IntoIterator<Item = &'a Answer>,
     categories: Categories,
@@ -216,8 +216,8 @@ pub fn csv<'a>(
     file.flush()
 }
 
-/// The number of questions per subject under a limit on the total, so that subjects have equal shares. Subjects get one more question each,
-/// in order, until the limit is reached or no question is left.
+/// Distributes a limited number of questions equally over subjects, and returns the number per subject. Subjects get one more question
+/// each, in order, until the limit is reached or no question remains. `available`: number of questions per subject.
 pub fn shares(limit: usize, available: &[usize]) -> Vec<usize> {
     let mut shares = vec![0; available.len()];
     let mut left = limit;

@@ -1,15 +1,15 @@
-//! The letter that an answer to MMLU chooses. Pure.
+//! Finds the letter that an answer to MMLU chooses. Pure.
 
 use crate::answers::{LastLetter, deepseek_letter, first_capital};
 
 /// The letter of each choice.
 pub const LETTERS: [char; 4] = ['A', 'B', 'C', 'D'];
-/// The original's value for a letter that is not among the most probable tokens.
+/// The log probability that the original assigns to a letter that is not among the most probable tokens.
 const ABSENT: f64 = -100.0;
 
-/// The letter with the highest log probability among the first tokens that are exactly a letter. One leading space mark is ignored: a
-/// space, U+2581 or U+0120. If a letter appears in two forms, the larger value counts; among equal values the first letter wins. `None`: no
-/// letter appears, which counts as unanswered; the original chooses A.
+/// Returns the letter with the highest log probability. Only tokens that are exactly one letter count. One leading space mark is ignored: a
+/// space, U+2581 or U+0120. If a letter appears in two forms, its larger value counts. Of letters with equal values, the first wins.
+/// Returns `None` if no letter appears, which counts as unanswered. The original would choose A.
 pub fn from_log_probabilities<'a>(top: impl IntoIterator<Item = (&'a str, f64)>) -> Option<char> {
     let mut best: [Option<f64>; 4] = [None; 4];
     for (token, log_probability) in top {
@@ -22,8 +22,8 @@ pub fn from_log_probabilities<'a>(top: impl IntoIterator<Item = (&'a str, f64)>)
     first_largest(best.into_iter().zip(LETTERS).filter_map(|(it, letter)| Some((letter, it?))))
 }
 
-/// The choice of the authors' `evaluate.py`: only letters after a space count. An absent letter counts as -100, so the result is A if all
-/// are absent.
+/// Returns the letter that the authors' `evaluate.py` chooses. Only letters after a space count. An absent letter counts as -100, so the
+/// result is A if all letters are absent.
 pub fn original_from_log_probabilities<'a>(top: impl IntoIterator<Item = (&'a str, f64)>) -> char {
     let mut of_letters = [ABSENT; 4];
     for (token, log_probability) in top {
@@ -38,13 +38,13 @@ pub fn original_from_log_probabilities<'a>(top: impl IntoIterator<Item = (&'a st
 }
 
 fn first_largest(letters: impl Iterator<Item = (char, f64)>) -> Option<char> {
-    // `max_by` takes the last of equal values.
+    // `max_by` would return the last of several equal values, but the first is needed.
     let best = letters.reduce(|best, it| if it.1 > best.1 { it } else { best });
     best.map(|(letter, _)| letter)
 }
 
-/// The letter of a generated text: after the last `Answer`, as [`deepseek_letter`] finds it, else the first standalone capital. `None`:
-/// there is none, which counts as unanswered.
+/// Returns the letter in a generated text: the letter that [`deepseek_letter`] finds after the last `Answer`, else the first standalone
+/// capital. `None` if there is none, which counts as unanswered.
 pub fn from_text(text: &str) -> Option<char> {
     deepseek_letter(text, LastLetter::D).or_else(|| first_capital(text))
 }

@@ -1,7 +1,7 @@
-//! MMLU: prompts, the letter of an answer, and the figures. Pure.
+//! MMLU: prompts, letters of answers, and figures. Pure.
 //!
 //! Sources: `evaluate.py` and `categories.py` of the authors' repository (hendrycks/test), and the task `mmlu` of lm-evaluation-harness.
-//! Deliberately absent: the reading of data and the sending of prompts.
+//! Deliberately absent: reading the data, and sending the prompts.
 
 mod figures;
 mod letter;

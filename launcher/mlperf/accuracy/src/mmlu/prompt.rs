@@ -1,21 +1,21 @@
-//! The prompts of MMLU. Pure.
+//! Builds the prompts of MMLU. Pure.
 
 use serde::Serialize;
 
 use super::LETTERS;
 use crate::chars::strip;
 
-/// The project that defines the prompt.
+/// The project whose prompt format is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum Format {
-    /// The authors' prompt: with two spaces after `about`.
+    /// The authors' format: two spaces after `about`.
     #[default]
     #[serde(rename = "original")]
     Original,
-    /// The prompt of lm-evaluation-harness: with one space, and questions without surrounding white space.
+    /// The format of lm-evaluation-harness: one space after `about`, and questions without surrounding white space.
     #[serde(rename = "lm-eval")]
     Harness,
-    /// That of the authors, with an instruction of the caller's own before it.
+    /// The authors' format. The caller puts an instruction before it.
     #[serde(rename = "chat")]
     Chat,
 }
@@ -23,16 +23,16 @@ pub enum Format {
 /// A question with its four choices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// Without the choices.
+    /// The question without the choices.
     pub text: String,
-    /// In the order of [`LETTERS`].
+    /// The choices, in the order of [`LETTERS`].
     pub choices: [String; 4],
-    /// The index of the right choice, 0 to 3.
+    /// Index of the correct choice, 0 to 3.
     pub answer: usize,
 }
 
-/// The text that is sent for a question: a headline, the examples with their answers, and the question. The headline stays without examples.
-/// Source: `gen_prompt` and `format_example` of evaluate.py.
+/// Returns the prompt of a question: a headline, the examples with their answers, and the question. The headline is kept if there are no
+/// examples. Source: `gen_prompt` and `format_example` of evaluate.py.
 pub fn prompt(format: Format, subject: &str, examples: &[Question], question: &Question) -> String {
     let words = subject.split('_').filter(|it| !it.is_empty() || format != Format::Harness);
     let subject = words.map(|it| format!(" {it}")).collect::<String>();
@@ -48,7 +48,7 @@ pub fn prompt(format: Format, subject: &str, examples: &[Question], question: &Q
     prompt
 }
 
-/// An example as it appears in a prompt, to measure its length.
+/// Returns an example as it appears in a prompt. Used to measure its length.
 pub fn example(format: Format, example: &Question) -> String {
     let mut text = String::new();
     add_example(&mut text, format, example);

@@ -1,6 +1,7 @@
 //! The subjects of MMLU and their domains. Pure.
 //!
-//! Source: `categories.py` of the authors' repository (hendrycks/test); lm-evaluation-harness counts anatomy as STEM.
+//! Source: `categories.py` of the authors' repository (hendrycks/test). lm-evaluation-harness differs only in anatomy, which it counts as
+//! STEM.
 
 use serde::Serialize;
 
@@ -20,10 +21,10 @@ pub enum Domain {
 }
 
 impl Domain {
-    /// All of them, in the order of their names.
+    /// All domains, in the order of their names.
     pub const ALL: [Domain; 4] = [Domain::Humanities, Domain::Other, Domain::Stem, Domain::SocialSciences];
 
-    /// As in the results.
+    /// Returns the name as it appears in the results.
     pub const fn name(self) -> &'static str {
         match self {
             Domain::Humanities => "Humanities",
@@ -34,19 +35,19 @@ impl Domain {
     }
 }
 
-/// The project that defines the table of domains.
+/// The project whose table of domains is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum Categories {
-    /// That of the authors.
+    /// The table of MMLU's authors.
     #[default]
     #[serde(rename = "original")]
     Original,
-    /// That of lm-evaluation-harness.
+    /// The table of lm-evaluation-harness.
     #[serde(rename = "lm-eval")]
     LmEval,
 }
 
-/// The subjects in alphabetical order, with the domain that the authors assign.
+/// The subjects in alphabetical order, each with the domain in the authors' table.
 pub const SUBJECTS: [(&str, Domain); 57] = [
     ("abstract_algebra", Domain::Stem),
     ("anatomy", Domain::Other),
@@ -107,7 +108,7 @@ pub const SUBJECTS: [(&str, Domain); 57] = [
     ("world_religions", Domain::Humanities),
 ];
 
-/// The domain of a subject; `None`: it is not in the table.
+/// Returns the domain of a subject; `None` if it is not in the table.
 pub fn domain(subject: &str, categories: Categories) -> Option<Domain> {
     if categories == Categories::LmEval && subject == "anatomy" {
         return Some(Domain::Stem);

@@ -1,9 +1,10 @@
 //! Splits English text into sentences as `sent_tokenize` of NLTK 3.8.1 does. Pure.
 //!
-//! Source: T. Kiss and J. Strunk, "Unsupervised Multilingual Sentence Boundary Detection", Computational Linguistics 32(4), 2006, and
-//! `nltk/tokenize/punkt.py` of NLTK 3.8.1, which MLPerf pins. NLTK 3.10 takes curly quotes as closing punctuation too; this does not.
+//! Sources: T. Kiss and J. Strunk, "Unsupervised Multilingual Sentence Boundary Detection", Computational Linguistics 32(4), 2006, and
+//! `nltk/tokenize/punkt.py` of NLTK 3.8.1, which MLPerf pins. NLTK 3.10 also treats curly quotes as closing punctuation; this version does
+//! not.
 //!
-//! The tables are not part of this crate, because the data's licence is unclear: [`Punkt::read`] reads them from the caller.
+//! The tables are not part of this crate, because the licence of the data is unclear. [`Punkt::read`] gets them from the caller.
 
 mod tables;
 mod words;
@@ -12,31 +13,31 @@ pub use tables::{FILES, Punkt, PunktError, TableFile};
 
 use crate::chars::is_space;
 
-/// NLTK's `_re_non_word_chars`: punctuation that ends a word.
+/// Whether a character is punctuation that ends a word: NLTK's `_re_non_word_chars`.
 const fn ends_word(it: char) -> bool {
     matches!(it, ')' | '"' | ';' | '}' | ']' | '*' | ':' | '@' | '\'' | '(' | '{' | '[' | '?' | '!')
 }
 
-/// NLTK's `string.whitespace`.
+/// Whether a character is in NLTK's `string.whitespace`.
 const fn is_ascii_space(it: char) -> bool {
     matches!(it, '\t'..='\r' | ' ')
 }
 
-/// A place where a sentence may end. Positions count characters.
+/// A position where a sentence may end. Positions count characters.
 #[derive(Clone, Copy)]
 struct Candidate {
-    /// Of its `.`, `?` or `!`.
+    /// The position of its `.`, `?` or `!`.
     at: usize,
-    /// Where the word before it starts.
+    /// The start of the word before it.
     word: usize,
-    /// The end of the text directly after it: one sign, or white space and a run of other characters.
+    /// The end of the context after it. The context is one punctuation mark, or white space and the following run of other characters.
     after: usize,
-    /// The start of that run; `None`: a sign follows.
+    /// The start of that run; `None` if a punctuation mark follows instead.
     run: Option<usize>,
 }
 
 impl Punkt {
-    /// The sentences of a text, without the white space between them. Takes time linear in its length.
+    /// Returns the sentences of a text, without the white space between them. Takes time linear in the length of the text.
     pub fn sentences<'a>(&self, text: &'a str) -> Vec<&'a str> {
         let chars: Vec<char> = text.chars().collect();
         let mut bytes: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
@@ -75,8 +76,8 @@ fn candidates(text: &[char]) -> impl Iterator<Item = Candidate> {
     })
 }
 
-/// The candidates to test, each with the word before it: NLTK's `_match_potential_end_contexts`. Among candidates in one word it is the
-/// last.
+/// Returns the candidates to test, each with the word before it: NLTK's `_match_potential_end_contexts`. If several candidates are in one
+/// word, only the last one is returned.
 fn tested(text: &[char]) -> Vec<Candidate> {
     let mut tested = Vec::new();
     let mut before: Option<Candidate> = None;
@@ -91,7 +92,7 @@ fn tested(text: &[char]) -> Vec<Candidate> {
     tested
 }
 
-/// Moves closing punctuation to the sentence before it: NLTK's `_realign_boundaries`.
+/// Moves closing punctuation to the end of the previous sentence: NLTK's `_realign_boundaries`.
 fn realigned(text: &[char], slices: &[(usize, usize)]) -> Vec<(usize, usize)> {
     let mut sentences = Vec::new();
     let mut moved = 0;
@@ -111,8 +112,8 @@ fn realigned(text: &[char], slices: &[(usize, usize)]) -> Vec<(usize, usize)> {
     sentences
 }
 
-/// The number of closing signs at the start of a sentence, and the number of characters including white space after them. `None`: no signs
-/// belong to the sentence before. NLTK's `re_boundary_realignment`.
+/// Returns the number of closing punctuation marks at the start of a sentence, and the number of characters including the white space after
+/// them. `None` if no marks belong to the previous sentence. NLTK's `re_boundary_realignment`.
 fn closing(sentence: &[char]) -> Option<(usize, usize)> {
     let signs = sentence.iter().take_while(|it| matches!(it, '"' | '\'' | ')' | ']' | '}')).count();
     let rest = &sentence[signs..];
@@ -125,7 +126,7 @@ fn closing(sentence: &[char]) -> Option<(usize, usize)> {
 mod tests {
     use super::*;
 
-    /// Small tables in the form of NLTK's files.
+    /// Small tables in the format of NLTK's files.
     fn punkt() -> Punkt {
         Punkt::parse("dr\ne.g\np.m\nu.s\n", "however\n", "st\tlouis\n", "they\t82\nsmith\t4\n").unwrap()
     }

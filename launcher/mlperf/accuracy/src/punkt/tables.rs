@@ -1,4 +1,4 @@
-//! Punkt's tables of English, in the form of the folder `punkt_tab/english` of NLTK's data. Pure: the caller reads the files.
+//! Punkt's English tables, in the format of the folder `punkt_tab/english` of NLTK's data. Pure: the caller reads the files.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -7,16 +7,16 @@ use std::{
 
 use sha2::{Digest as _, Sha256};
 
-/// A file of the tables.
+/// One of the table files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableFile {
-    /// The name of the file in the folder.
+    /// File name in the folder.
     pub name: &'static str,
-    /// The SHA-256 of the tables that MLPerf's check uses, in hexadecimal digits.
+    /// SHA-256 of the file that MLPerf's check uses, in hexadecimal digits.
     pub sha256: &'static str,
 }
 
-/// The files of `punkt_tab/english`. Their content equals the content of `punkt/english.pickle`, which NLTK 3.8.1 loads.
+/// The files of `punkt_tab/english`. They have the same content as `punkt/english.pickle`, which NLTK 3.8.1 loads.
 pub const FILES: [TableFile; 4] = [
     TableFile { name: "abbrev_types.txt", sha256: "92a3e070f43d9b4c5534758ca40ad7343b04e7e29bfe0c2eb658a39445a4f779" },
     TableFile { name: "sent_starters.txt", sha256: "f3f8535483e1dba487241b764945168123bca3209a9645e59acd1225dc76edac" },
@@ -33,54 +33,54 @@ pub enum PunktError {
         FILES.map(|it| it.name).join(", ")
     )]
     Read {
-        /// Of the file.
+        /// File name.
         name: &'static str,
-        /// The reader's error.
+        /// The error that the caller's `read` returned.
         cause: io::Error,
     },
-    /// The file has other content.
+    /// The content of a file differs from the reference.
     #[error(
         "Punkt's table {name} has the SHA-256 {found}, and the reference scores with {wanted}; give the folder punkt_tab/english of NLTK's data, unchanged"
     )]
     Other {
-        /// Of the file.
+        /// File name.
         name: &'static str,
-        /// The SHA-256 of the file.
+        /// SHA-256 of the file that was read.
         found: String,
-        /// That of the reference.
+        /// SHA-256 of the reference.
         wanted: &'static str,
     },
-    /// A line has not the form of its file.
+    /// A line does not have the format of its file.
     #[error(
         "Punkt's table {name}, line {line}: no {wanted}; give the folder punkt_tab/english of NLTK's data, unchanged"
     )]
     Line {
-        /// Of the file.
+        /// File name.
         name: &'static str,
-        /// From 1.
+        /// Line number, from 1.
         line: usize,
-        /// The form.
+        /// The expected format.
         wanted: &'static str,
     },
 }
 
-/// The tables.
+/// Punkt's tables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Punkt {
-    /// Lower case, without the last period.
+    /// Abbreviations in lower case, without the final period.
     pub(super) abbreviations: HashSet<String>,
     pub(super) starters: HashSet<String>,
-    /// Pairs of word types that appear together around a period.
+    /// Pairs of word types that occur together around a period.
     pub(super) collocations: HashSet<(String, String)>,
-    /// For each type how it is written where: see `words`.
+    /// For each word type, the contexts in which it occurs in upper or lower case, as bits. See `words`.
     pub(super) orthography: HashMap<String, u8>,
 }
 
 impl Punkt {
-    /// The tables that MLPerf's check uses. `read` returns the content of a file by name.
+    /// Reads the tables that MLPerf's check uses. `read` returns the content of a file by name.
     ///
     /// # Errors
-    /// A file cannot be read, or differs from the reference: scores with other tables could not be compared.
+    /// A file cannot be read, or differs from the reference. Scores with other tables would not be comparable.
     pub fn read(read: impl Fn(&'static str) -> io::Result<Vec<u8>>) -> Result<Punkt, PunktError> {
         let [abbreviations, starters, collocations, orthography] = FILES.map(|TableFile { name, sha256 }| {
             let bytes = read(name).map_err(|cause| PunktError::Read { name, cause })?;
@@ -93,10 +93,11 @@ impl Punkt {
         Punkt::parse(&abbreviations?, &starters?, &collocations?, &orthography?)
     }
 
-    /// Tables from the text of each file, in the order of [`FILES`]. Lines are not trimmed: one abbreviation ends in a space.
+    /// Parses the tables from the text of each file, in the order of [`FILES`]. Lines are not trimmed, because one abbreviation ends in a
+    /// space.
     ///
     /// # Errors
-    /// A line of the last two lacks its tab or its number.
+    /// A line in the third file lacks its tab, or a line in the fourth file lacks its tab or its number.
     pub fn parse(
         abbreviations: &str,
         starters: &str,
@@ -124,7 +125,7 @@ impl Punkt {
     }
 }
 
-/// The lines that are not empty, with their numbers from 1.
+/// Returns the non-empty lines with their numbers, from 1.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.split('\n').enumerate().map(|(index, it)| (index + 1, it)).filter(|(_, it)| !it.is_empty())
 }

@@ -1,35 +1,36 @@
-//! The words around a candidate, and whether a sentence ends there. Pure.
+//! Decides whether a sentence ends at a candidate, from the words around it. Pure.
 //!
 //! Source: `_word_tokenize_fmt`, `_first_pass_annotation`, `_second_pass_annotation` and `_ortho_heuristic` of NLTK 3.8.1.
 
 use super::{Punkt, ends_word};
 use crate::chars::{is_digit, is_space, is_word};
 
-/// The type of every number.
+/// The type of all words that are numbers.
 const NUMBER: &str = "##number##";
 
-// The bits of `ortho_context.tab`: upper (UC) and lower case (LC) at the beginning of a sentence, within it, and unknown where.
+// The bits of `ortho_context.tab`: upper case (UC) and lower case (LC), each at the beginning of a sentence, within one, or at an unknown
+// place.
 const BEGINNING_LOWER: u8 = 16;
 const WITHIN_UPPER: u8 = 4;
 const UPPER: u8 = 2 | 4 | 8;
 const LOWER: u8 = 16 | 32 | 64;
 
-/// NLTK's `_re_word_start` excludes these.
+/// Whether a character cannot start a word: NLTK's `_re_word_start` excludes it.
 const fn starts_no_word(it: char) -> bool {
     matches!(it, '(' | '"' | '`' | '{' | '[' | ':' | ';' | '&' | '#' | '*' | '@' | ')' | '}' | ']' | '-' | ',')
 }
 
-/// A word of a context.
+/// A word in the context of a candidate.
 struct Word {
     text: Vec<char>,
-    /// The word in lower case; [`NUMBER`] for every number.
+    /// The type of the word: the word in lower case, or [`NUMBER`].
     kind: String,
     is_break: bool,
     is_abbreviation: bool,
     is_ellipsis: bool,
 }
 
-/// Whether the spelling of a word shows that it begins a sentence.
+/// Whether the case of a word's first letter shows that it begins a sentence.
 #[derive(PartialEq)]
 enum Beginning {
     Yes,
@@ -109,7 +110,7 @@ impl Punkt {
 }
 
 impl Word {
-    /// The type without the period of a sentence's end.
+    /// The type without the period that ends the sentence.
     fn kind_in_sentence(&self) -> &str {
         if self.is_break { without_period(&self.kind) } else { &self.kind }
     }
@@ -123,7 +124,7 @@ fn lower(text: &[char]) -> String {
     text.iter().collect::<String>().to_lowercase()
 }
 
-/// NLTK's `_get_type` with `_RE_NUMERIC`: `^-?[\.,]?\d[\d,\.-]*\.?$`.
+/// Returns the type of a word: NLTK's `_get_type` with `_RE_NUMERIC`: `^-?[\.,]?\d[\d,\.-]*\.?$`.
 fn kind(text: &[char]) -> String {
     let rest = text.strip_prefix(&['-']).unwrap_or(text);
     let rest = rest.strip_prefix(&['.']).or_else(|| rest.strip_prefix(&[','])).unwrap_or(rest);
@@ -134,7 +135,7 @@ fn kind(text: &[char]) -> String {
     if is_number { NUMBER.to_owned() } else { lower(text) }
 }
 
-/// The words of a context, line by line.
+/// Splits a context into words, line by line.
 fn split(context: &[char]) -> Vec<&[char]> {
     let mut words = Vec::new();
     for line in context.split(|it| *it == '\n') {
@@ -162,13 +163,14 @@ fn is_word_end(line: &[char], at: usize) -> bool {
     hard(at) || (line[at] == ',' && hard(at + 1))
 }
 
-/// The length of NLTK's `_re_multi_char_punct` at `at`: several `-`, several `.`, or three or more `.` with one white space between each.
+/// Returns the length of the match of NLTK's `_re_multi_char_punct` at `at`: several `-`, several `.`, or three or more `.` with one white
+/// space between each.
 fn multi(line: &[char], at: usize) -> Option<usize> {
     let rest = &line[at..];
     let of = |sign: char| Some(rest.iter().take_while(|it| **it == sign).count()).filter(|it| *it >= 2);
     let spaced = || {
         let pairs = rest.chunks(2).take_while(|it| matches!(it, ['.', space] if is_space(*space))).count();
-        // The last pair may lack its period: then the run ends a pair earlier.
+        // If the period of the last pair is missing, the run ends one pair earlier.
         let pairs = if rest.get(2 * pairs) == Some(&'.') { pairs } else { pairs.saturating_sub(1) };
         (pairs >= 2).then_some(2 * pairs + 1)
     };

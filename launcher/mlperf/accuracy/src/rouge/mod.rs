@@ -1,28 +1,29 @@
-//! ROUGE-1, -2, -L and -Lsum as the Python package `rouge_score` 0.1.2 computes them, to the last bit. Pure.
+//! ROUGE-1, -2, -L and -Lsum, bit for bit as the Python package `rouge_score` 0.1.2 computes them. Pure.
 //!
-//! Source: `rouge_score/rouge_scorer.py` and `tokenize.py`, and C.-Y. Lin, "ROUGE: A Package for Automatic Evaluation of Summaries", 2004.
+//! Sources: `rouge_score/rouge_scorer.py` and `tokenize.py`, and C.-Y. Lin, "ROUGE: A Package for Automatic Evaluation of Summaries", 2004.
 
 mod lcs;
 pub mod porter;
 
 use std::collections::HashMap;
 
-/// Longer tokens than this are stemmed: `rouge_score/tokenize.py`.
+/// Only tokens longer than this, in characters, are stemmed. Source: `rouge_score/tokenize.py`.
 const UNSTEMMED: usize = 3;
 
-/// A figure of a pair of texts; each value is in 0 to 1.
+/// One ROUGE figure of a pair of texts. Each value is from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Score {
-    /// The share of the prediction that the expected text has.
+    /// The share of the prediction that also occurs in the expected text.
     pub precision: f64,
-    /// The share of the expected text that the prediction has.
+    /// The share of the expected text that also occurs in the prediction.
     pub recall: f64,
     /// The harmonic mean of precision and recall, `2·p·r / (p + r)`; 0 if both are 0.
     pub f_measure: f64,
 }
 
 impl Score {
-    /// `hits / predicted` and `hits / expected`; a count of 0 divides as 1: `_score_ngrams` and `fmeasure` of `rouge_score/scoring.py`.
+    /// Computes `hits / predicted` and `hits / expected`. A count of 0 divides as 1. Source: `_score_ngrams` and `fmeasure` of
+    /// `rouge_score/scoring.py`.
     fn from_counts(hits: usize, predicted: usize, expected: usize) -> Score {
         let (precision, recall) = (hits as f64 / predicted.max(1) as f64, hits as f64 / expected.max(1) as f64);
         let sum = precision + recall;
@@ -31,21 +32,22 @@ impl Score {
     }
 }
 
-/// The figures of a pair of texts.
+/// All ROUGE figures of a pair of texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Scores {
-    /// Of tokens.
+    /// ROUGE-1, of single tokens.
     pub rouge1: Score,
-    /// Of pairs of adjacent tokens.
+    /// ROUGE-2, of pairs of adjacent tokens.
     pub rouge2: Score,
-    /// From a longest common subsequence of all tokens.
+    /// ROUGE-L, of a longest common subsequence of all tokens.
     pub rouge_l: Score,
-    /// Of longest common subsequences of sentences: a newline ends a sentence.
+    /// ROUGE-Lsum, of longest common subsequences of sentences. A newline ends a sentence.
     pub rouge_lsum: Score,
 }
 
-/// The figures of a prediction and an expected text, both unchanged. `stem`: stems the tokens, as MLPerf's check does. Takes time
-/// proportional to the product of both lengths, and one bit of memory per pair of tokens in the two longest sentences.
+/// Computes the figures of a prediction and an expected text. The texts are not preprocessed. `stem`: whether to stem the tokens, as
+/// MLPerf's check does. Takes time proportional to the product of both lengths, and one bit of memory per pair of tokens in the two longest
+/// sentences.
 pub fn score(prediction: &str, expected: &str, stem: bool) -> Scores {
     let mut ids = HashMap::new();
     let mut read = |text: &str| Tokens::read(text, stem, &mut ids);
@@ -63,8 +65,8 @@ pub fn score(prediction: &str, expected: &str, stem: bool) -> Scores {
     }
 }
 
-/// The tokens of a text: lower case, split at every character outside `a` to `z` and `0` to `9`; with `stem`, tokens of more than 3
-/// characters are stemmed. Source: `rouge_score/tokenize.py`.
+/// Returns the tokens of a text: in lower case, split at every character outside `a` to `z` and `0` to `9`. With `stem`, tokens of more
+/// than 3 characters are stemmed. Source: `rouge_score/tokenize.py`.
 pub fn tokens(text: &str, stem: bool) -> Vec<String> {
     let mut tokens = Vec::new();
     each_token(text, stem, |it| tokens.push(it.to_owned()));
@@ -89,17 +91,17 @@ fn each_token(text: &str, stem: bool, mut use_token: impl FnMut(&str)) {
     for it in text.chars() {
         match it {
             _ if it.is_ascii() => add(it.to_ascii_lowercase()),
-            // The full mapping of Unicode: U+0130 is an i and a dot above.
+            // Unicode's full case mapping is used: U+0130 becomes an i and a combining dot above.
             _ => it.to_lowercase().for_each(&mut add),
         }
     }
     add(' ');
 }
 
-/// The tokens of a text by number.
+/// The tokens of a text. Equal tokens have equal numbers.
 struct Tokens {
     all: Vec<u32>,
-    /// Where each sentence ends in `all`.
+    /// The end of each sentence, as an index into `all`.
     ends: Vec<usize>,
 }
 
@@ -125,7 +127,7 @@ impl Tokens {
         starts.zip(&self.ends).map(|(start, end)| &self.all[start..*end])
     }
 
-    /// In order; `n` is 1 or 2.
+    /// Returns the sorted n-grams. `n` is 1 or 2.
     fn n_grams(&self, n: usize) -> Vec<u64> {
         let number = |it: &[u32]| it.iter().fold(0, |number, token| (number << 32) | u64::from(*token));
         let mut found: Vec<u64> = self.all.windows(n).map(number).collect();
@@ -134,7 +136,7 @@ impl Tokens {
     }
 }
 
-/// How many elements two sorted multisets have in common.
+/// Returns the number of common elements of two sorted multisets.
 fn common(a: &[u64], b: &[u64]) -> usize {
     let (mut i, mut j, mut hits) = (0, 0, 0);
     while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
@@ -147,8 +149,8 @@ fn common(a: &[u64], b: &[u64]) -> usize {
     hits
 }
 
-/// The hits of ROUGE-Lsum: `_summary_level_lcs` of `rouge_scorer.py`. Each expected sentence has the union of the positions that its
-/// longest common subsequences with all predicted sentences take; a token hits no more often than each side has it.
+/// Returns the hits of ROUGE-Lsum: `_summary_level_lcs` of `rouge_scorer.py`. In each expected sentence, all positions count that belong to
+/// its longest common subsequence with any predicted sentence. A token counts at most as often as it occurs in each of the texts.
 fn union_hits(predicted: &Tokens, expected: &Tokens, ids: usize) -> usize {
     let counts = |tokens: &[u32]| {
         let mut counts = vec![0_u32; ids];

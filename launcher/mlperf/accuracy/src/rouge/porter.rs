@@ -1,9 +1,9 @@
 //! Porter's stemmer with the changes that NLTK's `PorterStemmer` makes in its default mode, which `rouge_score` uses. Pure.
 //!
-//! Source: M. F. Porter, "An algorithm for suffix stripping", Program 14(3), 1980, and `nltk/stem/porter.py` of NLTK 3.8.1, mode
-//! `NLTK_EXTENSIONS`. Other crates implement the plain algorithm or Porter 2, which differ.
+//! Sources: M. F. Porter, "An algorithm for suffix stripping", Program 14(3), 1980, and `nltk/stem/porter.py` of NLTK 3.8.1, mode
+//! `NLTK_EXTENSIONS`. Other crates implement the plain algorithm or Porter 2, which yield different stems.
 
-/// Irregular words with the stems that NLTK lists.
+/// Irregular words and their stems, as NLTK lists them.
 const IRREGULAR: [(&str, &str); 17] = [
     ("sky", "sky"),
     ("skies", "sky"),
@@ -56,8 +56,8 @@ const STEP_4: [&str; 19] = [
     "ous", "ive", "ize",
 ];
 
-/// The stem of a word made of the letters `a` to `z` and digits; digits count as consonants. A word with any other character is returned
-/// unchanged. Takes time linear in the word's length.
+/// Returns the stem of a word that consists of the letters `a` to `z` and of digits, which count as consonants. A word with any other
+/// character is returned unchanged. Takes time linear in the length of the word.
 pub fn stem(word: &str) -> String {
     if let Some((_, stem)) = IRREGULAR.iter().find(|(it, _)| *it == word) {
         return (*stem).to_owned();
@@ -76,7 +76,7 @@ pub fn stem(word: &str) -> String {
     word
 }
 
-/// Whether each letter is a consonant; `y` is one at the start and after a vowel.
+/// Returns for each letter whether it is a consonant. `y` is a consonant at the start of the word and after a vowel.
 fn consonants(word: &str) -> impl Iterator<Item = bool> {
     word.bytes().scan(None, |before: &mut Option<bool>, letter| {
         let consonant = match letter {
@@ -89,7 +89,7 @@ fn consonants(word: &str) -> impl Iterator<Item = bool> {
     })
 }
 
-/// Porter's m: how often a consonant directly follows a vowel.
+/// Porter's m: how many times a consonant directly follows a vowel.
 fn measure(word: &str) -> usize {
     let mut before = true;
     consonants(word).filter(|consonant| std::mem::replace(&mut before, *consonant) != *consonant && *consonant).count()
@@ -107,7 +107,7 @@ fn ends_in_doubled_consonant(word: &str) -> bool {
     matches!(word.as_bytes(), [.., a, b] if a == b) && ends_in_consonant(word)
 }
 
-/// Porter's *o, with NLTK's words of two letters.
+/// Porter's condition *o, extended by NLTK to words of two letters.
 fn ends_short(word: &str) -> bool {
     let kinds: Vec<bool> = consonants(word).collect();
     match kinds.as_slice() {
@@ -122,7 +122,8 @@ fn cut(word: &mut String, letters: usize, end: &str) {
     word.push_str(end);
 }
 
-/// Replaces the first suffix that matches, if the rest meets the condition. Later suffixes are not tried.
+/// Replaces the first suffix in `rules` that matches, if the rest of the word meets the condition. Returns whether a suffix matched. Later
+/// suffixes are not tried.
 fn replace_first(word: &mut String, rules: &[(&str, &str)], condition: impl Fn(&str) -> bool) -> bool {
     let Some((suffix, end)) = rules.iter().find(|(suffix, _)| word.ends_with(suffix)) else { return false };
     if condition(&word[..word.len() - suffix.len()]) {
@@ -167,12 +168,12 @@ fn step_1c(word: &mut String) {
 }
 
 fn step_2(word: &mut String) {
-    // NLTK: again after this suffix; each turn takes two letters off.
+    // NLTK repeats step 2 after this suffix. Each repetition removes two letters.
     while word.strip_suffix("alli").is_some_and(|rest| measure(rest) > 0) {
         cut(word, 2, "");
     }
     if !replace_first(word, &STEP_2, |rest| measure(rest) > 0) && word.ends_with("logi") {
-        // NLTK counts the suffix's l as part of the rest.
+        // NLTK counts the l of the suffix as part of the rest.
         if measure(&word[..word.len() - 3]) > 0 {
             cut(word, 1, "");
         }

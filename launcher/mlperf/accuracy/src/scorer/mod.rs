@@ -1,6 +1,6 @@
 //! Scores the answers of an accuracy log. Pure: the caller reads the log and decodes tokens.
 //!
-//! Several threads score answers in batches. Memory holds the answers of one batch, eight bytes per figure and sample, and the set of
+//! Several threads score the answers in batches. Memory holds the answers of one batch, eight bytes per figure and sample, and the set of
 //! samples. Scores are returned in the order of the log.
 
 mod outcome;
@@ -19,32 +19,30 @@ use crate::{
     sample::{self, Expected, SampleScore},
 };
 
-/// Maximum answers of a batch.
+/// Maximum number of answers per batch.
 const BATCH: usize = 512;
-/// Maximum bytes of answers per batch; its last answer may exceed the limit.
+/// Maximum total size of a batch, in bytes. The last answer of a batch may exceed it.
 const BATCH_BYTES: usize = 16 << 20;
 
 /// A line of an accuracy log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogLine {
-    /// The sequence number.
     pub seq_id: u64,
-    /// The sample.
+    /// Index of the sample.
     pub qsl_idx: u64,
-    /// The answer.
     pub answer: Answer,
 }
 
-/// An answer.
+/// An answer in a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Token ids as LoadGen recorded them: [`Scorer::element`].
+    /// Token ids as LoadGen recorded them. [`Scorer::element`] is their type.
     Data(Vec<u8>),
-    /// The text, as the server sent it.
+    /// The text that the server sent.
     Text {
-        /// All of it.
+        /// The whole text.
         text: String,
-        /// The number of its tokens, where the server sent their ids.
+        /// Number of tokens; `None` if the server did not send their ids.
         tokens: Option<u64>,
     },
 }
@@ -56,7 +54,7 @@ impl Default for Answer {
 }
 
 impl Answer {
-    /// Bytes.
+    /// Returns the size in bytes.
     fn len(&self) -> usize {
         match self {
             Answer::Data(data) => data.len(),
@@ -71,76 +69,77 @@ pub enum ScoreError<E: std::error::Error + 'static> {
     /// The log cannot be read.
     #[error(transparent)]
     Log(E),
-    /// An answer to a sample that is not there.
+    /// The log contains an answer to a sample that does not exist.
     #[error("the accuracy log answers sample {sample}, and the data set has {rows} rows; give the data set of the run")]
     Sample {
-        /// From 0.
+        /// Index of the sample, from 0.
         sample: u64,
-        /// Rows that there are.
+        /// Number of rows in the data set.
         rows: usize,
     },
-    /// A row of a kind without a check.
+    /// A row is of a kind that the benchmark has no check for.
     #[error(
         "row {row} of the data set, from 0, is of the kind {kind:?}, which {benchmark} has no check for; give the data set of {benchmark}"
     )]
     Kind {
-        /// From 0.
+        /// Index of the row, from 0.
         row: u64,
-        /// As in the data set.
+        /// The kind as named in the data set.
         kind: String,
         /// The benchmark's name.
         benchmark: &'static str,
     },
-    /// An answer that is no token ids.
+    /// The data of an answer cannot be converted to token ids.
     #[error("the answer to sample {sample} {cause}")]
     Tokens {
-        /// From 0.
+        /// Index of the sample, from 0.
         sample: u64,
         /// What is wrong.
         cause: TokenError,
     },
-    /// An answer that has no text.
+    /// The token ids of an answer cannot be decoded to a text.
     #[error("the answer to sample {sample} cannot be decoded: {cause}")]
     Decode {
-        /// From 0.
+        /// Index of the sample, from 0.
         sample: u64,
         /// The decoder's error.
         cause: String,
     },
-    /// There is nothing to score.
+    /// The log contains no answer that can be scored.
     #[error("the accuracy log has no answer to a sample of the data set; give the log and the data set of one run")]
     Empty,
-    /// The caller cannot use a score.
+    /// The caller's function failed to process a score.
     #[error("cannot write the score of sample {sample}: {cause}")]
     Write {
-        /// From 0.
+        /// Index of the sample, from 0.
         sample: u64,
-        /// Of the system.
+        /// The error that the function returned.
         cause: std::io::Error,
     },
 }
 
-/// The inputs for scoring the answers of a log.
+/// Scores the answers of a log. The fields are its inputs.
 #[derive(Clone, Copy, Debug)]
 pub struct Scorer<'a> {
-    /// Which checks.
+    /// The benchmark, which selects the checks.
     pub benchmark: Benchmark,
-    /// The expected answer to each sample, by its index.
+    /// The expected answers, indexed by sample.
     pub expected: &'a [Expected],
-    /// The tables for splitting sentences; `None`: figures that need them are not computed.
+    /// The tables that sentences are split with; `None`: figures that need them are not computed.
     pub punkt: Option<&'a Punkt>,
-    /// The type of the numbers in the log.
+    /// Type of the numbers in the log.
     pub element: Element,
-    /// Threads that score, at least 1.
+    /// Number of threads that score, at least 1.
     pub threads: usize,
 }
 
 impl Scorer<'_> {
-    /// Scores the answers of a log, and sums up the scores. `decode` turns token ids into text, on several threads; `each` receives the score
-    /// of each sample, in the order of the log. The first answer to a sample counts, except where questions are repeated on purpose.
+    /// Scores the answers of a log, and adds up the scores. `decode` converts token ids to text, on several threads. `each` receives the
+    /// score of each sample, in the order of the log. Only the first answer to a sample counts, unless the benchmark repeats questions on
+    /// purpose.
     ///
     /// # Errors
-    /// The log, `decode` or `each` fails; an answer is to no sample, or is no token ids; nothing is left to score.
+    /// The log, `decode` or `each` fails; an answer belongs to no sample or has invalid token ids; or no answer can be scored.
     pub fn score<E: std::error::Error + Send + 'static>(
         &self,
         log: impl IntoIterator<Item = Result<LogLine, E>>,
@@ -228,7 +227,7 @@ mod tests {
     use super::*;
     use crate::benchmark::Check;
 
-    /// A log in which tokens are the characters of texts.
+    /// Creates a log in which each character of a text is one token.
     fn log(answers: &[(u64, &str)]) -> Vec<Result<LogLine, io::Error>> {
         let bytes = |text: &str| text.chars().flat_map(|it| u32::from(it).to_le_bytes()).collect();
         let line = |(seq_id, (qsl_idx, text)): (usize, &(u64, &str))| {
@@ -303,7 +302,7 @@ mod tests {
             outcome(Benchmark::GptOss120b, &rows, &[(0, "\\boxed{7}"), (0, "\\boxed{8}"), (1, "A"), (9, "skipped")]);
         let outcome = outcome.unwrap();
         assert_eq!((outcome.scored, outcome.unknown), (3, 1));
-        // (1/8 + 1/5) / (2/8 + 1/5)
+        // (1/8 + 1/5) / (2/8 + 1/5), as a percentage
         assert_eq!(outcome.values[0].text, "72.222");
     }
 

@@ -5,52 +5,52 @@ use crate::benchmark::{Benchmark, Check};
 /// A figure of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Value {
-    /// As the reference names it.
+    /// The name that the reference uses.
     pub key: &'static str,
-    /// As the reference prints it, rounded where it rounds; MLPerf's checker judges this number.
+    /// The value as the reference prints it, with the same rounding. MLPerf's checker compares this number with the limit.
     pub number: f64,
-    /// The text of the figure in the result line.
+    /// The value as text, for the result line.
     pub text: String,
 }
 
-/// The answers to rows of one kind.
+/// The result for all rows of one kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KindOutcome {
-    /// The kind's name in the data set; empty if all rows have the same kind.
+    /// The name of the kind in the data set; empty if all rows have the same kind.
     pub kind: String,
-    /// How they were compared.
+    /// The check for rows of this kind.
     pub check: Check,
-    /// Answers.
+    /// Number of answers.
     pub total: u64,
-    /// Right answers; `None`: the check does not grade them as right or wrong, or does not run them.
+    /// Number of correct answers; `None` if the check does not grade answers as correct or wrong, or would have to run them.
     pub correct: Option<u64>,
 }
 
 /// The result of scoring a log's answers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// Which checks.
+    /// The benchmark, which selects the checks.
     pub benchmark: Benchmark,
-    /// Lines of the log.
+    /// Number of lines in the log.
     pub lines: u64,
-    /// Answers that were scored.
+    /// Number of answers that were scored.
     pub scored: u64,
-    /// Different samples among the lines that the data set has.
+    /// Number of distinct samples in the log that the data set contains.
     pub samples: u64,
-    /// Skipped lines: their sample was already answered.
+    /// Number of lines skipped because their sample was already answered.
     pub repeated: u64,
-    /// Skipped lines: the data set lacks their sample.
+    /// Number of lines skipped because the data set lacks their sample.
     pub unknown: u64,
     /// The figures, in the order in which the reference prints them.
     pub values: Vec<Value>,
-    /// Figures of the reference that were not computed, each with the reason.
+    /// The reference's figures that were not computed, each with the reason.
     pub missing: Vec<(&'static str, &'static str)>,
-    /// The answers by kind of row, in the order of their first answer.
+    /// The results per kind of row, in the order of the first answer of each kind.
     pub kinds: Vec<KindOutcome>,
 }
 
 impl Outcome {
-    /// A figure by its key.
+    /// Returns a figure by its name.
     pub fn value(&self, key: &str) -> Option<f64> {
         self.values.iter().find(|it| it.key == key).map(|it| it.number)
     }

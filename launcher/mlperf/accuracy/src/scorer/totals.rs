@@ -1,4 +1,4 @@
-//! Sums up the scores of samples, and computes a benchmark's figures from the sums. Pure.
+//! Adds up the scores of samples, and computes a benchmark's figures from the sums. Pure.
 //!
 //! Source: `main` of the accuracy script of each benchmark in mlcommons/inference, commit b66003e1.
 
@@ -12,7 +12,7 @@ use crate::{
 const NO_IDS: &str = "the server sent no token ids, and no tokenizer is given";
 const NO_TABLES: &str = "Punkt's tables are not given, without which sentences are not split";
 
-/// The sums over a log. Percentages use the scale 0 to 100.
+/// The sums over a log. Percentages are on the scale 0 to 100.
 pub(super) struct Totals {
     benchmark: Benchmark,
     pub(super) lines: u64,
@@ -20,9 +20,9 @@ pub(super) struct Totals {
     pub(super) samples: u64,
     pub(super) repeated: u64,
     pub(super) unknown: u64,
-    /// `None` once a sample lacks its tokens.
+    /// Total number of tokens; `None` as soon as one sample has no token count.
     tokens: Option<u64>,
-    /// `None` once a sample lacks a required length.
+    /// Total length in code points; `None` as soon as one sample lacks a required length.
     characters: Option<u64>,
     rouge: [Vec<f64>; 3],
     rouge_lsum: Option<Vec<f64>>,
@@ -103,7 +103,7 @@ impl Totals {
                     None => values.count("mbxp", 0),
                 }
                 self.add_length(&mut values);
-                // The reference counts the lines of the log.
+                // The reference counts all lines of the log, including skipped ones.
                 self.add_tokens(&mut values, self.lines);
             }
             Benchmark::Llama3_1_405b => {
@@ -112,7 +112,7 @@ impl Totals {
                     Some(None) => values.missing.push((key, "the log answers no sample that it is of")),
                     None => values.missing.push((key, NO_TABLES)),
                 };
-                // The kind of the first answer comes first.
+                // The figures of the kind that was answered first come first.
                 let rouge_first = self.kinds.first().is_some_and(|it| it.check == Check::RougeL);
                 if rouge_first {
                     of(&mut values, "rougeL", Some(&self.rouge[2]));
@@ -200,7 +200,7 @@ impl Totals {
         }
     }
 
-    /// The right answers of a check in percent, not rounded.
+    /// Returns the percentage of correct answers of a check, not rounded; `None` if it has no answers.
     fn share_of(&self, check: Check) -> Option<f64> {
         let kinds = || self.kinds.iter().filter(|it| it.check == check);
         let total: u64 = kinds().map(|it| it.total).sum();
@@ -208,13 +208,13 @@ impl Totals {
         (total > 0).then(|| 100.0 * correct as f64 / total as f64)
     }
 
-    /// Why the checks of some rows cannot compute the official figure.
+    /// Returns why the official figure cannot be computed for the checks of some rows.
     fn open(&self) -> Option<&'static str> {
         self.kinds.iter().find_map(|it| it.check.open())
     }
 
-    /// The score of gpt-oss-120b in percent: right answers of each data set by how often its questions are repeated. Source:
-    /// gpt-oss-120b/eval_mlperf_accuracy.py.
+    /// Returns the percentage score of gpt-oss-120b: the correct answers of each data set, divided by how often its questions are repeated.
+    /// Source: gpt-oss-120b/eval_mlperf_accuracy.py.
     fn weighted_share(&self) -> f64 {
         let repeats = |kind: &str| match kind.to_lowercase().as_str() {
             "aime25" => 8.0,
@@ -229,7 +229,7 @@ impl Totals {
     }
 }
 
-/// Adds a figure; the figures become `None` once one of them was not computed.
+/// Appends a figure. The whole list becomes `None` as soon as one figure was not computed.
 fn push(all: &mut Option<Vec<f64>>, value: Option<f64>) {
     match (all.as_mut(), value) {
         (Some(all), Some(value)) => all.push(value),

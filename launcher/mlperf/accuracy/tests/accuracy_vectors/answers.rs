@@ -1,4 +1,4 @@
-//! Letters, numbers, programs and exact matches.
+//! Compares letters, numbers, programs and exact matches with the reference.
 
 use accuracy::{
     answers::{
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::accuracy_vectors::{json_of, list, say, string};
 
-/// Compares each case of a list.
+/// Runs `check` for each case in a list.
 fn compare(name: &str, check: impl Fn(&Value)) {
     let Some(file) = json_of("answer_extraction.json") else { return };
     let cases = list(&file[name], name);

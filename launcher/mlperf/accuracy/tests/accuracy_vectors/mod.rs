@@ -1,11 +1,11 @@
-//! Compares the figures of the crate with the figures of the Python programs that MLPerf uses.
+//! Compares the figures of the crate with those of the Python programs that MLPerf uses.
 //!
 //! `ACCURACY_VECTORS=DIR cargo test -p accuracy --test tests accuracy_vectors::` compares with another folder of the same layout. The test
-//! always reports on stderr how much it compared. Another folder may lack files, which the test reports; a folder without any of the files
-//! fails.
+//! always reports on stderr how much it compared. If another folder lacks files, the test reports this, and it fails if the folder has none
+//! of the files.
 //!
-//! Sentences need Punkt's tables, which are not part of the project: `PUNKT_DATA` names their folder, and `make accuracy-vectors` downloads
-//! them. Without the tables the test reports what it did not compare.
+//! Splitting sentences needs Punkt's tables, which are not part of the project. `PUNKT_DATA` names their folder, and
+//! `make accuracy-vectors` downloads them. Without the tables the test reports what it did not compare.
 
 #![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]
 
@@ -24,7 +24,7 @@ use std::{
 use accuracy::punkt::Punkt;
 use serde_json::Value;
 
-/// Where the vectors lie.
+/// The folder that contains the vectors.
 struct Folder {
     path: PathBuf,
     own: bool,
@@ -38,12 +38,12 @@ fn folder() -> Folder {
     }
 }
 
-/// A test runs in the folder of its package, and who calls it is at the root of the project.
+/// A test runs in the folder of its package, but the caller gave a path relative to the project's root.
 fn from_root(path: PathBuf) -> PathBuf {
     if path.exists() { path } else { Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").join(path) }
 }
 
-/// Bypasses the test harness, which hides the output of passing tests.
+/// Writes directly to stderr, because the test harness hides the output of passing tests.
 fn say(text: &str) {
     let mut out = io::stderr().lock();
     writeln!(out, "{text}").unwrap();
@@ -57,7 +57,7 @@ fn the_folder_has_vectors() {
     assert!(names.iter().any(|it| path.join(it).exists()), "{} has none of {names:?}", path.display());
 }
 
-/// A file of the folder, if it is there; the project's own always are.
+/// Reads a file of the folder; `None` if a folder other than the project's own lacks it.
 fn text_of(name: &str) -> Option<String> {
     bytes_of(name).map(|it| String::from_utf8(it).unwrap())
 }
@@ -76,7 +76,7 @@ fn json_of(name: &str) -> Option<Value> {
     text_of(name).map(|it| serde_json::from_str(&it).unwrap_or_else(|error| panic!("{name}: {error}")))
 }
 
-/// The entries of a list, which must not be empty.
+/// Returns the entries of a list, and checks that it is not empty.
 fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
     let list = value.as_array().unwrap_or_else(|| panic!("{name} is no list"));
     assert!(!list.is_empty(), "{name} is empty");
@@ -91,7 +91,7 @@ fn strings(value: &Value) -> Vec<&str> {
     value.as_array().unwrap().iter().map(string).collect()
 }
 
-/// Punkt's tables, where they are on this machine.
+/// Returns Punkt's tables; `None` if they are not on this machine.
 fn punkt() -> Option<Punkt> {
     let name = |it: &str| PathBuf::from(it).join("tokenizers/punkt_tab/english");
     let places = [
@@ -106,7 +106,7 @@ fn punkt() -> Option<Punkt> {
     Some(Punkt::read(|name| fs::read(place.join(name))).unwrap_or_else(|error| panic!("{}: {error}", place.display())))
 }
 
-/// Reports what cannot be compared without the tables.
+/// Returns Punkt's tables. If they are missing, reports that `what` cannot be compared.
 fn punkt_for(what: &str) -> Option<Punkt> {
     let punkt = punkt();
     if punkt.is_none() {

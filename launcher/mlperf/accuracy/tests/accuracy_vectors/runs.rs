@@ -1,6 +1,6 @@
-//! Whole runs of the reference scripts: from the accuracy log to the result line, with real token ids.
+//! Compares whole runs of the reference scripts: from the accuracy log to the result line, with real token ids.
 //!
-//! Data sets are pickles, or JSON. If `expected_rows.json` contains the expected answers, the run is scored with them as well.
+//! Data sets are pickles or JSON. If `expected_rows.json` contains the expected answers, the run is also scored with those.
 
 use std::{collections::HashMap, fs, io::BufReader, path::Path};
 
@@ -21,7 +21,7 @@ use tokenizer::{Tokenizer, TokenizerConfig};
 
 use crate::accuracy_vectors::{bytes_of, folder, json_of, list, punkt_for, say, string, text_of};
 
-/// A tokenizer of the vectors, with whether its texts are cleaned up.
+/// A tokenizer of the vectors, and whether its texts are cleaned up.
 pub(crate) struct Decoder {
     pub(crate) tokenizer: Tokenizer,
     cleans: bool,
@@ -74,7 +74,7 @@ fn assert_line(outcome: &Outcome, file: &str) {
     say(&format!("{file}: the line of {} answers", outcome.scored));
 }
 
-/// The expected answer to each sample, from a JSON file or a pickle.
+/// Returns the expected answer of each sample, from a JSON file or a pickle.
 fn rows_of(benchmark: Benchmark, file: &str) -> Option<Vec<Expected>> {
     let columns = Columns::new(benchmark, None);
     let row = |values: [Option<(usize, Value)>; 2]| {
@@ -123,7 +123,7 @@ fn llama3_1_8b() {
     assert_decoded("e2e/llama3.1-8b/decoded.json", &decoder);
 }
 
-/// Figures that do not depend on sentences equal the reference's; other figures are missing.
+/// Checks that figures which do not depend on sentences equal the reference's, and that the other figures are missing.
 fn assert_figures_without_tables(outcome: &Outcome, file: &str) {
     let Some(expected) = text_of(file) else { return };
     for value in &outcome.values {
@@ -160,7 +160,7 @@ fn texts_of_tokens_are_those_of_the_python_tokenizers() {
         let mut count = 0;
         for case in all {
             let ids = ids_of(&case["ids"]);
-            // The texts come from the tokenizer alone, before the clean-up.
+            // Compares the texts as the tokenizer returns them, before the clean-up.
             let tokenizer = &decoder.tokenizer;
             assert_eq!(tokenizer.decode_all(&ids).unwrap(), string(&case["decoded"]), "{name} {ids:?}");
             assert_eq!(tokenizer.decode(&ids).unwrap(), string(&case["decoded_skip_special"]), "{name} {ids:?}");
@@ -170,7 +170,7 @@ fn texts_of_tokens_are_those_of_the_python_tokenizers() {
     }
 }
 
-/// Scores a run with a pickle as its data set.
+/// Scores a run whose data set is a pickle.
 fn assert_pickled(benchmark: Benchmark, data_set: &str, tokenizer: &str) {
     let name = benchmark.name();
     let file = format!("e2e/{name}/{data_set}.pkl");
@@ -197,7 +197,7 @@ fn llama3_1_405b() {
     assert_pickled(Benchmark::Llama3_1_405b, "llama3.1_405b", "tok-bytelevel");
 }
 
-/// The rows of a run by their sample. `list` are its scored answers, in the order of the log; `of_log` are their samples.
+/// Returns the expected answers by sample. `list` contains the scored answers in the order of the log, and `samples` their samples.
 fn expected_of(list: &[Value], samples: &[u64]) -> Vec<Expected> {
     assert_eq!(list.len(), samples.len());
     let by_sample: HashMap<u64, &Value> = samples.iter().copied().zip(list).collect();
@@ -207,7 +207,7 @@ fn expected_of(list: &[Value], samples: &[u64]) -> Vec<Expected> {
     };
     let row = |sample| {
         let row = by_sample.get(&sample);
-        // A sample without an answer is ignored.
+        // The expected answer of a sample without an answer is not used.
         row.map_or_else(Expected::default, |it| Expected {
             text: text(&it["ground_truth"]),
             kind: text(&it["dataset"]),
@@ -229,7 +229,7 @@ fn deepseek_r1() {
         if !samples.contains(&line.qsl_idx) {
             let Answer::Data(data) = &line.answer else { panic!("{line:?}") };
             let text = decoder.decode(&token_ids(data, Element::Int32).unwrap(), false).unwrap();
-            // Samples that the data set lacks are not among the rows.
+            // Samples that the data set lacks have no row.
             if rows.get(samples.len()).is_some_and(|it| string(&it["model_output"]) == text) {
                 samples.push(line.qsl_idx);
             }
@@ -265,7 +265,7 @@ fn gpt_oss_120b() {
     let samples: Vec<u64> = rows.iter().map(|it| it["qsl_idx"].as_u64().unwrap()).collect();
     let expected = expected_of(rows, &samples);
     let (outcome, scores) = scored(Benchmark::GptOss120b, &log, &expected, &decoder, None);
-    // The rows of the reference are by data set, the scores in the order of the log.
+    // The reference groups its rows by data set, but the scores are in the order of the log.
     let by_sequence: HashMap<u64, &SampleScore> = scores.iter().map(|it| (it.seq_id, it)).collect();
     assert_eq!(by_sequence.len(), rows.len());
     for row in rows {

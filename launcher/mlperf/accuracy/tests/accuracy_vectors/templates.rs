@@ -1,4 +1,4 @@
-//! Chat templates, and texts to token ids, as transformers has them.
+//! Compares chat templates and tokenized texts with those of transformers.
 
 use chat_template::{Chat, ChatTemplate, ChatTemplateError};
 use serde_json::{Map, Value};

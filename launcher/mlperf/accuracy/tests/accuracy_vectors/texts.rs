@@ -1,4 +1,4 @@
-//! Tokens, stems, sentences, ROUGE of pairs of texts, means and rounding.
+//! Compares tokens, stems, sentences, ROUGE of pairs of texts, means and rounding with the reference.
 
 use accuracy::{
     figures,

@@ -1,36 +1,36 @@
-//! Accuracy log: mlperf_log_accuracy.json, one answer per line, in order of completion.
+//! Writes and reads the accuracy log, mlperf_log_accuracy.json: one answer per line, in order of completion.
 //!
-//! For language models the bytes are the ids of the output tokens, each a little-endian 32-bit integer. Writer and reader hold one answer
-//! at a time, because a log can reach a gigabyte.
+//! For language models, the data of an answer are the ids of its output tokens, each a little-endian 32-bit integer. Writer and reader hold
+//! one answer at a time, because a log can reach a gigabyte.
 
 use std::io::{self, BufRead, Read as _, Write};
 
 use serde::Deserialize;
 
-/// The longest line that is read: the hexadecimal digits of two million tokens.
+/// Maximum length of a line, in bytes: the hexadecimal digits of two million tokens.
 const MAX_LINE: u64 = 16 << 20;
 
-/// The answer to a sample.
+/// One answer in the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccuracyEntry {
-    /// The sequence number of the sample, which continues over the phases of a test.
+    /// The sequence number of the sample. Numbers continue over the phases of a test.
     pub seq_id: u64,
-    /// The sample of the library.
+    /// Index of the sample in the library.
     pub qsl_idx: u64,
-    /// The answer.
+    /// The data of the answer.
     pub data: Vec<u8>,
-    /// The data of the first token; present with tokens, except in Offline.
+    /// The data of the first token; `None` in Offline, and if token latencies are not used.
     pub token_data: Option<Vec<u8>>,
-    /// Output tokens, where they are counted.
+    /// Number of output tokens; `None` if they are not counted.
     pub token_count: Option<i64>,
 }
 
-/// Token ids in the format of the log.
+/// Converts token ids to the format of the log.
 pub fn bytes_of(tokens: &[i32]) -> Vec<u8> {
     tokens.iter().flat_map(|it| it.to_le_bytes()).collect()
 }
 
-/// Writes a log, which is complete after [`Writer::finish`].
+/// Writes a log. The log is complete after [`Writer::finish`].
 #[derive(Debug)]
 pub struct Writer<W> {
     out: W,
@@ -41,16 +41,16 @@ impl<W: Write> Writer<W> {
     /// Begins a log.
     ///
     /// # Errors
-    /// Errors of `out`; the same applies to the other methods.
+    /// Writing to `out` fails. The same applies to the other methods.
     pub fn new(mut out: W) -> io::Result<Writer<W>> {
         out.write_all(b"[")?;
         Ok(Writer { out, entries: 0 })
     }
 
-    /// Adds an answer.
+    /// Appends an answer.
     ///
     /// # Errors
-    /// As above.
+    /// The same as [`Writer::new`].
     pub fn add(&mut self, entry: &AccuracyEntry) -> io::Result<()> {
         let separator = if self.entries == 0 { "\n" } else { ",\n" };
         self.entries += 1;
@@ -67,10 +67,10 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    /// Ends the log, and returns how many answers it has.
+    /// Ends the log. Returns the number of answers in it.
     ///
     /// # Errors
-    /// As above.
+    /// The same as [`Writer::new`].
     pub fn finish(mut self) -> io::Result<u64> {
         self.out.write_all(b"\n]\n")?;
         self.out.flush()?;
@@ -93,34 +93,34 @@ impl<W: Write> Writer<W> {
 /// Why a log cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The error of the source.
+    /// The reader returned an error.
     #[error("cannot read the accuracy log")]
     Read(#[from] io::Error),
-    /// A line that is no answer.
+    /// A line is not an answer.
     #[error("line {line} of the accuracy log is no answer ({found}); give the log as it was written, an answer a line")]
     Line {
-        /// From 1.
+        /// Line number, from 1.
         line: u64,
-        /// What is wrong with it.
+        /// What is wrong with the line.
         found: String,
     },
-    /// A line without an end.
+    /// A line is too long.
     #[error(
         "line {line} of the accuracy log is longer than {MAX_LINE} bytes; give the log as it was written, an answer a line"
     )]
     TooLong {
-        /// From 1.
+        /// Line number, from 1.
         line: u64,
     },
-    /// The end is missing.
+    /// The end of the log is missing.
     #[error("the accuracy log ends before its closing bracket, after line {line}; give the whole log")]
     Cut {
-        /// From 1.
+        /// Line number, from 1.
         line: u64,
     },
 }
 
-/// Reads the answers of a log in sequence. An error ends the sequence.
+/// Returns an iterator over the answers of a log. An error ends it.
 pub fn read(input: impl BufRead) -> impl Iterator<Item = Result<AccuracyEntry, ReadError>> {
     let mut reader = Reader { input, line: 0, place: Place::Before };
     std::iter::from_fn(move || {
@@ -145,7 +145,7 @@ enum Place {
     After,
 }
 
-/// As in the file.
+/// An entry as it is in the file.
 #[derive(Deserialize)]
 struct Raw {
     seq_id: u64,

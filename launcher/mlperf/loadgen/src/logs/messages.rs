@@ -1,17 +1,17 @@
-//! Messages: LoadGen's texts in its detail log other than figures, word for word.
+//! LoadGen's messages in its detail log, except for figures, word for word.
 
 use std::time::Duration;
 
-/// Maximum messages of a phase that are kept individually. Further messages are only counted, so that a log stays below some megabytes.
+/// Maximum number of messages kept per phase. Further messages are only counted, so that a log has at most some megabytes.
 const MOST: usize = 2_000;
 
-/// What happened.
+/// An event in the detail log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the texts below say what the fields are")]
 pub enum Event {
-    /// Enough queries for long enough.
+    /// The phase had enough queries and lasted long enough.
     EndingNaturally,
-    /// The generated queries were too few.
+    /// All generated queries were issued before the phase could end.
     RanOut,
     TooManyOutstanding {
         thread: u64,
@@ -29,18 +29,18 @@ pub enum Event {
     NoTokens,
     OneToken,
     NegativeTokens,
-    /// Any other error during a phase, including errors that LoadGen does not have.
+    /// An error during a phase, including errors that LoadGen itself does not have.
     Runtime(String),
     /// A warning.
     Warning(String),
-    /// Something to know.
+    /// Information.
     Note(String),
 }
 
-/// How much it matters.
+/// How severe an event is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// For information.
+    /// Information only.
     Note,
     /// Counted as a warning.
     Warning,
@@ -49,7 +49,7 @@ pub enum Level {
 }
 
 impl Event {
-    /// How much it matters.
+    /// Returns how severe the event is.
     pub fn level(&self) -> Level {
         match self {
             Event::EndingNaturally | Event::Note(_) => Level::Note,
@@ -70,7 +70,7 @@ impl Event {
         )
     }
 
-    /// The key of the event in the detail log.
+    /// Returns the key of the event in the detail log.
     pub fn key(&self) -> &'static str {
         match self {
             Event::EndingNaturally | Event::Note(_) => "generic_message",
@@ -79,7 +79,7 @@ impl Event {
         }
     }
 
-    /// The text of the event.
+    /// Returns the text of the event.
     pub fn text(&self) -> String {
         let early = |thread: &u64| format!("IssueQueryThread {thread} Ending early: ");
         match self {
@@ -110,12 +110,12 @@ impl Event {
 /// An event and its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Since the start of the test.
+    /// Time since the start of the test.
     pub at: Duration,
     pub event: Event,
 }
 
-/// The messages of a phase, in order of time. The number of kept messages is bounded; the counts are not.
+/// The messages of a phase, in order of time. The number of kept messages is limited, but all are counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Messages {
     kept: Vec<Message>,
@@ -131,33 +131,33 @@ impl Messages {
             Level::Warning => self.warnings += 1,
             Level::Error => self.errors += 1,
         }
-        // The end of a phase is recorded even after a flood of messages.
+        // The reason for the end of a phase is kept even if the limit is reached.
         if self.kept.len() < MOST || event.is_ending() {
             self.kept.push(Message { at, event });
         }
     }
 
-    /// Moves all messages to a later time.
+    /// Moves all messages later by this time.
     pub(crate) fn delay(&mut self, by: Duration) {
         self.kept.iter_mut().for_each(|it| it.at += by);
     }
 
-    /// The messages that were kept.
+    /// Returns the messages that were kept.
     pub fn kept(&self) -> &[Message] {
         &self.kept
     }
 
-    /// All errors.
+    /// Returns the number of all errors.
     pub fn errors(&self) -> u64 {
         self.errors
     }
 
-    /// All warnings.
+    /// Returns the number of all warnings.
     pub fn warnings(&self) -> u64 {
         self.warnings
     }
 
-    /// Errors and warnings that are not kept.
+    /// Returns the number of errors and warnings that were not kept.
     pub fn left_out(&self) -> u64 {
         let told = self.kept.iter().filter(|it| it.event.level() != Level::Note).count() as u64;
         (self.errors + self.warnings).saturating_sub(told)

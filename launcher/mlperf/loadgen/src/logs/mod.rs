@@ -1,4 +1,4 @@
-//! Logs: the results of a test in one value, and LoadGen's files made from it: summary, detail log, accuracy log.
+//! The results of a test in one value, and LoadGen's files written from it: summary, detail log and accuracy log.
 
 pub mod accuracy_log;
 pub mod detail;

@@ -1,13 +1,13 @@
-//! Numbers in C's print format, which LoadGen's logs use.
+//! Formats numbers as C's printf does, which LoadGen's logs use.
 
-/// `%g`: six significant digits without trailing zeros, in scientific form below 1e-4 and from 1e6 on. Non-finite values are `inf`, `-inf`,
-/// `nan` or `-nan`.
+/// Formats as `%g`: six significant digits without trailing zeros, in scientific notation below 1e-4 and from 1e6 on. Non-finite values are
+/// `inf`, `-inf`, `nan` or `-nan`.
 pub fn general(value: f64) -> String {
     const DIGITS: i32 = 6;
     if !value.is_finite() {
         return not_finite(value).into();
     }
-    // The rounded value determines the exponent: 999999.5 has seven digits.
+    // The exponent must come from the rounded value: 999999.5 becomes a number with seven digits.
     let rounded = format!("{value:.*e}", DIGITS as usize - 1);
     let (mantissa, exponent) = rounded.split_once('e').unwrap_or((&rounded, "0"));
     let exponent: i32 = exponent.parse().unwrap_or_default();
@@ -19,7 +19,7 @@ pub fn general(value: f64) -> String {
     format!("{}e{sign}{:02}", stripped(mantissa), exponent.unsigned_abs())
 }
 
-/// `%g`, but with non-finite values in the form that extended JSON readers accept: `Infinity`, `-Infinity`, `NaN`.
+/// Formats as `%g`, but writes non-finite values as extended JSON readers accept them: `Infinity`, `-Infinity`, `NaN`.
 pub fn general_json(value: f64) -> String {
     match value {
         _ if value.is_nan() => "NaN".into(),
@@ -29,19 +29,19 @@ pub fn general_json(value: f64) -> String {
     }
 }
 
-/// The value that a JSON reader finds where the logs contain [`general_json`]: a number with six significant digits, or a string for a
+/// Returns what a JSON reader gets from a value written with [`general_json`]: a number with six significant digits, or a string for a
 /// non-finite value.
 pub fn rounded(value: f64) -> serde_json::Value {
     let text = general_json(value);
     text.parse().map_or_else(|_| text.into(), serde_json::Value::Number)
 }
 
-/// `%.Nf`.
+/// Formats as `%.Nf`.
 pub fn fixed(value: f64, decimals: usize) -> String {
     if value.is_finite() { format!("{value:.decimals$}") } else { not_finite(value).into() }
 }
 
-/// The label of a percentile: 0.999 is `99.90` with two decimals.
+/// Returns the label of a percentile. With two decimals, 0.999 becomes `99.90`.
 pub fn label(percentile: f64, decimals: usize) -> String {
     fixed(percentile * 100.0, decimals)
 }
@@ -55,7 +55,7 @@ fn not_finite(value: f64) -> &'static str {
     }
 }
 
-/// Without the zeros at the end of its decimals.
+/// Removes trailing zeros of the fraction.
 fn stripped(decimal: &str) -> &str {
     if decimal.contains('.') { decimal.trim_end_matches('0').trim_end_matches('.') } else { decimal }
 }
@@ -143,7 +143,7 @@ mod tests {
         fn it_reads_back_to_within_half_a_unit_of_the_sixth_digit(value in prop::num::f64::NORMAL) {
             let text = general(value);
             let back: f64 = text.parse().unwrap();
-            // Next to the largest of all doubles the rounded value can be beyond it.
+            // Close to the largest double, the rounded value can exceed the range.
             if back.is_finite() {
                 prop_assert!((back - value).abs() <= value.abs() * 5.000_001e-6, "{} is {}", value, text);
             }

@@ -1,5 +1,5 @@
-//! Summary: mlperf_log_summary.txt. Byte for byte the same as LoadGen's, with one exception: the run's own fault makes the result INVALID,
-//! and appears among the recommendations.
+//! Writes the summary, mlperf_log_summary.txt. Byte for byte the same as LoadGen's, except that faults which only this launcher checks for
+//! make the result INVALID, and appear among the recommendations.
 
 use std::io::{self, Write};
 
@@ -19,10 +19,10 @@ use crate::{
 
 const RULE: &str = "================================================";
 
-/// Writes the summary of a test. Accuracy phases add nothing to it.
+/// Writes the summary of a test. Accuracy phases do not appear in it.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Writing to `out` fails.
 pub fn write(log: &TestLog, mut out: impl Write) -> io::Result<()> {
     if let Some(written) = log.judged(|results, validity| body(log, results, validity, &mut out)) {
         written?;
@@ -170,7 +170,7 @@ fn statistics(results: &Results, out: &mut impl Write) -> io::Result<()> {
 
 fn series(out: &mut impl Write, series: &Series, name: &str, of_percentile: &str) -> io::Result<()> {
     for (figure, value) in [("Min", series.min()), ("Max", series.max()), ("Mean", series.mean())] {
-        // Aligns the ends of the names.
+        // Aligns the colons.
         let pad = if figure == "Mean" { "" } else { " " };
         writeln!(out, "{figure} {name}{pad}            : {value}")?;
     }
@@ -215,7 +215,7 @@ fn parameters(results: &Results, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "{name} : {value}")?;
     }
     if effective.sample_concatenate_permutation {
-        // The blank at the end of the first line is LoadGen's.
+        // LoadGen also writes the blank at the end of the first line.
         writeln!(out, "WARNING: sample_concatenate_permutation was set to true. ")?;
         writeln!(out, "Generated samples per query might be different as the one in the setting.")?;
         writeln!(out, "Check the generated_samples_per_query line in the detailed log for the real")?;

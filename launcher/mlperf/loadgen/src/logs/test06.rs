@@ -1,54 +1,54 @@
-//! TEST06: the compliance test of language models. It checks in a run's accuracy log that the first tokens match the answers, that no
-//! answer continues after its end, and that token counts are right. An empty answer would pass all checks, but fails: failed samples have
-//! one, and a model must not be silent.
+//! TEST06, the compliance test of language models. It checks in the accuracy log of a run that the first tokens match the answers, that no
+//! answer continues after its end, and that token counts are right. An empty answer would pass all of these checks, but fails here: failed
+//! samples have empty answers, and a model must not be silent.
 //!
-//! The run need not be VALID: such a run has a hundred queries.
+//! The run need not be VALID, because such a run has only a hundred queries.
 
 use std::io::BufRead;
 
 use crate::logs::accuracy_log::{self, AccuracyEntry, ReadError};
 
-/// How token ids are stored.
+/// The type in which token ids are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ElementType {
-    /// Eight bytes.
+    /// 64-bit integers.
     Int64,
-    /// Four bytes, as the reference implementations have it.
+    /// 32-bit integers, as in the reference implementations.
     #[default]
     Int32,
-    /// Two bytes.
+    /// 16-bit integers.
     Int16,
-    /// Four bytes, a floating-point number.
+    /// 32-bit floating-point numbers.
     Float32,
 }
 
 impl ElementType {
-    /// All element types, the usual one first.
+    /// All types, the usual one first.
     pub const ALL: [ElementType; 4] =
         [ElementType::Int32, ElementType::Int64, ElementType::Int16, ElementType::Float32];
 }
 
-/// What the test found.
+/// The result of the test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Test06 {
-    /// Number of checked answers.
+    /// Number of answers checked.
     pub answers: u64,
-    /// `None` in Offline, which has no first tokens.
+    /// Whether the first token matches the answer; `None` in Offline, where no first token is logged.
     pub first_token: Option<Check>,
-    /// At most one end-of-sequence token, at the end.
+    /// Whether there is at most one end-of-sequence token, at the end.
     pub end: Check,
-    /// `token_count` is the number of tokens.
+    /// Whether `token_count` equals the number of tokens.
     pub length: Check,
-    /// There is something in it.
+    /// Whether the answer is not empty.
     pub answered: Check,
 }
 
-/// One of the checks.
+/// The result of one check over all answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Check {
-    /// Answers that fail it.
+    /// Number of answers that fail the check.
     pub failed: u64,
-    /// The first of them.
+    /// Sequence number of the first answer that fails.
     pub first: Option<u64>,
 }
 
@@ -60,18 +60,18 @@ impl Check {
         }
     }
 
-    /// No answer fails it.
+    /// Whether no answer fails the check.
     pub fn passes(&self) -> bool {
         self.failed == 0
     }
 }
 
 impl Test06 {
-    /// Reads an accuracy log and tests every answer. `end_of_sequence` is the id of that token: 2 for Llama 2, 128009 for
-    /// Llama 3.1 Instruct.
+    /// Checks every answer in an accuracy log. `end_of_sequence` is the id of the end-of-sequence token: 2 for Llama 2, 128009 for Llama
+    /// 3.1 Instruct.
     ///
     /// # Errors
-    /// A log that cannot be read.
+    /// The log cannot be read.
     pub fn from_log(
         log: impl BufRead,
         offline: bool,
@@ -84,7 +84,7 @@ impl Test06 {
             let entry = entry?;
             answers += 1;
             answered.note(!entry.data.is_empty(), &entry);
-            // Bytes that are not whole tokens are not a valid answer: no check passes on them.
+            // If the bytes are not whole tokens, the answer is invalid and fails every check.
             let tokens = elements.tokens(&entry.data);
             let first = entry.token_data.as_ref().and_then(|it| elements.tokens(it));
             let both = tokens.as_ref().zip(first.as_ref());
@@ -97,13 +97,14 @@ impl Test06 {
         Ok(Test06 { answers, first_token: (!offline).then_some(first_token), end, length, answered })
     }
 
-    /// Whether all checks pass, on at least one answer.
+    /// Whether there is at least one answer, and all checks pass.
     pub fn passes(&self) -> bool {
         let first = self.first_token.as_ref().is_none_or(Check::passes);
         self.answers > 0 && first && [&self.end, &self.length, &self.answered].into_iter().all(Check::passes)
     }
 
-    /// The text of verify_accuracy.txt. Its last line reports whether the test passed; if it failed, the lines before name the failures.
+    /// Returns the text of verify_accuracy.txt. Its last line contains the result. If the test failed, the lines before it name the
+    /// failures.
     pub fn text(&self) -> String {
         let word = |check: &Check| if check.passes() { "True" } else { "False" };
         let mut text = format!(
@@ -133,7 +134,7 @@ impl Test06 {
 }
 
 impl ElementType {
-    /// Token ids; `None` if the last one is incomplete.
+    /// Parses token ids; `None` if the last one is incomplete.
     fn tokens(self, bytes: &[u8]) -> Option<Vec<i64>> {
         match self {
             ElementType::Int64 => elements(bytes, i64::from_le_bytes),

@@ -1,5 +1,5 @@
-//! The plan of a workload's LoadGen tests: what each phase will issue, its duration, and the needs of a VALID result; all known before the
-//! first request. `text.rs` prints it.
+//! The plan of a workload's LoadGen tests: what each phase will issue, how long it takes, and what a VALID result needs. All of this is
+//! known before the first request. `text.rs` prints it.
 
 mod text;
 
@@ -16,10 +16,10 @@ use super::{
     results::early_stopping::{EarlyStopping, EarlyStoppingError},
 };
 
-/// The field of a BenchmarkRun that [`Plan::past`] is about.
+/// The BenchmarkRun field that [`Plan::past`] refers to.
 pub const DEADLINE: &str = "spec.execution.deadlines.runSeconds";
 
-/// All tests.
+/// The plan of all tests.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -28,17 +28,17 @@ pub struct Plan {
     round: String,
     sut_name: String,
     qsl: Qsl,
-    /// Maximum concurrency in an open scenario.
+    /// Maximum concurrency, in the open-loop scenarios.
     max_concurrency: Option<u32>,
     batch_size: Option<u32>,
-    /// If set, the rates in the settings are determined before the tests.
+    /// If set, the launcher determines the rates in the settings before the tests.
     auto_qps: Option<AutoQps>,
     tests: Vec<TestPlan>,
 }
 
 impl Plan {
-    /// Why the deadline is too early: the expected durations of all phases exceed it in total. `None` also if a rate is yet to be
-    /// found, because the durations are then unknown.
+    /// Returns an error text if the deadline is earlier than the end of all phases, by their expected durations. `None` also if a rate must
+    /// be found first, because the durations are then unknown.
     pub fn past(&self, deadline: Duration) -> Option<String> {
         let phases = self.tests.iter().flat_map(|it| &it.phases);
         let expected: f64 = phases.map(|it| it.expected.seconds).sum();
@@ -48,7 +48,7 @@ impl Plan {
     }
 }
 
-/// One test.
+/// The plan of one test.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct TestPlan {
@@ -59,7 +59,7 @@ struct TestPlan {
     phases: Vec<PhasePlan>,
 }
 
-/// One phase. For a peak search: its first trial, at the requested rate.
+/// The plan of one phase. For a peak search: the plan of its first trial, at the requested rate.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -67,57 +67,57 @@ struct PhasePlan {
     phase: Phase,
     first_query: u64,
     first_sample: u64,
-    /// Samples that are loaded, without the padding of MultiStream.
+    /// Number of samples to load, without MultiStream's padding.
     loaded_samples: usize,
-    /// Queries generated before the phase; SingleStream and MultiStream issue fewer.
+    /// Number of queries generated before the phase. SingleStream and MultiStream usually issue fewer.
     queries: usize,
     samples: usize,
     samples_per_query: usize,
-    /// How often each loaded sample is issued in the mean.
+    /// How often each loaded sample is issued, on average.
     passes: f64,
     expected: Expected,
     early_stopping: Option<Needed>,
-    /// Responses that go to the accuracy log, if all queries are issued.
+    /// Number of responses written to the accuracy log, if all queries are issued.
     logged_responses: usize,
     first_queries: Option<FirstQueries>,
 }
 
-/// The expected size and duration of a phase.
+/// The expected number of queries and duration of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Expected {
     queries: usize,
-    /// From the begin to the last issue; for Offline to the last response.
+    /// Time from the start of the phase to the last issue, or to the last response in Offline.
     seconds: f64,
     basis: Basis,
 }
 
-/// The basis of an expectation.
+/// What an expected duration is based on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 enum Basis {
-    /// The due times of the queries.
+    /// The times at which queries are due.
     Schedule,
-    /// The target rate, if the system reaches just that.
+    /// The target rate, assuming that the system reaches exactly this rate.
     TargetQps,
-    /// The expected latency, if each query takes just that.
+    /// The expected latency, assuming that every query takes exactly this time.
     ExpectedLatency,
 }
 
-/// The needs of early stopping.
+/// What early stopping requires.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Needed {
     percentile: f64,
-    /// With fewer queries no result is VALID.
+    /// Minimum number of queries for a VALID result.
     least_queries: u64,
-    /// How many of the expected queries, the slowest, may be above the limit (Server) or stay out of the estimate (SingleStream,
-    /// MultiStream); absent: they are too few.
+    /// How many of the expected queries may exceed the limit (Server), or are excluded from the estimate as the slowest (SingleStream,
+    /// MultiStream). `None` if there are too few queries.
     #[serde(skip_serializing_if = "Option::is_none")]
     budget: Option<u64>,
 }
 
-/// The queries to show.
+/// The first queries of a phase, to be shown.
 #[derive(Debug)]
 struct FirstQueries {
     of: PhaseQueries,
@@ -152,7 +152,7 @@ impl Serialize for FirstQueries {
     }
 }
 
-/// Why a workload's tests cannot be planned.
+/// The error of the first test that cannot be planned.
 #[derive(Debug, PartialEq, thiserror::Error)]
 #[error("test {number}, {scenario}, {folder}: {cause}", scenario = .scenario.name())]
 pub struct PlanError {
@@ -170,10 +170,10 @@ enum Cause {
     EarlyStopping(#[from] EarlyStoppingError),
 }
 
-/// Plans all phases of all tests; of each phase up to `shown` queries are kept for printing.
+/// Plans all phases of all tests. Of each phase, up to `shown` queries are kept for printing.
 ///
 /// # Errors
-/// The first test that cannot be run.
+/// Returns the first test that cannot be run.
 pub fn plan(loadgen: &LoadGen, shown: usize) -> Result<Plan, PlanError> {
     let tests = loadgen.tests.iter().enumerate().map(|(place, test)| {
         let (folder, scenario) = (test.folder(), test.settings.scenario);
@@ -231,7 +231,7 @@ fn plan_phase(
     })
 }
 
-/// The expected number of queries, and their duration. `measured`: it is a performance phase, which ends by its limits.
+/// Returns the expected number of queries, and their duration. `measured`: whether it is a performance phase, which ends by its limits.
 fn expected(settings: &Settings, effective: &Effective, queries: &PhaseQueries, measured: bool) -> Expected {
     let latency = 1.0 / effective.target_qps;
     let longest = if measured && effective.max_duration_ms > 0 {
@@ -254,7 +254,7 @@ fn expected(settings: &Settings, effective: &Effective, queries: &PhaseQueries, 
             Expected { queries: all, seconds: queries.sample_count() as f64 * latency, basis: Basis::TargetQps }
         }
         Scenario::SingleStream | Scenario::MultiStream => {
-            // The last query is issued once the duration is over.
+            // The number of queries issued until the first one after the given time.
             let issued_until = |seconds: f64| ((seconds / latency).ceil() as usize).saturating_add(1);
             let target = Duration::from_millis(effective.target_duration_ms).as_secs_f64();
             let least = usize::try_from(effective.min_query_count).unwrap_or(usize::MAX);
@@ -266,7 +266,7 @@ fn expected(settings: &Settings, effective: &Effective, queries: &PhaseQueries, 
     }
 }
 
-/// The needs of early stopping in a performance phase with this number of queries.
+/// Returns what early stopping requires of a performance phase with this number of queries.
 fn needed(settings: &Settings, effective: &Effective, queries: u64) -> Result<Option<Needed>, EarlyStoppingError> {
     let percentile = effective.target_latency_percentile;
     let (least_queries, budget) = match settings.scenario {
@@ -284,8 +284,8 @@ fn needed(settings: &Settings, effective: &Effective, queries: u64) -> Result<Op
     Ok(Some(Needed { percentile, least_queries, budget: budget.filter(|_| queries >= least_queries) }))
 }
 
-/// A workload with one Server test of at least this many queries, in whole passes over the samples of Llama-3.1-8B: a benchmark for the
-/// planning time.
+/// Returns a workload with one Server test of at least this many queries, in whole passes over the samples of Llama-3.1-8B. Used to measure
+/// how long planning takes.
 pub fn yardstick(queries: u64) -> LoadGen {
     const SAMPLES: u64 = 13_368;
     let settings = Settings {

@@ -2,7 +2,7 @@ use workload_profiles::loadgen::Mode;
 
 use super::*;
 
-/// Tests as the profiles of Llama-3.1-8B have them.
+/// Returns tests as in the profiles of Llama-3.1-8B.
 fn tests(change: impl Fn(&mut Settings), scenarios: &[(Scenario, Mode)]) -> LoadGen {
     let base = yardstick(100);
     let test = |(scenario, mode): &(Scenario, Mode)| {

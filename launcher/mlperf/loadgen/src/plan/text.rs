@@ -1,4 +1,4 @@
-//! A plan as text for people.
+//! Prints a plan as text.
 
 use std::{fmt, time::Duration};
 
@@ -13,7 +13,7 @@ use workload_profiles::{
 
 use super::{Basis, Expected, FirstQueries, Needed, PhasePlan, Plan, TestPlan};
 
-/// Maximum samples of a query that are printed; JSON has all.
+/// Maximum number of samples printed per query. JSON contains all of them.
 const MAX_SAMPLES: usize = 16;
 
 impl fmt::Display for Plan {
@@ -67,7 +67,7 @@ fn found(auto: &AutoQps) -> String {
     format!("The target rate {how}; what follows is for the rate in the settings.")
 }
 
-/// The settings that matter to the scenario, under LoadGen's names: the requested value, and the effective value if it differs.
+/// Returns the settings that matter in the scenario, by LoadGen's names: the requested value, and the effective value if it differs.
 fn settings_of(test: &TestPlan) -> Vec<(String, String)> {
     let (of, it) = (&test.requested, &test.effective);
     let mut rows = Vec::new();
@@ -246,7 +246,7 @@ fn nanos(nanos: f64) -> String {
     seconds(nanos / 1e9)
 }
 
-/// To four digits.
+/// Formats a duration with four digits.
 fn seconds(seconds: f64) -> String {
     match Duration::try_from_secs_f64(seconds) {
         Ok(time) => Span(time).rounded().to_string(),

@@ -8,50 +8,50 @@ use workload_profiles::{
 /// Why a phase cannot be planned: LoadGen would loop forever, run out of memory, or behave unpredictably.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
-    /// A setting from which no queries can be made.
+    /// A setting has a value that no queries can be generated from.
     #[error("{setting} is {found}; {remedy}")]
     Value {
-        /// Under LoadGen's name.
+        /// LoadGen's name of the setting.
         setting: &'static str,
         /// The value of the setting.
         found: String,
-        /// What to do.
+        /// How to correct it.
         remedy: &'static str,
     },
-    /// More than a run may have.
+    /// There would be more queries or samples than a run may have.
     #[error("{setting} is {found}, for which a phase needs more than {MAX_REQUESTS} samples; {remedy}")]
     TooMany {
-        /// Under LoadGen's name.
+        /// LoadGen's name of the setting.
         setting: &'static str,
         /// The value of the setting.
         found: String,
-        /// What to do.
+        /// How to correct it.
         remedy: &'static str,
     },
-    /// The time of a query cannot be computed.
+    /// The due time of a query is too large to be computed.
     #[error("{setting} is {found}, so that a query would be due after more than 292 years; {remedy}")]
     TooLate {
-        /// Under LoadGen's name.
+        /// LoadGen's name of the setting.
         setting: &'static str,
         /// The value of the setting.
         found: String,
-        /// What to do.
+        /// How to correct it.
         remedy: &'static str,
     },
-    /// A phase without queries.
+    /// The phase would have no queries.
     #[error("{settings} leave no query to issue; {remedy}")]
     Nothing {
-        /// Under LoadGen's names, with their values.
+        /// LoadGen's names of the settings, with their values.
         settings: String,
-        /// What to do.
+        /// How to correct it.
         remedy: &'static str,
     },
-    /// There is no such phase.
+    /// There is no accuracy phase with this number.
     #[error("there is no accuracy set {set}, counted from 0; the test has {sets}")]
     NoSet {
-        /// The requested set.
+        /// The requested sample set.
         set: u64,
-        /// How many there are.
+        /// Number of sample sets.
         sets: u64,
     },
 }
@@ -67,7 +67,7 @@ fn too_many(setting: &'static str, found: impl ToString, remedy: &'static str) -
 const LATENCY: &str = "set target_latency to about the latency that a query will have";
 const RATE: &str = "set target_qps to about the rate that the system will reach";
 
-/// The setting that determines the rate of queries, its value, and the remedy.
+/// Returns the setting that determines the query rate, its value, and how to correct it.
 fn pace(settings: &Settings, effective: &Effective) -> (&'static str, String, &'static str) {
     match settings.scenario {
         Scenario::SingleStream => {
@@ -81,7 +81,7 @@ fn pace(settings: &Settings, effective: &Effective) -> (&'static str, String, &'
     }
 }
 
-/// Checks the settings of a test, for every phase.
+/// Checks the settings of a test that apply to every phase.
 pub(super) fn check(settings: &Settings, effective: &Effective, qsl: &Qsl) -> Result<(), QueryError> {
     if qsl.total_sample_count == 0 {
         return Err(value("total_sample_count", 0, "give a data set with at least one sample"));
@@ -114,7 +114,7 @@ fn too_many_in_a_query(effective: &Effective) -> QueryError {
     too_many("multi_stream_samples_per_query", effective.samples_per_query, "set samples_per_query to fewer")
 }
 
-/// A rate or expected latency has to be above 0 and finite.
+/// Checks that the rate or the expected latency is finite and above 0.
 pub(super) fn check_pace(settings: &Settings, effective: &Effective) -> Result<(), QueryError> {
     if effective.target_qps.is_finite() && effective.target_qps > 0.0 {
         return Ok(());
@@ -123,7 +123,7 @@ pub(super) fn check_pace(settings: &Settings, effective: &Effective) -> Result<(
     Err(QueryError::Value { setting, found, remedy })
 }
 
-/// The least number of samples of a phase is above the bound.
+/// The error for a minimum number of samples above the limit.
 pub(super) fn too_many_at_least(settings: &Settings, effective: &Effective) -> QueryError {
     let asked = settings.min_query_count;
     let fewer = "set min_query_count to fewer";
@@ -140,7 +140,7 @@ pub(super) fn too_many_at_least(settings: &Settings, effective: &Effective) -> Q
     }
 }
 
-/// The error for a pace at which too many queries are due.
+/// The error for a rate at which too many queries would be due.
 pub(super) fn too_many_at_pace(settings: &Settings, effective: &Effective) -> QueryError {
     let (setting, found, _) = pace(settings, effective);
     let found = format!("{found} and min_duration_ms {}", settings.min_duration_ms);
@@ -162,7 +162,7 @@ pub(super) fn nothing(settings: &Settings) -> QueryError {
     QueryError::Nothing { settings: format!("min_duration_ms {duration} and min_query_count {count}"), remedy }
 }
 
-/// Unique samples that a data set does not have.
+/// The error for more unique samples than the data set has.
 pub(super) fn not_unique(settings: &Settings, effective: &Effective, qsl: &Qsl) -> QueryError {
     match settings.scenario {
         Scenario::Offline => {
@@ -182,7 +182,7 @@ pub(super) fn not_unique(settings: &Settings, effective: &Effective, qsl: &Qsl) 
     }
 }
 
-/// The sample to issue always is not in the set.
+/// The error if the sample that every query should issue is not in the set.
 pub(super) fn no_such_sample(settings: &Settings, end: usize) -> QueryError {
     QueryError::Value {
         setting: "performance_issue_same_index",
@@ -191,7 +191,7 @@ pub(super) fn no_such_sample(settings: &Settings, end: usize) -> QueryError {
     }
 }
 
-/// Equal issue makes its passes for the least number of queries.
+/// The error if equal issue has no minimum number of queries, from which it derives its passes.
 pub(super) fn no_pass() -> QueryError {
     let remedy = "set it to 1 or more, for sample_concatenate_permutation makes its passes for so many queries";
     value("min_query_count", 0, remedy)

@@ -1,4 +1,4 @@
-//! The queries of one phase: all draws happen in LoadGen's order, whether they are used or not.
+//! Generates the queries of one phase. All random draws are made in LoadGen's order, even those whose result is not used.
 
 use std::time::Duration;
 
@@ -10,36 +10,36 @@ use workload_profiles::{
 use super::{Due, QueryError, error};
 use crate::queries::{random::Mt19937, samples::SampleSet};
 
-/// The queries of one phase.
+/// The generated queries of one phase.
 pub(super) struct Generated {
     pub queries: usize,
     pub samples_per_query: usize,
     pub due: Due,
     pub samples: Vec<u32>,
-    /// When the query after the last would be due.
+    /// When one more query would be due.
     pub end: Duration,
 }
 
-/// The values that are fixed before the first query.
+/// The values that are fixed before the first query of a phase.
 struct Frame<'a> {
     settings: &'a Settings,
     effective: &'a Effective,
     set: &'a SampleSet,
     accuracy: bool,
-    /// Queries are generated until one is due at or after this time, in nanoseconds.
+    /// The time, in nanoseconds, until which queries are generated: the last one is due at or after it.
     until: u64,
     least: u64,
     samples_per_query: u64,
     random: Mt19937,
-    /// Places of an accuracy phase, each once.
+    /// The positions at which an accuracy phase begins its queries, each used once.
     once: std::vec::IntoIter<u32>,
-    /// Positions in a phase of unique samples.
+    /// The positions at which queries begin if all samples must be unique.
     unique: Vec<u32>,
-    /// Positions in an equal issue: whole passes.
+    /// The positions at which queries begin in an equal issue, which makes whole passes over the set.
     passes: Vec<u32>,
 }
 
-/// The queries of a phase over a set. `accuracy`: it is an accuracy phase.
+/// Generates the queries of a phase from a sample set. `accuracy`: whether it is an accuracy phase.
 pub(super) fn generate(
     settings: &Settings,
     effective: &Effective,
@@ -118,7 +118,7 @@ impl<'a> Frame<'a> {
         let server = scenario == Scenario::Server;
         let grows = settings.sample_concatenate_permutation && scenario != Scenario::Offline;
         let mut schedule = Mt19937::new(settings.schedule_rng_seed);
-        // LoadGen multiplies the reciprocal, which rounds differently from a division.
+        // LoadGen multiplies by the reciprocal, which may round differently than a division.
         let period = ((1.0 / effective.target_qps) * 1e9) as u64;
         self.check_length(if server { 1e9 / effective.target_qps } else { period as f64 })?;
         let mut times = Vec::new();
@@ -154,7 +154,8 @@ impl<'a> Frame<'a> {
         })
     }
 
-    /// Refuses, before any draw, lengths far above the bound. Lengths near the bound are detected during generation. `gap`: in nanoseconds.
+    /// Rejects lengths far above the limit before anything is drawn. Lengths near the limit are detected during generation. `gap`: time
+    /// between queries, in nanoseconds.
     fn check_length(&self, gap: f64) -> Result<(), QueryError> {
         let samples = self.until as f64 / gap * self.samples_per_query as f64;
         if samples > 1.01 * MAX_REQUESTS as f64 {
@@ -189,7 +190,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// The position in the set at which a query begins.
+    /// Returns the position in the set at which a query begins.
     fn place(&mut self, number: usize) -> usize {
         let drawn = if self.settings.performance_issue_unique {
             self.unique[number]
@@ -200,14 +201,15 @@ impl<'a> Frame<'a> {
         } else if self.accuracy {
             self.once.next().expect("an accuracy phase has a query for each of these places")
         } else {
-            // The set has a sample at least and 10 million at most.
+            // The set has at least 1 and at most 10 million samples, so the subtraction and the cast are safe.
             self.random.uniform(self.set.end as u64 - 1) as u32
         };
         drawn as usize
     }
 }
 
-/// Whole passes over a set, each in a new order, for at least this many queries. The draws happen even if the orders are not kept.
+/// Returns whole passes over a set, each in a new order, with at least `least` entries in total. If `keep` is false, only the random draws
+/// are made.
 fn passes(random: &mut Mt19937, length: u64, least: u64, keep: bool) -> Vec<u32> {
     let mut order: Vec<u32> = (0..length as u32).collect();
     let mut all = Vec::new();

@@ -1,5 +1,5 @@
-//! Queries: which samples are issued in which order at which times. All of it is fixed before a phase begins. A run may issue fewer
-//! queries, as SingleStream and MultiStream mostly do.
+//! Queries: which samples are issued, in which order and when. Everything is fixed before a phase begins. A run may issue only a part of
+//! the queries, as SingleStream and MultiStream usually do.
 
 mod error;
 mod generate;
@@ -20,24 +20,24 @@ use generate::{Generated, generate};
 use random::Mt19937;
 use samples::{AccuracySets, SampleSet};
 
-/// Generates the queries of one test, phase by phase. Sequence numbers continue through all phases, and so do the draws that select logged
-/// responses.
+/// Generates the queries of one test, phase by phase. Sequence numbers continue through all phases. So do the random draws that select the
+/// responses to log.
 pub struct QueryGenerator {
     settings: Settings,
     qsl: Qsl,
     effective: Effective,
     accuracy: Option<AccuracySets>,
-    /// Draws a number in [0, 1) for each sample of the test, independent of the seeds. It is never reseeded.
+    /// Draws a number in [0, 1) for each sample of the test. It does not depend on the seeds, and is never reseeded.
     log_values: Mt19937,
     next_query: u64,
     next_sample: u64,
 }
 
 impl QueryGenerator {
-    /// At the begin of a test.
+    /// Creates a generator for the start of a test.
     ///
     /// # Errors
-    /// Settings from which no queries can be made.
+    /// The settings do not allow any queries.
     pub fn new(settings: &Settings, qsl: &Qsl) -> Result<Self, QueryError> {
         let effective = Effective::new(settings, qsl);
         error::check(settings, &effective, qsl)?;
@@ -52,15 +52,15 @@ impl QueryGenerator {
         })
     }
 
-    /// The effective settings of the test.
+    /// Returns the effective settings of the test.
     pub fn effective(&self) -> &Effective {
         &self.effective
     }
 
-    /// The queries of the next phase. Phases must be requested in the order in which they run.
+    /// Generates the queries of the next phase. Phases must be requested in the order in which they run.
     ///
     /// # Errors
-    /// Settings for which there would be no queries, too many, or some that nobody can predict.
+    /// The settings yield no queries, too many, or queries that are unpredictable in LoadGen.
     pub fn phase(&mut self, phase: Phase) -> Result<PhaseQueries, QueryError> {
         match phase {
             Phase::Accuracy { set } => {
@@ -74,10 +74,10 @@ impl QueryGenerator {
         }
     }
 
-    /// The queries of a trial in the search for a peak: a Server performance phase at another rate, in queries per second.
+    /// Generates the queries of a trial in a peak search: a Server performance phase at another rate, in queries per second.
     ///
     /// # Errors
-    /// As [`Self::phase`]; a rate that is not above 0 and finite.
+    /// The same as [`Self::phase`]; also if the rate is not finite or not above 0.
     pub fn trial(&mut self, target_qps: f64) -> Result<PhaseQueries, QueryError> {
         let effective = Effective { target_qps, ..self.effective.clone() };
         error::check_pace(&self.settings, &effective)?;
@@ -113,7 +113,7 @@ impl QueryGenerator {
     }
 }
 
-/// The share of responses in a performance phase that go to the accuracy log; above 1: all.
+/// Returns the share of responses in a performance phase that are written to the accuracy log. If it is above 1, all are.
 fn logged_share(settings: &Settings, effective: &Effective) -> f64 {
     let target = settings.accuracy_log_sampling_target;
     if target == 0 {
@@ -127,25 +127,25 @@ fn logged_share(settings: &Settings, effective: &Effective) -> f64 {
 /// When the queries of a phase are due.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Due {
-    /// Evenly spaced, by this number of nanoseconds.
+    /// Every this many nanoseconds.
     Every(u64),
-    /// At these nanoseconds.
+    /// At these times, in nanoseconds.
     At(Vec<u64>),
 }
 
-/// The queries of one phase. Queries and samples are numbered by their position in it, from 0; beyond the last there is nothing to issue or
-/// log. A Server query takes 13 bytes.
+/// The queries of one phase. Queries and samples are numbered by their position in the phase, from 0. Numbers beyond the last one are
+/// neither issued nor logged. A Server query takes 13 bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PhaseQueries {
     /// The samples to load.
     pub set: SampleSet,
-    /// Of every query, after all padding.
+    /// Number of samples per query, including all padding.
     pub samples_per_query: usize,
-    /// When a query after the last one would be due, which LoadGen logs as the generated duration.
+    /// When one more query would be due. LoadGen logs it as the generated duration.
     pub duration: Duration,
-    /// The sequence number of the first query in the test.
+    /// Sequence number, in the test, of the first query.
     pub first_query: u64,
-    /// The sequence number of the first sample in the test.
+    /// Sequence number, in the test, of the first sample.
     pub first_sample: u64,
     queries: usize,
     due: Due,
@@ -154,22 +154,22 @@ pub struct PhaseQueries {
 }
 
 impl PhaseQueries {
-    /// How many queries.
+    /// Returns the number of queries.
     pub fn len(&self) -> usize {
         self.queries
     }
 
-    /// Whether there are no queries, which a generator refuses.
+    /// Whether there are no queries. A generator never returns such a phase.
     pub fn is_empty(&self) -> bool {
         self.queries == 0
     }
 
-    /// How many samples are issued in all queries.
+    /// Returns the number of samples in all queries.
     pub fn sample_count(&self) -> usize {
         self.samples.len()
     }
 
-    /// When a query is due after the begin of the phase; only the Server scenario issues by it. Behind the last query:
+    /// Returns when a query is due, from the start of the phase. Only the Server scenario uses it. After the last query:
     /// [`Self::duration`].
     pub fn due(&self, query: usize) -> Duration {
         if query >= self.queries {
@@ -181,28 +181,28 @@ impl PhaseQueries {
         }
     }
 
-    /// The samples of a query, by their places in the data set.
+    /// Returns the samples of a query, as positions in the data set.
     pub fn samples(&self, query: usize) -> &[u32] {
         let begin = query.saturating_mul(self.samples_per_query);
         self.samples.get(begin..begin.saturating_add(self.samples_per_query)).unwrap_or(&[])
     }
 
-    /// A sample by its position in the phase, as its position in the data set; `None` beyond the last one.
+    /// Returns a sample of the phase, as a position in the data set; `None` beyond the last one.
     pub fn sample(&self, sample: usize) -> Option<u32> {
         self.samples.get(sample).copied()
     }
 
-    /// The query of a sample.
+    /// Returns the query that contains a sample.
     pub fn query_of(&self, sample: usize) -> usize {
         sample / self.samples_per_query.max(1)
     }
 
-    /// Whether the response to a sample goes to the accuracy log; in an accuracy phase all responses do.
+    /// Whether the response to a sample is written to the accuracy log. In an accuracy phase all responses are.
     pub fn is_logged(&self, sample: usize) -> bool {
         self.logged.get(sample).copied().unwrap_or(false)
     }
 
-    /// How many responses go to the accuracy log.
+    /// Returns how many responses are written to the accuracy log.
     pub fn logged_count(&self) -> usize {
         self.logged.iter().filter(|it| **it).count()
     }

@@ -1,7 +1,7 @@
-//! LoadGen's randomness: MT19937, and the distributions of LoadGen's builds. Every function consumes exactly as many outputs as in LoadGen,
-//! so that later draws agree too.
+//! LoadGen's random numbers: MT19937, and the distributions of LoadGen's builds. Every function consumes exactly as many outputs as in
+//! LoadGen, so that later draws agree too.
 //!
-//! This matches LoadGen built with GCC 11 and newer on Linux, as in the official wheels; other C++ libraries draw other numbers.
+//! This matches LoadGen built with GCC 11 and newer on Linux, as in the official wheels. Other C++ libraries draw other numbers.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ const TWO_POW_32: f64 = 4_294_967_296.0;
 /// The largest double below 1.
 const BELOW_ONE: f64 = 1.0 - f64::EPSILON / 2.0;
 
-/// The 32-bit Mersenne Twister.
+/// The 32-bit Mersenne Twister MT19937.
 #[derive(Clone)]
 pub struct Mt19937 {
     state: [u32; WORDS],
@@ -22,10 +22,10 @@ pub struct Mt19937 {
 }
 
 impl Mt19937 {
-    /// The default seed of a generator.
+    /// The seed of a generator that is not seeded explicitly.
     pub const DEFAULT_SEED: u64 = 5489;
 
-    /// Only the lower 32 bits of the seed count: seeds that agree in them draw the same.
+    /// Creates a generator. Only the lower 32 bits of the seed are used.
     pub fn new(seed: u64) -> Self {
         let mut state = [0; WORDS];
         state[0] = seed as u32;
@@ -36,7 +36,7 @@ impl Mt19937 {
         Mt19937 { state, next: WORDS }
     }
 
-    /// One output.
+    /// Returns the next output.
     pub fn next_u32(&mut self) -> u32 {
         if self.next == WORDS {
             self.twist();
@@ -58,16 +58,16 @@ impl Mt19937 {
         self.next = 0;
     }
 
-    /// A real number in [0, 1), of two outputs.
+    /// Returns a real number in [0, 1), from two outputs.
     pub fn canonical(&mut self) -> f64 {
         let low = f64::from(self.next_u32());
         let high = f64::from(self.next_u32());
         let drawn = (low + high * TWO_POW_32) / (TWO_POW_32 * TWO_POW_32);
-        // The sum may be rounded up to 2^64.
+        // The sum may be rounded up to 2^64, so the quotient may be 1.
         if drawn >= 1.0 { BELOW_ONE } else { drawn }
     }
 
-    /// An integer in 0..=most: Lemire's method up to 32 bits.
+    /// Returns an integer from 0 to `most`, inclusive. Ranges up to 32 bits use Lemire's method.
     pub fn uniform(&mut self, most: u64) -> u64 {
         if most < MAX {
             return self.below(most + 1);
@@ -84,11 +84,11 @@ impl Mt19937 {
         }
     }
 
-    /// An integer below `count`, which must be in 1..2^32.
+    /// Returns an integer below `count`, which must be at least 1 and below 2^32.
     fn below(&mut self, count: u64) -> u64 {
         let mut product = u64::from(self.next_u32()) * count;
         if product & MAX < count {
-            // The products from here up fall evenly on the numbers.
+            // Products whose low half is at least the threshold are distributed evenly over the numbers.
             let threshold = ((1 << 32) - count) % count;
             while product & MAX < threshold {
                 product = u64::from(self.next_u32()) * count;
@@ -97,10 +97,10 @@ impl Mt19937 {
         product >> 32
     }
 
-    /// Shuffles the elements. Up to 65535 elements, two swaps share one draw.
+    /// Shuffles the elements. For up to 65535 elements, two swaps share one draw.
     pub fn shuffle<T>(&mut self, elements: &mut [T]) {
         let length = elements.len() as u64;
-        // Lengths are of memory, and places below them fit.
+        // The casts are safe, because all values are below the length of a slice.
         let mut swap = |one: u64, other: u64| elements.swap(one as usize, other as usize);
         if length == 0 {
             return;
@@ -125,8 +125,8 @@ impl Mt19937 {
         }
     }
 
-    /// The gap before the next query of a Poisson process with `rate` queries per second, in whole nanoseconds. The longest gap is 37 seconds
-    /// at rate 1. A gap beyond 64 bits becomes the largest `Duration` of 64 bits.
+    /// Returns the gap before the next query of a Poisson process with `rate` queries per second, in whole nanoseconds. At rate 1 the
+    /// longest possible gap is 37 seconds. A gap whose nanoseconds exceed 64 bits is limited to the largest value that fits.
     pub fn exponential(&mut self, rate: f64) -> Duration {
         let seconds = -(1.0 - self.canonical()).ln() / rate;
         Duration::from_nanos((seconds * 1e9) as u64)
@@ -143,7 +143,7 @@ mod tests {
     fn outputs_are_those_of_the_published_generator() {
         let mut random = Mt19937::new(Mt19937::DEFAULT_SEED);
         assert_eq!(random.next_u32(), 3_499_211_612);
-        // The C++ standard requires this of std::mt19937.
+        // The C++ standard requires this value of std::mt19937.
         assert_eq!((1..10_000).map(|_| random.next_u32()).last(), Some(4_123_659_995));
     }
 

@@ -1,4 +1,4 @@
-//! Sample sets: which samples of the data set are loaded before a phase, in which order.
+//! Sample sets: which samples of the data set are loaded before a phase, and in which order.
 
 use workload_profiles::loadgen::{Effective, Qsl, Scenario, Settings};
 
@@ -7,20 +7,20 @@ use crate::queries::random::Mt19937;
 /// The samples that a phase issues.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SampleSet {
-    /// Samples of the data set in the order of loading; in MultiStream with those behind the end that a query which begins
-    /// near it runs into: the first ones again.
+    /// Samples of the data set, in the order in which they are loaded. In MultiStream, the first samples are repeated at the end as
+    /// padding, for queries that begin near the end.
     pub indices: Vec<u32>,
-    /// How many without these.
+    /// Number of samples without the padding.
     pub end: usize,
 }
 
 impl SampleSet {
-    /// The samples to load.
+    /// Returns the samples to load, without the padding.
     pub fn loaded(&self) -> &[u32] {
         self.indices.get(..self.end).unwrap_or(&self.indices)
     }
 
-    /// A set with its padding. Padding entry k is a copy of entry k: a short set continues with entries that are padding themselves.
+    /// Creates a set with padding. Padding entry k is a copy of entry k. In a short set, entry k may itself be padding.
     fn new(samples: &[u32], padding: usize) -> Self {
         let mut indices = Vec::with_capacity(samples.len() + padding);
         indices.extend_from_slice(samples);
@@ -33,13 +33,13 @@ impl SampleSet {
     }
 }
 
-/// The single set of performance phases and of trials. The counts have to fit into memory, which the query generator checks.
+/// Returns the only set of performance phases and trials. The query generator checks that the counts fit into memory.
 pub(crate) fn performance_set(settings: &Settings, effective: &Effective, qsl: &Qsl) -> SampleSet {
     let order = order(settings, effective.performance_sample_count, qsl);
     SampleSet::new(&order, padding(settings, effective))
 }
 
-/// The sets of accuracy phases, in sequence.
+/// The sets of the accuracy phases, in order.
 #[derive(Clone, Debug)]
 pub(crate) struct AccuracySets {
     order: Vec<u32>,
@@ -47,7 +47,7 @@ pub(crate) struct AccuracySets {
     padding: usize,
 }
 
-/// All samples of an accuracy test, in sets of as many as can be loaded at the same time.
+/// Divides all samples of an accuracy test into sets that can be loaded at the same time.
 pub(crate) fn accuracy_sets(settings: &Settings, effective: &Effective, qsl: &Qsl) -> AccuracySets {
     AccuracySets {
         order: order(settings, effective.accuracy_sample_count, qsl),
@@ -57,19 +57,19 @@ pub(crate) fn accuracy_sets(settings: &Settings, effective: &Effective, qsl: &Qs
 }
 
 impl AccuracySets {
-    /// A set by its position; `None` beyond the last.
+    /// Returns a set by its number; `None` beyond the last one.
     pub fn get(&self, place: u64) -> Option<SampleSet> {
         let samples = self.order.chunks(self.size).nth(usize::try_from(place).ok()?)?;
         Some(SampleSet::new(samples, self.padding))
     }
 
-    /// How many sets.
+    /// Returns the number of sets.
     pub fn len(&self) -> usize {
         self.order.len().div_ceil(self.size)
     }
 }
 
-/// The first `count` samples of the data set, shuffled.
+/// Returns the first `count` samples of the data set, shuffled.
 fn order(settings: &Settings, count: u64, qsl: &Qsl) -> Vec<u32> {
     let count = u32::try_from(count.min(qsl.total_sample_count)).unwrap_or(u32::MAX);
     let mut order: Vec<u32> = (0..count).collect();

@@ -28,7 +28,7 @@ fn times(phase: &PhaseQueries) -> Vec<Duration> {
     (0..phase.len()).map(|it| phase.due(it)).collect()
 }
 
-/// The settings are refused, by a message that begins so.
+/// Checks that the settings are rejected, with a message that begins with `begin`.
 fn refused(settings: Settings, count: u64, begin: &str) {
     let message = performance(&settings, count).expect_err("is refused").to_string();
     assert!(message.starts_with(begin), "{message}");
@@ -130,7 +130,7 @@ fn numbers_and_draws_go_on_through_the_phases_of_a_test() {
     assert_eq!((last.first_query, last.first_sample), (23, 23));
     let alone = QueryGenerator::new(&settings, &qsl).unwrap().phase(Phase::Performance).unwrap();
     assert_eq!((indices(&last), times(&last)), (indices(&alone), times(&alone)));
-    // The draws for logging are per sample of the test, not of a phase.
+    // The draws for logging depend on the sample's number in the test, not in the phase.
     assert!((0..last.len() - 23).all(|it| last.is_logged(it) == alone.is_logged(it + 23)));
     assert_ne!(last.logged, alone.logged);
 }
@@ -155,7 +155,7 @@ fn a_sampling_target_logs_about_so_many() {
     assert_eq!(none.logged_count(), 0);
     let some = performance(&Settings { accuracy_log_sampling_target: 500, ..base.clone() }, 10).unwrap();
     assert!((400..600).contains(&some.logged_count()), "{}", some.logged_count());
-    // As in TEST06, which requests as many samples as it issues.
+    // As in TEST06, which requests to log as many samples as it issues.
     let all = Settings {
         accuracy_log_sampling_target: 100,
         min_duration_ms: 0,
@@ -199,7 +199,7 @@ fn any_settings() -> impl Strategy<Value = (Settings, Qsl)> {
     (scenario, counts, pace, switches, any::<[u64; 4]>(), 0u64..3_000).prop_map(
         |(scenario, counts, pace, switches, seeds, min_duration_ms)| {
             let (total, loaded, least, each, replaced) = counts;
-            // Half of the rates are arbitrary numbers; the others are valid for a phase.
+            // Half of the rates are arbitrary numbers; the other half are valid.
             let rate = if pace.2 { pace.0 } else { pace.0.abs() % 1_000.0 };
             let latency = if pace.2 { pace.1 } else { 1e5 + pace.1.abs() % 1e9 };
             let settings = Settings {
@@ -283,7 +283,7 @@ proptest! {
             schedule_rng_seed: seeds[0],
             sample_index_rng_seed: seeds[1],
             sample_concatenate_permutation: equal,
-            // High enough that the schedule cannot change the number of queries.
+            // High enough that the schedule does not change the number of queries.
             min_query_count: 1_000,
             ..server(100.0, 1)
         };

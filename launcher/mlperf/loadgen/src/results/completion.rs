@@ -1,21 +1,22 @@
-//! A completed sample: its contribution to the figures, by LoadGen's rules.
+//! A completed sample, with the values that LoadGen's figures need.
 
 use std::time::Duration;
 
 use crate::logs::messages::Event;
 use measurement::record::RequestRecord;
 
-/// A sample that was completed. Times are in nanoseconds, from the scheduled time of its query.
+/// A completed sample. Times are in nanoseconds, from the scheduled time of its query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompletedSample {
     pub latency_ns: i64,
-    /// `None`: nothing was streamed, as in Offline, or no first token came.
+    /// `None` if the response was not streamed, as in Offline, or if no first token arrived.
     pub first_token_ns: Option<i64>,
     pub output_tokens: i64,
 }
 
 impl CompletedSample {
-    /// The sample of a request; `None` if the request failed. LoadGen counts from the scheduled time to the end of the answer.
+    /// Returns the sample of a request; `None` if the request failed. As in LoadGen, latency is the time from the scheduled time to the end
+    /// of the response.
     pub fn from_record(record: &RequestRecord) -> Option<CompletedSample> {
         record.outcome.is_complete().then(|| CompletedSample {
             latency_ns: nanos(record.ended.saturating_sub(record.scheduled)),
@@ -28,14 +29,14 @@ impl CompletedSample {
         counted_tokens(self.output_tokens)
     }
 
-    /// Time per output token after the first, in nanoseconds. Negative with fewer than two tokens, as in LoadGen: no token is counted then, and
-    /// the divisor is -1. Not used in Offline, which has no first token.
+    /// Returns the time per output token after the first, in nanoseconds. With fewer than two tokens it is negative, as in LoadGen: no
+    /// token is counted then, so the divisor is -1. Not used in Offline, which has no first token.
     pub fn per_token_ns(&self) -> i64 {
         let after_first = self.latency_ns.saturating_sub(self.first_token_ns.unwrap_or_default());
         after_first.saturating_div(self.counted_tokens() - 1)
     }
 
-    /// The error that LoadGen logs for the number of tokens.
+    /// Returns the error that LoadGen logs if the number of tokens is too small.
     pub fn error(&self) -> Option<Event> {
         match self.output_tokens {
             0 => Some(Event::NoTokens),
@@ -46,12 +47,12 @@ impl CompletedSample {
     }
 }
 
-/// LoadGen's signed nanoseconds.
+/// Converts to signed nanoseconds, as LoadGen uses them.
 pub fn nanos(time: Duration) -> i64 {
     i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// LoadGen counts no tokens where an answer has fewer than two.
+/// Returns the number of tokens that LoadGen counts: 0 if the response has fewer than two.
 pub fn counted_tokens(output_tokens: i64) -> i64 {
     if output_tokens < 2 { 0 } else { output_tokens }
 }

@@ -1,32 +1,32 @@
-//! LoadGen's figures without LoadGen's known errors, for the launcher's own report.
+//! LoadGen's figures with LoadGen's known errors corrected, for the launcher's own report.
 
 use workload_profiles::loadgen::Scenario;
 
 use crate::results::{Results, early_stopping_outcome::EarlyStoppingOutcome, validity};
 
-/// Figures in addition to the logs. A rate is absent if nothing was measured.
+/// Figures in addition to those in the logs. A rate is `None` if nothing was measured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CorrectedResults {
-    /// Samples per second until the latest completion. LoadGen's Server figure ends with the completion of the last issued query, and is too
-    /// high if an earlier query took longer.
+    /// Samples per second until the last completion. LoadGen's Server figure only counts the time until the last issued query is complete,
+    /// so it is too high if an earlier query took longer.
     pub samples_per_second: Option<f64>,
-    /// Tokens per second, likewise.
+    /// Tokens per second until the last completion.
     pub tokens_per_second: Option<f64>,
-    /// Tokens per second of the server's time; LoadGen's `result_token_throughput` is per nanosecond.
+    /// Tokens per second of summed sample latency. LoadGen's `result_token_throughput` is per nanosecond.
     pub token_throughput: Option<f64>,
-    /// Early stopping on latencies, also with tokens, where LoadGen's `early_stopping_latency_ss` and `_ms` are of first
-    /// tokens; SingleStream and MultiStream only.
+    /// Early stopping on latencies, in SingleStream and MultiStream. Also computed with token latencies, where LoadGen's
+    /// `early_stopping_latency_ss` and `_ms` refer to first tokens.
     pub latency: Option<EarlyStoppingOutcome>,
-    /// Early stopping on first tokens, also where the test of the times per output token fails; with tokens only.
+    /// Early stopping on first tokens; `None` without token latencies. Also computed if the test of the times per output token fails.
     pub ttft: Option<EarlyStoppingOutcome>,
-    /// Early stopping on times per output token; with tokens only.
+    /// Early stopping on times per output token; `None` without token latencies.
     pub tpot: Option<EarlyStoppingOutcome>,
-    /// Samples with fewer than two tokens. LoadGen counts no tokens for them, and a negative time per output token.
+    /// Number of samples with fewer than two tokens. LoadGen counts 0 tokens for them, and a negative time per output token.
     pub too_few_tokens: u64,
 }
 
 impl CorrectedResults {
-    /// The figures of a phase with its latest completion at this many seconds after its start.
+    /// Computes the figures of a phase. `lasted_s`: seconds from its start to its last completion.
     pub fn new(results: &Results, lasted_s: f64) -> CorrectedResults {
         let settings = results.settings;
         let rate = |amount: f64, seconds: f64| Some(amount / seconds).filter(|it| it.is_finite() && *it > 0.0);

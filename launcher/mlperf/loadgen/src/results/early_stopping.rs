@@ -1,35 +1,35 @@
-//! Early stopping: how many queries have to be within a limit, given the number of queries above it, so that the system's percentile is
-//! within the limit at the requested confidence.
+//! Early stopping: given the number of queries above a limit, how many queries must be within the limit to show, with the requested
+//! confidence, that the system's percentile is within the limit.
 
-/// The requirements of a binomial test: the minimum number of queries within the limit for each number of queries above it.
+/// A binomial test: for each number of queries above the limit, the minimum number of queries within it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EarlyStopping {
-    /// The percentile less the tolerance, in (0, 1).
+    /// The percentile minus the tolerance, between 0 and 1 (exclusive).
     share: f64,
-    /// Maximum error probability, in (0, 1).
+    /// Maximum error probability, between 0 and 1 (exclusive).
     alpha: f64,
-    /// Minimum within the limit if none is above it.
+    /// Minimum number of queries within the limit if none is above it.
     alone: u64,
 }
 
-/// Why no such test exists.
+/// Why a test cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum EarlyStoppingError {
-    /// No number of queries would be enough, or none is needed.
+    /// With this percentile, either no number of queries is enough or none is needed.
     #[error(
         "target_latency_percentile is {percentile} less a tolerance of {tolerance}; set a share between 0 and 1, \
          such as 0.99"
     )]
     Percentile {
-        /// As a share.
+        /// The percentile as a share.
         percentile: f64,
-        /// As a share.
+        /// The tolerance as a share.
         tolerance: f64,
     },
-    /// The same.
+    /// With this confidence, either no number of queries is enough or none is needed.
     #[error("the confidence of early stopping is {confidence}; set a share between 0 and 1, such as 0.99")]
     Confidence {
-        /// As a share.
+        /// The confidence as a share.
         confidence: f64,
     },
 }
@@ -38,18 +38,18 @@ pub enum EarlyStoppingError {
 pub const CONFIDENCE: f64 = 0.99;
 
 impl EarlyStopping {
-    /// LoadGen's test at a target percentile, which is a share: no tolerance, 99 % confidence.
+    /// Creates LoadGen's test: no tolerance, and 99 % confidence. `percentile` is a share.
     ///
     /// # Errors
-    /// A percentile that is not between 0 and 1.
+    /// The percentile is not between 0 and 1.
     pub fn at(percentile: f64) -> Result<Self, EarlyStoppingError> {
         EarlyStopping::new(percentile, 0.0, CONFIDENCE)
     }
 
-    /// A test with a tolerance, which is subtracted from the percentile, and a confidence. All are shares.
+    /// Creates a test with a tolerance, which is subtracted from the percentile, and a confidence. All are shares.
     ///
     /// # Errors
-    /// A percentile or confidence that is not between 0 and 1.
+    /// The percentile or the confidence is not between 0 and 1.
     pub fn new(percentile: f64, tolerance: f64, confidence: f64) -> Result<Self, EarlyStoppingError> {
         let inside = |share: f64| share > 0.0 && share < 1.0;
         let share = percentile - tolerance;
@@ -63,10 +63,10 @@ impl EarlyStopping {
         Ok(EarlyStopping { share, alpha, alone: (alpha.ln() / share.ln()).ceil() as u64 })
     }
 
-    /// H(t): the least number of queries within the limit that make up for `above` queries above it.
+    /// H(t): returns the minimum number of queries within the limit if `above` queries are above it.
     pub fn within(&self, above: u64) -> u64 {
         let odds_to_one = self.share / (1.0 - self.share);
-        // LoadGen searches between these.
+        // The bounds between which LoadGen searches.
         let mut least = ((above as f64 * odds_to_one) as u64).saturating_add(self.alone);
         let mut most = above.saturating_mul(self.alone).saturating_add(self.alone).saturating_add(1);
         while least < most {
@@ -80,17 +80,17 @@ impl EarlyStopping {
         least
     }
 
-    /// The minimum number of queries that pass, if `above` of them are above the limit.
+    /// Returns the minimum number of queries with which the test passes if `above` of them are above the limit.
     pub fn queries(&self, above: u64) -> u64 {
         self.within(above).saturating_add(above)
     }
 
-    /// How many of `queries` queries may be above the limit; `None` if they are too few even with none above it.
+    /// Returns how many of `queries` queries may be above the limit; `None` if there are too few queries even with none above it.
     pub fn budget(&self, queries: u64) -> Option<u64> {
         if queries < self.queries(0) {
             return None;
         }
-        // Each further query above the limit requires more queries, so bisection finds the last number that passes.
+        // Each further query above the limit needs more queries to pass, so bisection finds the largest number that passes.
         let (mut passes, mut fails) = (0, queries);
         while fails - passes > 1 {
             let middle = passes + (fails - passes) / 2;
@@ -103,19 +103,19 @@ impl EarlyStopping {
         Some(passes)
     }
 
-    /// For an estimate of the percentile: how many of the slowest of `queries` queries are set aside. The estimate is then element `queries -
-    /// budget` in ascending order, from 0. `None` if there are fewer queries than [`Self::least_for_estimate`].
+    /// Returns how many of the slowest of `queries` queries are set aside to estimate the percentile. The estimate is then element
+    /// `queries - budget` in ascending order, from 0. `None` if there are fewer queries than [`Self::least_for_estimate`].
     pub fn estimate_budget(&self, queries: u64) -> Option<u64> {
         self.budget(queries).filter(|above| *above >= 1)
     }
 
-    /// How many queries an estimate of the percentile takes: H(1) + 1.
+    /// Returns the minimum number of queries for an estimate of the percentile: H(1) + 1.
     pub fn least_for_estimate(&self) -> u64 {
         self.queries(1)
     }
 
-    /// The probability that at most `above` of `within + above` queries exceed the limit if the percentile equals the limit: the regularised
-    /// incomplete beta function, by the hypergeometric series that LoadGen sums, and to LoadGen's precision.
+    /// Returns the probability that at most `above` of `within + above` queries exceed the limit if the true percentile equals the limit.
+    /// This is the regularised incomplete beta function, computed with LoadGen's hypergeometric series and precision.
     fn chance(&self, within: u64, above: u64) -> f64 {
         const ENOUGH: f64 = 1.0 / (1u64 << 33) as f64;
         let x = self.share;
@@ -124,7 +124,7 @@ impl EarlyStopping {
         let front = (a * x.ln() + (b - 1.0) * (1.0 - x).ln() - ln_beta).exp() / a;
         let ratio = x / (x - 1.0);
         let (mut term, mut sum) = (1.0f64, 1.0);
-        // A term is 0 at the latest after `above` of them.
+        // The loop ends, because a term is 0 after `above` terms at the latest.
         let mut i = 0.0;
         while term.abs() > ENOUGH {
             term *= ((1.0 - b) + i) * ratio / ((1.0 + a) + i);

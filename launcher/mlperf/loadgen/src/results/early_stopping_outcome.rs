@@ -1,31 +1,31 @@
-//! EarlyStoppingOutcome: the result of early stopping for a phase, in LoadGen's words.
+//! The result of early stopping for a phase, in LoadGen's words.
 //!
-//! The Server scenario counts what is over a limit. SingleStream and MultiStream have no limit: they estimate, from enough
-//! queries, a latency that the percentile is below with 99 % confidence. Offline has no early stopping.
+//! The Server scenario counts how many queries exceed a limit. SingleStream and MultiStream have no limit: given enough queries, they
+//! estimate the latency that the percentile does not exceed, with 99 % confidence. Offline has no early stopping.
 
 use crate::{
     logs::number,
     results::{Series, early_stopping::EarlyStopping},
 };
 
-/// The percentile that SingleStream estimates besides its own.
+/// The second percentile that SingleStream estimates, in addition to its target.
 const SECOND: f64 = 0.99;
 
-/// The outcome of one test.
+/// The result of one test.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EarlyStoppingOutcome {
-    /// There were enough queries.
+    /// Whether there were enough queries.
     pub met: bool,
-    /// Some lines, without an end of line after the last.
+    /// One or more lines. The last one has no line end.
     pub text: String,
-    /// The estimate at the target percentile, if there is one.
+    /// The estimate at the target percentile, in nanoseconds; `None` if there is none.
     pub estimate: Option<i64>,
-    /// The estimate at the 99th percentile; SingleStream only.
+    /// The estimate at the 99th percentile, in nanoseconds; `None` except in SingleStream.
     pub estimate_99: Option<i64>,
 }
 
 impl EarlyStoppingOutcome {
-    /// The test of the Server scenario: of `queries` queries this many values were over the limit.
+    /// Runs the test of the Server scenario. Of `queries` queries, `over` exceeded the limit.
     pub fn of_limit(percentile: f64, queries: u64, over: u64) -> EarlyStoppingOutcome {
         let test = match test(percentile) {
             Ok(test) => test,
@@ -44,7 +44,7 @@ impl EarlyStoppingOutcome {
         EarlyStoppingOutcome { met: queries >= needed, text, ..EarlyStoppingOutcome::default() }
     }
 
-    /// The test of SingleStream, and, without the second estimate, of MultiStream.
+    /// Runs the test of SingleStream and MultiStream. `second`: whether to estimate the second percentile too, as SingleStream does.
     pub fn of_estimate(percentile: f64, queries: u64, values: &Series, second: bool) -> EarlyStoppingOutcome {
         let test = match test(percentile) {
             Ok(test) => test,
@@ -71,7 +71,7 @@ impl EarlyStoppingOutcome {
         it
     }
 
-    /// The text as one line of the detail log.
+    /// Returns the text as one line, for the detail log.
     pub fn line(&self) -> String {
         self.text.replace('\n', " ")
     }
@@ -91,7 +91,7 @@ impl EarlyStoppingOutcome {
     }
 }
 
-/// A percentile that cannot be proved is never met; the text contains the reason.
+/// If the percentile cannot be tested, the result is not met, and its text contains the reason.
 fn test(percentile: f64) -> Result<EarlyStopping, EarlyStoppingOutcome> {
     EarlyStopping::at(percentile)
         .map_err(|error| EarlyStoppingOutcome { text: format!(" * {error}"), ..EarlyStoppingOutcome::default() })

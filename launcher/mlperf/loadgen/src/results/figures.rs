@@ -1,4 +1,4 @@
-//! The figures of a performance phase under LoadGen's names. The detail log and the launcher's reports both write this list.
+//! The figures of a performance phase, under LoadGen's names. Both the detail log and the launcher's reports write this list.
 
 use std::borrow::Cow;
 
@@ -12,10 +12,10 @@ use crate::{
 
 /// The key of the verdict.
 pub const VALIDITY: &str = "result_validity";
-/// The key of the reasons of an INVALID result.
+/// The key of the reasons for an INVALID result.
 pub const INVALID_REASON: &str = "result_invalid_reason";
 
-/// A figure, or a part of the judgement.
+/// A figure, or a part of the verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     pub key: Cow<'static, str>,
@@ -26,7 +26,7 @@ pub struct Figure {
 pub enum FigureValue {
     Count(u64),
     Signed(i64),
-    /// Logs and reports contain it with six significant digits.
+    /// A number. Logs and reports contain it with six significant digits.
     Real(f64),
     Flag(bool),
     Text(String),
@@ -44,7 +44,7 @@ impl From<&FigureValue> for Value {
     }
 }
 
-/// All figures of a performance phase and of its verdict, in the order of the detail log.
+/// Returns all figures of a performance phase and of its verdict, in the order of the detail log.
 pub fn figures(results: &Results, validity: &Validity) -> Vec<Figure> {
     let mut figures = Figures(Vec::new());
     judgement(results, validity, &mut figures);

@@ -1,6 +1,7 @@
-//! Forecast of the verdict on a performance phase, from what has completed so far. The progress of a run shows it.
+//! Predicts the verdict on a performance phase from what has completed so far. The progress of a run shows it.
 //!
-//! [`Forecast::Lost`] is certain, because the number of queries over a limit never decreases. All other forecasts assume that the phase
+//! [`Forecast::Lost`] is certain, because the number of queries over a limit never decreases. All other predictions assume that the phase
+//! continues as before.
 //! continues as before.
 
 use std::time::Duration;
@@ -9,42 +10,42 @@ use workload_profiles::loadgen::{Effective, Scenario, Settings};
 
 use crate::results::{early_stopping::EarlyStopping, percentile_place};
 
-/// The state of a phase that runs.
+/// The progress of a running phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SoFar {
-    /// Generated queries; in Offline the samples of its only query.
+    /// Number of generated queries; in Offline, the number of samples in its only query.
     pub planned: u64,
-    /// Of these, complete.
+    /// Number of completed queries; in Offline, of completed samples.
     pub completed: u64,
-    /// Since the start of the phase.
+    /// Time since the start of the phase.
     pub elapsed: Duration,
-    /// Server without tokens: complete, and over the limit of latencies.
+    /// Number of completed samples over the latency limit, in Server without token latencies.
     pub over_latency: u64,
-    /// Server with tokens: over the limit of first tokens.
+    /// Number of completed samples over the first-token limit, in Server with token latencies.
     pub over_ttft: u64,
-    /// Server with tokens: over the limit of times per output token.
+    /// Number of completed samples over the limit on the time per output token, in Server with token latencies.
     pub over_tpot: u64,
-    /// Samples that failed.
+    /// Number of failed samples.
     pub failed: u64,
 }
 
-/// The verdict that is expected.
+/// The predicted verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Forecast {
-    /// Nothing has completed.
+    /// Nothing has completed yet.
     Unknown,
-    /// VALID, if the phase continues like this.
+    /// VALID if the phase continues like this.
     Valid,
-    /// INVALID, if the phase continues like this. Holds the reason.
+    /// INVALID if the phase continues like this, for this reason.
     Invalid(String),
-    /// INVALID for certain. Holds the reason.
+    /// Certainly INVALID, for this reason.
     Lost(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PhaseForecast {
     pub forecast: Forecast,
-    /// Queries (Offline: samples) that still have to complete within the limits.
+    /// Number of queries (in Offline, samples) that must still complete within the limits.
     pub more: u64,
 }
 
@@ -77,7 +78,7 @@ fn server(settings: &Settings, effective: &Effective, so_far: &SoFar, test: &Ear
         let why = format!("{planned} queries are too few for early stopping, which needs {}", test.queries(0));
         return PhaseForecast { forecast: Forecast::Lost(why), more };
     };
-    // The value at the percentile's position is within the limit if at most the values after that position exceed the limit.
+    // The value at the percentile's position is within the limit if only values after that position exceed the limit.
     let place = percentile_place(planned, effective.target_latency_percentile);
     let allowed = budget.min(planned.saturating_sub(1).saturating_sub(place));
     let of = |over: u64| format!("{over} of {planned} queries over the limit, where {allowed} may be");
@@ -92,13 +93,13 @@ fn server(settings: &Settings, effective: &Effective, so_far: &SoFar, test: &Ear
     PhaseForecast { forecast, more }
 }
 
-/// SingleStream and MultiStream, which end after enough queries and enough time.
+/// Predicts SingleStream and MultiStream, which end after enough queries and enough time.
 fn streams(effective: &Effective, so_far: &SoFar, test: &EarlyStopping) -> PhaseForecast {
     let least = test.least_for_estimate();
     let needed = least.max(effective.min_query_count);
     let shortest = Duration::from_millis(effective.min_duration_ms);
     let nanos = |it: Duration| u64::try_from(it.as_nanos()).unwrap_or(u64::MAX);
-    // Queries at the end of the least duration, and how long all that were generated last.
+    // `then`: expected number of queries at the end of the minimum duration. `all`: expected duration of all generated queries.
     let then = scaled(so_far.completed, nanos(shortest), nanos(so_far.elapsed)).max(effective.min_query_count);
     let all = Duration::from_nanos(scaled(nanos(so_far.elapsed), so_far.planned, so_far.completed));
     let forecast = if so_far.planned < needed {
@@ -130,7 +131,7 @@ fn offline(effective: &Effective, so_far: &SoFar) -> PhaseForecast {
     PhaseForecast { forecast, more: so_far.planned.saturating_sub(so_far.completed) }
 }
 
-/// `value * whole / part`, rounded up.
+/// Returns `value * whole / part`, rounded up.
 fn scaled(value: u64, whole: u64, part: u64) -> u64 {
     let scaled = (u128::from(value) * u128::from(whole)).div_ceil(u128::from(part.max(1)));
     u64::try_from(scaled).unwrap_or(u64::MAX)
@@ -231,7 +232,7 @@ mod tests {
             };
             let validity = Validity::from_results(&Results::new(&measured, &settings, &effective), vec![]);
             prop_assert!(!(matches!(early.forecast, Forecast::Lost(_)) && validity.valid()));
-            // Complete, the prediction is the verdict.
+            // Once everything has completed, the prediction must equal the verdict.
             let complete = SoFar { completed: planned, over_latency: over, ..so_far };
             let found = forecast(&settings, &effective, &complete).forecast;
             let enough = planned >= effective.min_query_count;

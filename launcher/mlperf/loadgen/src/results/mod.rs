@@ -1,8 +1,8 @@
 //! Results: the figures that LoadGen computes from the measurements of a performance phase.
 //!
-//! Compatible with LoadGen, including what a careful reader would consider mistakes: the rates of the Server scenario are divided by the
-//! completion time of the last issued query, which need not be the last completion. [`corrected`] computes the values without such quirks.
-//! Each series is sorted once; each figure is then a look-up.
+//! Compatible with LoadGen, including what may look like mistakes: in the Server scenario, rates are divided by the completion time of the
+//! last issued query, although another query may complete later. [`corrected`] computes the values without such quirks. Each series is
+//! sorted only once, so that each figure is a look-up.
 
 pub mod completion;
 pub mod corrected;
@@ -15,38 +15,38 @@ pub mod validity;
 use serde::{Deserialize, Serialize};
 use workload_profiles::loadgen::{Effective, Scenario, Settings};
 
-/// The percentiles of the logs.
+/// The percentiles in the logs.
 pub const PERCENTILES: [f64; 6] = [0.50, 0.90, 0.95, 0.97, 0.99, 0.999];
 
-/// The measurements of a performance phase. Latencies are in nanoseconds, in order of the samples' sequence numbers.
+/// The measurements of a performance phase. Latencies are in nanoseconds, in the order of the samples' sequence numbers.
 ///
-/// A failed sample has no latency: the lists contain completed samples.
+/// The lists contain only completed samples, because a failed sample has no latency.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PhaseResult {
-    /// Of each sample, from the scheduled time of its query.
+    /// The latency of each sample, from the scheduled time of its query.
     pub sample_latencies_ns: Vec<i64>,
-    /// MultiStream: of each query, until its last sample was complete.
+    /// The latency of each query, until its last sample is complete. MultiStream only.
     pub query_latencies_ns: Vec<i64>,
-    /// With tokens, but not Offline: of each sample, until its first token.
+    /// The latency of each sample's first token. Only with token latencies, and not in Offline.
     pub first_token_latencies_ns: Vec<i64>,
-    /// With tokens: of each sample; negative where a sample had too few tokens.
+    /// The time per output token of each sample. Only with token latencies. Negative if a sample has too few tokens.
     pub time_per_output_token_ns: Vec<i64>,
-    /// With tokens: of each sample, all output tokens.
+    /// The number of output tokens of each sample. Only with token latencies.
     pub tokens_per_sample: Vec<i64>,
-    /// Queries that were issued.
+    /// Number of queries issued.
     pub queries_issued: u64,
-    /// The largest sample latency.
+    /// The largest sample latency, in seconds.
     pub max_latency_s: f64,
-    /// Of the query that was issued last, all from the start of the phase: when it was scheduled,
+    /// When the last issued query was scheduled, in seconds from the start of the phase.
     pub final_query_scheduled_time_s: f64,
-    /// when it was issued,
+    /// When the last issued query was issued, in seconds from the start of the phase.
     pub final_query_issued_time_s: f64,
-    /// and when all its samples were complete.
+    /// When all samples of the last issued query were complete, in seconds from the start of the phase.
     pub final_query_all_samples_done_time_s: f64,
 }
 
-/// Values of the same kind.
+/// A series of values of the same kind, sorted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
     ascending: Vec<i64>,
@@ -54,90 +54,90 @@ pub struct Series {
 }
 
 impl Series {
-    /// The series of some values, in any order.
+    /// Creates a series from values in any order.
     pub fn from_values(values: &[i64]) -> Series {
         let mut ascending = values.to_vec();
         ascending.sort_unstable();
         Series { sum: values.iter().map(|it| i128::from(*it)).sum(), ascending }
     }
 
-    /// How many there are.
+    /// Returns the number of values.
     pub fn count(&self) -> u64 {
         self.ascending.len() as u64
     }
 
-    /// The sum of the values.
+    /// Returns the sum of the values.
     pub fn sum(&self) -> i128 {
         self.sum
     }
 
-    /// The smallest value; 0 for an empty series, as for all figures here.
+    /// Returns the smallest value. Like all figures here, it is 0 if the series is empty.
     pub fn min(&self) -> i64 {
         self.ascending.first().copied().unwrap_or_default()
     }
 
-    /// The largest.
+    /// Returns the largest value.
     pub fn max(&self) -> i64 {
         self.ascending.last().copied().unwrap_or_default()
     }
 
-    /// The mean, cut to an integer.
+    /// Returns the mean, truncated to an integer.
     pub fn mean(&self) -> i64 {
         let mean = self.sum / i128::from(self.count()).max(1);
         i64::try_from(mean).expect("a mean is between the smallest and the largest value")
     }
 
-    /// The value in the place `count * percentile`, cut to an integer, of the ascending list: LoadGen does not interpolate.
+    /// Returns the value at position `count * percentile` (truncated to an integer) in ascending order. LoadGen does not interpolate.
     pub fn percentile(&self, percentile: f64) -> i64 {
         self.at(percentile_place(self.count(), percentile))
     }
 
-    /// The value in a place of the ascending list, counted from 0; past its end the last.
+    /// Returns the value at a position in ascending order, counted from 0. Beyond the end, returns the last value.
     pub fn at(&self, place: u64) -> i64 {
         let place = usize::try_from(place).unwrap_or(usize::MAX).min(self.ascending.len().saturating_sub(1));
         self.ascending.get(place).copied().unwrap_or_default()
     }
 
-    /// How many are above a limit.
+    /// Returns how many values are above a limit.
     pub fn over(&self, limit: u64) -> u64 {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         (self.ascending.len() - self.ascending.partition_point(|it| *it <= limit)) as u64
     }
 }
 
-/// The place of a percentile among `count` values in ascending order, counted from 0.
+/// Returns the position of a percentile among `count` values in ascending order, counted from 0.
 pub(crate) fn percentile_place(count: u64, percentile: f64) -> u64 {
     (count as f64 * percentile) as u64
 }
 
-/// The figures of a performance phase, and the settings that they are checked against.
+/// The figures of a performance phase, and the settings that they are compared with.
 #[derive(Clone, Debug)]
 pub struct Results<'a> {
     /// The measurements.
     pub measured: &'a PhaseResult,
-    /// The settings as requested,
+    /// The settings as requested.
     pub settings: &'a Settings,
-    /// and as the phase ran by them.
+    /// The settings that the phase ran with.
     pub effective: &'a Effective,
     /// Latencies of samples.
     pub samples: Series,
-    /// Latencies of queries; empty but in MultiStream.
+    /// Latencies of queries; empty except in MultiStream.
     pub queries: Series,
-    /// Latencies of first tokens; empty without tokens and Offline.
+    /// Latencies of first tokens; empty in Offline and without token latencies.
     pub first_tokens: Series,
-    /// Times per output token; likewise.
+    /// Times per output token; empty in Offline and without token latencies.
     pub per_token: Series,
-    /// All output tokens.
+    /// Total number of output tokens.
     pub tokens: i128,
 }
 
 impl<'a> Results<'a> {
-    /// The figures of the measurements.
+    /// Computes the figures.
     pub fn new(measured: &'a PhaseResult, settings: &'a Settings, effective: &'a Effective) -> Results<'a> {
         let series =
             |wanted: bool, values: &[i64]| if wanted { Series::from_values(values) } else { Series::default() };
         let tokens = settings.use_token_latencies;
-        // In Offline, LoadGen computes a time per output token from uninitialised memory, and never uses it.
+        // In Offline, LoadGen computes a time per output token from uninitialised memory but never uses it.
         let streams = tokens && settings.scenario != Scenario::Offline;
         Results {
             samples: Series::from_values(&measured.sample_latencies_ns),
@@ -151,72 +151,72 @@ impl<'a> Results<'a> {
         }
     }
 
-    /// The percentile by which the scenario is judged.
+    /// Returns the percentile by which the scenario is judged.
     pub fn target_percentile(&self) -> f64 {
         self.effective.target_latency_percentile
     }
 
-    /// Latencies of queries where a query has some samples, else of samples.
+    /// Returns the latencies that decide the scenario: of queries in MultiStream, else of samples.
     pub fn main_latencies(&self) -> &Series {
         if self.settings.scenario == Scenario::MultiStream { &self.queries } else { &self.samples }
     }
 
-    /// SingleStream: samples per second of the phase's time.
+    /// SingleStream: returns samples per second, over the whole time of the phase.
     pub fn qps_with_overhead(&self) -> f64 {
         self.gaps() / self.measured.final_query_issued_time_s
     }
 
-    /// SingleStream: samples per second of the server's time.
+    /// SingleStream: returns samples per second of the server's own time.
     pub fn qps_without_overhead(&self) -> f64 {
         1.0 / self.mean_latency_s()
     }
 
-    /// Server: samples per second until the query that was issued last was complete.
+    /// Server: returns samples per second until the last issued query was complete.
     pub fn completed_per_second(&self) -> f64 {
         self.gaps() / self.measured.final_query_all_samples_done_time_s
     }
 
-    /// Server: samples per second of the schedule.
+    /// Server: returns samples per second according to the schedule.
     pub fn scheduled_per_second(&self) -> f64 {
         self.gaps() / self.measured.final_query_scheduled_time_s
     }
 
-    /// Offline: samples per second until the last was complete.
+    /// Offline: returns samples per second until the last sample was complete.
     pub fn offline_per_second(&self) -> f64 {
         self.samples.count() as f64 / self.measured.max_latency_s
     }
 
-    /// Tokens per second until the query that was issued last was issued.
+    /// Returns tokens per second until the last query was issued.
     pub fn tokens_with_overhead(&self) -> f64 {
         self.tokens as f64 / self.measured.final_query_issued_time_s
     }
 
-    /// SingleStream: tokens per second of the server's time.
+    /// SingleStream: returns tokens per second of the server's own time.
     pub fn tokens_without_overhead(&self) -> f64 {
         self.tokens as f64 / (self.mean_latency_s() * self.samples.count() as f64)
     }
 
-    /// Tokens per *nanosecond* of the server's time, as LoadGen logs it.
+    /// Returns tokens per *nanosecond* of the server's own time, as LoadGen logs it.
     pub fn token_throughput(&self) -> f64 {
         self.tokens as f64 / (i128::from(self.samples.mean()) * i128::from(self.samples.count())) as f64
     }
 
-    /// Tokens per second until the query that was issued last was complete.
+    /// Returns tokens per second until the last issued query was complete.
     pub fn completed_tokens_per_second(&self) -> f64 {
         self.tokens as f64 / self.measured.final_query_all_samples_done_time_s
     }
 
-    /// Offline: tokens per second until the last sample was complete.
+    /// Offline: returns tokens per second until the last sample was complete.
     pub fn offline_tokens_per_second(&self) -> f64 {
         self.tokens as f64 / self.measured.max_latency_s
     }
 
-    /// Server: tokens per second, where a sample counts as the tokens of a factor.
+    /// Server: returns tokens per second, estimated with a fixed number of tokens per sample.
     pub fn inferred_tokens_per_second(&self) -> f64 {
         self.factor() * self.gaps() / self.measured.final_query_all_samples_done_time_s
     }
 
-    /// Offline: likewise.
+    /// Offline: returns tokens per second, estimated with a fixed number of tokens per sample.
     pub fn inferred_offline_tokens_per_second(&self) -> f64 {
         self.factor() * self.samples.count() as f64 / self.measured.max_latency_s
     }
@@ -225,7 +225,7 @@ impl<'a> Results<'a> {
         self.settings.token_latency_scaling_factor as f64
     }
 
-    /// A schedule of n samples has n - 1 gaps.
+    /// Returns the number of gaps between samples, one less than the number of samples.
     fn gaps(&self) -> f64 {
         self.samples.count().saturating_sub(1) as f64
     }
@@ -245,7 +245,7 @@ mod tests {
     fn a_percentile_is_a_place_of_the_ascending_list() {
         let series = Series::from_values(&[50, 10, 40, 20, 30]);
         assert_eq!((series.min(), series.max(), series.mean(), series.count()), (10, 50, 30, 5));
-        // 5 * 0.5 = 2.5, cut to 2.
+        // 5 * 0.5 = 2.5, truncated to 2.
         assert_eq!(series.percentile(0.5), 30);
         assert_eq!(series.percentile(0.9), 50);
         assert_eq!(series.percentile(0.0), 10);

@@ -1,49 +1,49 @@
 //! Validity: whether a performance phase counts, and what to change if it does not.
 //!
-//! LoadGen knows no failed samples: each has to be completed. The run adds its own rule to LoadGen's four. A phase with a failed sample or
-//! an early end is INVALID, and the logs contain the reason. Errors in the log have no influence.
+//! LoadGen has no failed samples: every sample must be completed. This launcher adds one rule to LoadGen's four: a phase with a failed
+//! sample or an early end is INVALID, and the logs contain the reason. Errors in the log have no influence on validity.
 
 use workload_profiles::loadgen::Scenario;
 
 use crate::results::{Results, Series, early_stopping_outcome::EarlyStoppingOutcome};
 
-/// LoadGen's message if queries are missing.
+/// LoadGen's message if too few queries were issued.
 pub const EXITED_EARLY: &str = "The test exited early, before enough queries were issued.";
 
-/// The judgement on a performance phase.
+/// The verdict on a performance phase.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Validity {
-    /// Server: the target percentile is within its limits; else always true.
+    /// Whether the target percentile is within its limits. Only checked in Server; otherwise always true.
     pub perf_constraints_met: bool,
-    /// The phase was long enough.
+    /// Whether the phase was long enough.
     pub min_duration_met: bool,
-    /// Enough queries were issued, and enough samples complete.
+    /// Whether enough queries were issued and enough samples are complete.
     pub min_queries_met: bool,
-    /// Early stopping.
+    /// The results of early stopping.
     pub early_stopping: EarlyStoppingOutcomes,
     /// What to do if the limits are not met.
     pub perf_advice: String,
     /// What to do if the phase was too short.
     pub duration_advice: &'static str,
-    /// Why it is INVALID by the run's own rule; LoadGen has no such reasons.
+    /// Why the phase is INVALID by the rule that only this launcher has; empty if it is not.
     pub faults: Vec<String>,
 }
 
-/// The tests of early stopping. With tokens, the test of first tokens is made only if the test of times per output token is passed.
+/// The results of early stopping. With token latencies, first tokens are tested only if the test of the times per output token passes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EarlyStoppingOutcomes {
     /// Whether all requested tests pass.
     pub met: bool,
-    /// On latencies; without tokens only.
+    /// The test of latencies; `None` with token latencies.
     pub latency: Option<EarlyStoppingOutcome>,
-    /// On first tokens.
+    /// The test of first tokens.
     pub ttft: Option<EarlyStoppingOutcome>,
-    /// On times per output token.
+    /// The test of times per output token.
     pub tpot: Option<EarlyStoppingOutcome>,
 }
 
 impl Validity {
-    /// Judges a phase. `faults` are the reasons of the run's own.
+    /// Judges a phase. `faults`: reasons why it is INVALID by the rule that only this launcher has.
     pub fn from_results(results: &Results, faults: Vec<String>) -> Validity {
         let (measured, effective) = (results.measured, results.effective);
         let (seconds, duration_advice) = match results.settings.scenario {
@@ -73,7 +73,7 @@ impl Validity {
         }
     }
 
-    /// The verdict.
+    /// Whether the phase is VALID.
     pub fn valid(&self) -> bool {
         self.perf_constraints_met
             && self.min_duration_met
@@ -82,12 +82,12 @@ impl Validity {
             && self.faults.is_empty()
     }
 
-    /// The verdict as the logs have it.
+    /// Returns VALID or INVALID, as the logs contain it.
     pub fn word(&self) -> &'static str {
         if self.valid() { "VALID" } else { "INVALID" }
     }
 
-    /// Why the phase is INVALID, as one line. Empty if only early stopping is not met, as in LoadGen.
+    /// Returns why the phase is INVALID, as one line. As in LoadGen, it is empty if only early stopping is not met.
     pub fn invalid_reason(&self) -> String {
         let mut reason = String::new();
         if !self.perf_constraints_met {
@@ -127,36 +127,37 @@ impl EarlyStoppingOutcomes {
         EarlyStoppingOutcomes { met: ttft.as_ref().is_some_and(|it| it.met), latency: None, ttft, tpot: Some(tpot) }
     }
 
-    /// The logged values of early_stopping_latency_ss and _ms. They come from the last test, so with tokens they are not latencies.
+    /// Returns the values that are logged as early_stopping_latency_ss and _ms. They come from the last test, so with token latencies they
+    /// are not latencies of samples.
     pub fn estimates(&self) -> (i64, i64) {
         let last = self.ttft.as_ref().or(self.tpot.as_ref()).or(self.latency.as_ref());
         last.map_or((0, 0), |it| (it.estimate.unwrap_or_default(), it.estimate_99.unwrap_or_default()))
     }
 }
 
-/// The test of first tokens, whether LoadGen would make it or not.
+/// Runs the test of first tokens, even if LoadGen would not run it.
 pub(crate) fn of_ttft(results: &Results) -> EarlyStoppingOutcome {
     on(results, &results.first_tokens, results.settings.server_ttft_latency)
 }
 
-/// The test of times per output token.
+/// Runs the test of times per output token.
 pub(crate) fn of_tpot(results: &Results) -> EarlyStoppingOutcome {
     on(results, &results.per_token, results.settings.server_tpot_latency)
 }
 
-/// The scenario's test for one kind of values.
+/// Runs the scenario's test on one kind of values.
 fn on(results: &Results, values: &Series, limit: u64) -> EarlyStoppingOutcome {
     let (percentile, queries) = (results.target_percentile(), results.measured.queries_issued);
     match results.settings.scenario {
         Scenario::SingleStream => EarlyStoppingOutcome::of_estimate(percentile, queries, values, true),
-        // LoadGen takes the latencies of queries with tokens too.
+        // LoadGen uses the latencies of queries here, even with token latencies.
         Scenario::MultiStream => EarlyStoppingOutcome::of_estimate(percentile, queries, &results.queries, false),
         Scenario::Server => EarlyStoppingOutcome::of_limit(percentile, queries, values.over(limit)),
         Scenario::Offline => EarlyStoppingOutcome { met: true, ..EarlyStoppingOutcome::default() },
     }
 }
 
-/// Empty where the limits are met.
+/// Returns what to do if the limits are not met; empty if they are met.
 fn perf_advice(results: &Results) -> String {
     const REDUCE: &str = "Reduce target QPS to improve latency.";
     let settings = results.settings;

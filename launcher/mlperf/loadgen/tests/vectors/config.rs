@@ -1,9 +1,9 @@
-//! The settings that result from a configuration file.
+//! Compares the settings that result from a configuration file.
 
 use serde_json::{Map, Value, json};
 use workload_profiles::loadgen::{ConfFile, Mode, Round, Scenario, Settings, apply_config};
 
-/// The modes by their numbers in files.
+/// The modes, in the order of their numbers in configuration files.
 const MODES: [Mode; 4] = [Mode::SubmissionRun, Mode::AccuracyOnly, Mode::PerformanceOnly, Mode::FindPeakPerformance];
 
 pub fn check(case: &Value) {
@@ -34,7 +34,7 @@ pub fn check(case: &Value) {
     assert_eq!(Value::Object(found), Value::Object(expected.clone()), "{name}");
 }
 
-/// The settings as the recordings write them: flags and the mode as numbers, what is infinite as a text.
+/// Converts the settings to the format of the recordings: flags and the mode as numbers, infinite values as text.
 fn fields(settings: &Settings, expected: &Map<String, Value>) -> Map<String, Value> {
     let all = serde_json::to_value(settings).unwrap();
     let mode = MODES.iter().position(|it| *it == settings.mode).unwrap();
@@ -50,7 +50,7 @@ fn fields(settings: &Settings, expected: &Map<String, Value>) -> Map<String, Val
     ];
     let of = |name: &String, wanted: &Value| match reals.iter().find(|(known, _)| known == name) {
         Some((_, value)) if value.is_infinite() => json!(value.to_string()),
-        // The recordings write 1 for 1.0.
+        // The recordings contain 1 instead of 1.0.
         Some((_, value)) if wanted.as_f64() == Some(*value) => wanted.clone(),
         Some((_, value)) => json!(value),
         None if name == "mode" => json!(mode),

@@ -1,9 +1,9 @@
-//! The tables of early stopping.
+//! Compares the tables of early stopping.
 
 use loadgen::results::early_stopping::EarlyStopping;
 use serde_json::Value;
 
-/// Every row of a table.
+/// Compares every row of a table.
 pub fn check(table: &Value) {
     let share = |key: &str| table[key].as_f64().unwrap();
     let (p, d, c) = (share("p"), share("d"), share("c"));

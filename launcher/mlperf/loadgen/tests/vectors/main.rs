@@ -1,8 +1,8 @@
-//! LoadGen's semantics against recordings of MLCommons' own library.
+//! Compares this crate with recordings of MLCommons' own LoadGen library.
 //!
-//! `LOADGEN_VECTORS=DIR cargo test -p loadgen --test vectors` compares with any folder of that layout in place of the
-//! project's own; either way it tells on stderr how much it compared. Of another folder a file may be missing, which is told; a
-//! folder without any of them fails.
+//! `LOADGEN_VECTORS=DIR cargo test -p loadgen --test vectors` compares with any folder of the same layout instead of the project's own. In
+//! both cases the test reports on stderr how much it compared. If another folder lacks files, the test reports this, and it fails if the
+//! folder has none of them.
 
 #![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]
 
@@ -21,7 +21,7 @@ use std::{
 
 use serde_json::Value;
 
-/// Where the recordings lie.
+/// The folder that contains the recordings.
 struct Folder {
     path: PathBuf,
     own: bool,
@@ -31,19 +31,19 @@ fn folder() -> Folder {
     let package = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     match env::var_os("LOADGEN_VECTORS").map(PathBuf::from) {
         None => Folder { path: package.join("tests/fixtures/loadgen-vectors"), own: true },
-        // A test runs in the folder of its package, and who calls it is at the root of the project.
+        // A test runs in the folder of its package, but the caller gave a path relative to the project's root.
         Some(given) if given.exists() => Folder { path: given, own: false },
         Some(given) => Folder { path: package.join("../../..").join(given), own: false },
     }
 }
 
-/// Past the test harness, which keeps what a passing test prints.
+/// Writes directly to stderr, because the test harness hides the output of passing tests.
 fn tell(text: &str) {
     let mut out = io::stderr().lock();
     writeln!(out, "{text}").unwrap();
 }
 
-/// A file of the folder, if it is there; the project's own always are.
+/// Reads a file of the folder; `None` if a folder other than the project's own lacks it.
 fn read(name: &str) -> Option<Value> {
     let Folder { path, own } = folder();
     let file = path.join(name);
@@ -55,7 +55,7 @@ fn read(name: &str) -> Option<Value> {
     Some(serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display())))
 }
 
-/// Compares each entry of a list in a file, which must not be empty, and reports the number of entries.
+/// Runs `check` for each entry of a list in a file, and reports the number of entries. The list must not be empty.
 fn compare(name: &str, list: &str, check: impl Fn(&Value)) {
     let Some(file) = read(name) else { return };
     let entries = file[list].as_array().unwrap_or_else(|| panic!("{name} has no {list}"));
@@ -64,7 +64,7 @@ fn compare(name: &str, list: &str, check: impl Fn(&Value)) {
     tell(&format!("{name}: {} {list}", entries.len()));
 }
 
-/// FNV-1a over values of eight bytes, as the recordings have it.
+/// The FNV-1a hash of eight-byte values, as in the recordings.
 fn digest(values: impl IntoIterator<Item = u64>) -> String {
     let mut digest = 14_695_981_039_346_656_037u64;
     for byte in values.into_iter().flat_map(u64::to_le_bytes) {

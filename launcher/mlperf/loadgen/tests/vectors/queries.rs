@@ -1,4 +1,4 @@
-//! Generated queries: normalised settings, sample sets, schedules and orders of issue.
+//! Compares generated queries: normalised settings, sample sets, schedules and orders of issue.
 
 use loadgen::queries::{PhaseQueries, QueryGenerator};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use workload_profiles::{
 
 use crate::{digest, integers};
 
-/// All phases of a test.
+/// Compares all phases of a test.
 pub fn check(case: &Value) {
     let name = case["name"].as_str().unwrap();
     let qsl: Qsl = serde_json::from_value(case["qsl"].clone()).unwrap();
@@ -25,7 +25,7 @@ pub fn check(case: &Value) {
     }
 }
 
-/// The recordings write switches as 0 and 1.
+/// Reads settings. The recordings contain flags as 0 and 1.
 pub fn settings(given: &Value) -> Settings {
     let switches = serde_json::to_value(Settings::default()).unwrap();
     let mut given = given.clone();

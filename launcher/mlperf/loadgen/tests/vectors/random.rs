@@ -1,11 +1,11 @@
-//! The generator and what is drawn from it.
+//! Compares the random generator and the values drawn from it.
 
 use loadgen::queries::random::Mt19937;
 use serde_json::Value;
 
 use crate::{digest, integers};
 
-/// All draws of a seed.
+/// Compares all draws of a seed.
 pub fn check(case: &Value) {
     let seed = case["seed"].as_u64().unwrap();
     let fresh = || Mt19937::new(seed);
@@ -46,7 +46,7 @@ pub fn check(case: &Value) {
     }
 }
 
-/// The entries of an object, which must not be empty.
+/// Returns the entries of an object, and checks that it is not empty.
 fn each(object: &Value) -> impl Iterator<Item = (&String, &Value)> {
     let object = object.as_object().unwrap();
     assert!(!object.is_empty());

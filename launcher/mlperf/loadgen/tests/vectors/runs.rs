@@ -1,8 +1,7 @@
-//! Runs: all logs of real runs, from their settings, raw results and what happened in them.
+//! Compares all logs of real runs, which are rebuilt from the settings, the raw results and the events of the runs.
 //!
-//! Of the detail log every line is compared but the values of the version block, and with each line its flags; times, places
-//! in the source and processes are nobody else's. Of a search for the peak there are no raw results, and so neither its
-//! figures nor its summary.
+//! Every line of the detail log is compared with its flags, except for the values in the version block. Times, source locations and process
+//! ids cannot be compared. For a peak search there are no raw results, so its figures and its summary are not compared.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -26,10 +25,10 @@ use workload_profiles::{
 
 use crate::{queries, summaries};
 
-/// Key, value and flags of a line.
+/// Key, value, and the flags error and warning of a line.
 type Line = (String, String, bool, bool);
 
-/// Compares all logs of a run, and returns how many lines its detail log has.
+/// Compares all logs of a run. Returns the number of lines in its detail log.
 pub fn check(folder: &Path) -> usize {
     let name = folder.file_name().unwrap().to_str().unwrap();
     let text = |file: &str| fs::read_to_string(folder.join(file)).unwrap();
@@ -60,7 +59,7 @@ pub fn check(folder: &Path) -> usize {
 
 fn line(text: &str) -> Line {
     let json = text.strip_prefix(":::MLLOG ").unwrap();
-    // The literal text of the value: a parsed number may be printed differently.
+    // Takes the literal text of the value, because a parsed number may be printed differently.
     let (_, value) = json.split_once(", \"value\": ").unwrap();
     let (value, _) = value.rsplit_once(", \"time_ms\": ").unwrap();
     let json: Value = serde_json::from_str(json).unwrap();
@@ -72,7 +71,7 @@ fn value<'a>(lines: &'a [Line], key: &str) -> &'a str {
     &lines.iter().find(|it| it.0 == key).unwrap_or_else(|| panic!("no {key}")).1
 }
 
-/// The keys that the recorded audit.config files have; the reader of such files has tests of its own.
+/// Applies the keys that occur in the recorded audit.config files. The reader of such files has its own tests.
 fn audited(mut settings: Settings, audit: &str) -> Settings {
     for line in audit.lines().filter(|it| !it.starts_with('#')) {
         let (key, value) = line.split_once(" = ").unwrap();
@@ -91,11 +90,11 @@ fn audited(mut settings: Settings, audit: &str) -> Settings {
     settings
 }
 
-/// Makes the phases of the test, and returns their queries.
+/// Rebuilds the phases of the test, and returns their queries.
 fn phases(name: &str, log: &mut TestLog, recorded: &[Line], results: Vec<PhaseResult>) -> Vec<PhaseQueries> {
     let mut generator = QueryGenerator::new(&log.settings, &log.qsl).unwrap();
     let mut results = results.into_iter();
-    // What happened between generating the queries of a phase and its figures.
+    // The recorded lines between generating the queries of a phase and its figures.
     let mut happened = recorded.split(|it| it.0 == "generated_query_duration").skip(1);
     let mut all = Vec::new();
     let mut add = |log: &mut TestLog, phase, tried: Option<Tried>, queries: PhaseQueries| {
@@ -141,7 +140,7 @@ fn power(text: &str) -> Timestamp {
     TimeZone::UTC.to_timestamp(time).unwrap()
 }
 
-/// The event behind a recorded message. Its text is generated again and compared.
+/// Returns the event that caused a recorded message. Its text is generated again and compared.
 fn event(text: &str) -> Event {
     let numbers: Vec<u64> = text.split(' ').filter_map(|it| it.parse().ok()).collect();
     match (text, numbers.as_slice()) {
@@ -178,7 +177,7 @@ fn check_detail(name: &str, log: &TestLog, recorded: &[Line]) {
     assert_eq!(written, found, "{name}: as it is written");
 }
 
-/// Checks that the issued samples are the first of the generated samples.
+/// Checks that the issued samples are the first of the generated ones.
 fn check_issued(name: &str, log: &TestLog, all: &[PhaseQueries], issued: &Value) {
     let issued: Vec<u32> = serde_json::from_value::<Vec<Vec<u32>>>(issued.clone()).unwrap().concat();
     let generated: Vec<u32> =
@@ -190,7 +189,7 @@ fn check_issued(name: &str, log: &TestLog, all: &[PhaseQueries], issued: &Value)
     assert_eq!(issued.len(), before + last, "{name}: samples issued");
 }
 
-/// Times per output token follow from the latencies.
+/// Checks that the times per output token follow from the latencies.
 fn check_tokens(name: &str, log: &TestLog) {
     for result in log.phases.iter().filter_map(|it| it.result.as_ref()) {
         for (place, first) in result.first_token_latencies_ns.iter().enumerate() {
@@ -207,7 +206,7 @@ fn check_tokens(name: &str, log: &TestLog) {
     }
 }
 
-/// The log has the samples that it should have, and is written as it was.
+/// Checks that the log contains the expected samples, and that writing it again yields the same bytes.
 fn check_accuracy(name: &str, log: &TestLog, all: &[PhaseQueries], recorded: &str) {
     let found: Vec<AccuracyEntry> = accuracy_log::read(recorded.as_bytes()).map(Result::unwrap).collect();
     let mut written = Vec::new();
@@ -230,7 +229,7 @@ fn check_accuracy(name: &str, log: &TestLog, all: &[PhaseQueries], recorded: &st
     assert_eq!(found, expected, "{name}: answers in the accuracy log");
 }
 
-/// What the recorded system under test answers.
+/// Returns the answer of the recorded system under test.
 fn answer(settings: &Settings, seq_id: u64, index: u32) -> AccuracyEntry {
     let tokens = settings.use_token_latencies;
     let words = [index, index.wrapping_mul(2_654_435_761)];

@@ -1,4 +1,4 @@
-//! Results: the whole summary and the figures in the detail log, of latencies that were given to the library.
+//! Compares the summary, and the figures in the detail log, for latencies that were fed to the library.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ pub fn check(case: &Value) {
     assert_eq!(found, expected, "{name}");
 }
 
-/// A test without phases.
+/// Returns a test without phases.
 pub fn empty(settings: Settings, qsl: Qsl, sut_name: &str) -> TestLog {
     TestLog {
         build: Build::own(),
@@ -56,7 +56,7 @@ pub fn empty(settings: Settings, qsl: Qsl, sut_name: &str) -> TestLog {
     }
 }
 
-/// A phase in which nothing happened.
+/// Returns a phase without events.
 pub fn phase(phase: Phase) -> PhaseLog {
     PhaseLog {
         phase,

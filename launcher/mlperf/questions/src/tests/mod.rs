@@ -9,7 +9,7 @@ use workload_profiles::workload::FileSource;
 
 use super::*;
 
-/// The folder of fixtures, with the forms of MMLU.
+/// The folder with fixtures in the formats of MMLU.
 fn fixtures() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../data-sets/tests/fixtures")
 }
@@ -29,7 +29,7 @@ fn read_with(data: &Path, settings: &Value) -> Result<QuestionSet, String> {
     read(&workload(data, settings)).map(|it| it.set.unwrap()).map_err(|it| it.to_string())
 }
 
-/// The positions, subjects and right letters of the selected questions.
+/// Returns the positions, subjects and correct letters of the selected questions.
 fn asked(set: &QuestionSet) -> Vec<(u64, String, char)> {
     set.asked().map(|it| (it.index, it.subject.to_owned(), it.gold)).collect()
 }
@@ -44,7 +44,7 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
     folder
 }
 
-/// Reads a text as a file of questions; the message without the path.
+/// Reads a text as a file of questions, and compares the questions, or the error message without the path.
 fn check_file(name: &str, text: &str, expected: Result<&[(u64, &str, char)], &str>) {
     let folder = folder(&[(name, text)]);
     let path = folder.path().join(name);
@@ -255,7 +255,7 @@ fn a_prompt_that_would_be_too_long_has_fewer_examples() {
     };
     let (set, examples, notices) = read(100_000, &Value::Null);
     assert!(examples == [5; 18] && notices.is_empty(), "{examples:?} {notices:?}");
-    // Without a tokenizer words are counted.
+    // Without a tokenizer, lengths are counted in words.
     let words = |it: u64| set.prompt(it).split_whitespace().count();
     let most = (0..set.len()).map(words).max().unwrap() - 1;
     let (set, examples, notices) = read(most as u32, &Value::Null);

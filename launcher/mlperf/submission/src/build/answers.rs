@@ -1,12 +1,12 @@
-//! [I/O] Checks that a complete accuracy log contains an answer to every sample. A tree contains only the log's ends, so the check is
-//! impossible later. LoadGen knows no failed sample: a failed sample looks like an empty answer.
+//! [I/O] Checks that a complete accuracy log contains an answer to every sample. A submission tree contains only the two ends of the log,
+//! so this check is impossible later. LoadGen has no failed samples: a failed sample looks like an empty answer.
 
 use std::{collections::HashSet, io::BufReader, path::Path};
 
 use files::user_file;
 use loadgen::logs::accuracy_log::{self, ReadError};
 
-/// What is wrong with the log, if anything; it must answer `samples` samples.
+/// Returns what is wrong with the log, if anything. It must contain an answer to each of `samples` samples.
 pub(super) fn fault(log: &Path, samples: u64) -> Result<Option<String>, ReadError> {
     let (mut answered, mut empty) = (HashSet::new(), 0_u64);
     for entry in accuracy_log::read(BufReader::new(user_file::open(log)?)) {
@@ -14,7 +14,7 @@ pub(super) fn fault(log: &Path, samples: u64) -> Result<Option<String>, ReadErro
         if entry.data.is_empty() {
             empty += 1;
         } else if answered.len() as u64 <= samples {
-            // One more answer than expected is enough to detect the fault.
+            // Reading stops at one sample more than expected, which is enough to detect the fault.
             answered.insert(entry.qsl_idx);
         }
     }

@@ -1,4 +1,5 @@
-//! [I/O] The inputs of a tree: tests sorted by benchmark and scenario with their files, and a list of everything that is missing.
+//! [I/O] The inputs of a submission tree: tests sorted by benchmark and scenario, with their files, and a list of everything that is
+//! missing.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,28 +12,28 @@ use super::{
     source::{self, Purpose, Test},
 };
 
-/// All of it.
+/// All inputs of a tree.
 #[derive(Debug)]
 pub(super) struct Inputs<'a> {
     pub(super) cases: Vec<Case<'a>>,
 }
 
-/// A benchmark in a scenario.
+/// The inputs for a benchmark in one scenario.
 #[derive(Debug)]
 pub(super) struct Case<'a> {
     pub(super) benchmark: &'static Benchmark,
     pub(super) scenario_folder: ScenarioFolder,
     pub(super) performance: Option<&'a Test>,
     pub(super) accuracy: Option<&'a Test>,
-    /// With the text of its verify_accuracy.txt.
+    /// The audit test, and the text of its verify_accuracy.txt.
     pub(super) audit: Option<(&'a Test, String)>,
-    /// The output of the evaluation script.
+    /// The output of the evaluation script, with the accuracy scores.
     pub(super) scores: Option<String>,
     pub(super) measurements: Option<&'a Path>,
 }
 
 impl Case<'_> {
-    /// Faults that Benchwright itself found in the runs. They do not affect LoadGen's verdict, for which the tree is checked.
+    /// Returns faults that Benchwright itself found in the runs. They do not affect LoadGen's verdict, by which the tree is judged.
     pub(super) fn notes(&self) -> Vec<String> {
         let audit = self.audit.as_ref().map(|(test, _)| *test);
         let uses = [("performance", self.performance), ("accuracy", self.accuracy), ("TEST06", audit)];
@@ -45,7 +46,7 @@ impl Case<'_> {
     }
 }
 
-/// The tests of a case, before they are looked at.
+/// All tests found for a case, before one is selected for each purpose.
 #[derive(Default)]
 struct CaseTests<'a> {
     performance: Vec<&'a Test>,
@@ -53,7 +54,7 @@ struct CaseTests<'a> {
     audit: Vec<&'a Test>,
 }
 
-/// The missing inputs, in the order in which they are found.
+/// A list of missing inputs, in the order in which they were noticed.
 struct List(Vec<Missing>);
 
 impl List {
@@ -62,12 +63,12 @@ impl List {
     }
 }
 
-/// The tests of all runs, and the problems with their folders.
+/// Returns the tests of all runs, and the problems with their folders.
 pub(super) fn tests(options: &BuildOptions) -> (Vec<Test>, Vec<Missing>) {
     let (mut tests, mut missing) = (Vec::new(), Vec::new());
     let mut seen = BTreeSet::new();
     for run in &options.runs {
-        // `results/*` names the last run twice, once as `latest`.
+        // `results/*` contains the last run twice, once as the link `latest`.
         if !seen.insert(run.canonicalize().unwrap_or_else(|_| run.clone())) {
             continue;
         }
@@ -125,7 +126,7 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// A tree describes one system, and each benchmark uses one model.
+/// Checks that all tests used the same system, and that each benchmark used one model.
 fn alike(options: &BuildOptions, tests: &[Test], list: &mut List) {
     let told = |it: BTreeSet<&str>| it.into_iter().collect::<Vec<_>>().join(", ");
     let targets: BTreeSet<_> = tests.iter().filter_map(|it| it.target.as_deref()).collect();
@@ -189,7 +190,7 @@ fn case<'a>(options: &'a BuildOptions, found: CaseTests<'a>, alone: bool, list: 
             "write down data types, weights and their transformations and name the file by --measurements",
         );
     }
-    // Where there is no log to cut, there is no accuracy to show.
+    // Without a log to truncate, the tree cannot show the accuracy.
     let accuracy = accuracy.filter(|it| it.logs.join("mlperf_log_accuracy.json").is_file());
     if let Some(test) = accuracy {
         match answers::fault(&test.logs.join("mlperf_log_accuracy.json"), benchmark.accuracy_samples) {
@@ -214,12 +215,12 @@ fn one<'a>(tests: &[&'a Test], name: &str, what: &str, remedy: &str, list: &mut 
     None
 }
 
-/// Whether `Offline` or `llama3.1-8b/Offline` means the case of that name.
+/// Whether a user's `case`, such as `Offline` or `llama3.1-8b/Offline`, means the case called `name`.
 fn is_of(case: &str, name: &str) -> bool {
     name == case || name.rsplit('/').next() == Some(case)
 }
 
-/// The file for a case; a file that names the case takes precedence over one for all cases.
+/// Returns the user's file for a case. A file for this case takes precedence over a file for all cases.
 fn given<'a>(files: &'a [ScenarioFile], name: &str, for_all: bool) -> Option<&'a ScenarioFile> {
     let named = files.iter().find(|it| it.case.as_deref().is_some_and(|it| is_of(it, name)));
     named.or_else(|| files.iter().find(|it| for_all && it.case.is_none()))

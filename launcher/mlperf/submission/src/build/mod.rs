@@ -1,5 +1,5 @@
-//! [I/O] Builds a tree from finished tests. The tree is written under a temporary name and checked. It is renamed if nothing is missing.
-//! Logs are copied byte for byte, except accuracy logs, which are truncated as the submission rules require.
+//! [I/O] Builds a submission tree from finished tests. The tree is written under a temporary name and checked. It gets its final name only
+//! if nothing is missing. Logs are copied byte for byte, except that accuracy logs are truncated as the submission rules require.
 
 mod answers;
 mod inputs;
@@ -29,42 +29,42 @@ use report::{Folder, StorageError};
 /// The result of a build.
 #[derive(Debug)]
 pub struct Built {
-    /// The tree; absent: it was not written, because something is missing or the check found faults.
+    /// Path of the tree; `None` if it was not written, because something is missing or the check found faults.
     pub path: Option<PathBuf>,
-    /// What is missing.
+    /// The missing inputs.
     pub missing: Vec<Missing>,
     /// Further notes about the runs.
     pub notes: Vec<String>,
-    /// The result of checking the tree; absent: there was no tree to check.
+    /// The result of checking the tree; `None` if there was no tree to check.
     pub report: Option<Report>,
 }
 
-/// The tree cannot be built.
+/// Why a tree cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
-    /// A name that cannot be a folder's.
+    /// A name cannot be used as the name of a folder.
     #[error("{flag} gives the name {name:?}; take letters, digits, dots, dashes, underscores and plus signs")]
     Name {
-        /// The argument in question.
+        /// The argument that contains the name.
         flag: &'static str,
         /// The name.
         name: String,
     },
-    /// There is something in its place.
+    /// The path of the new tree already exists.
     #[error("{path} exists; give --out a folder that does not", path = .0.display())]
     Exists(PathBuf),
-    /// A leftover of a build that was killed.
+    /// The folder of an earlier build, which was killed, still exists.
     #[error("{path} is left of a build that did not end; remove it", path = .0.display())]
     Partial(PathBuf),
-    /// The system's error.
+    /// A file cannot be written.
     #[error("cannot write {path}: {source}; choose another --out, or free space there", path = path.display())]
     Write {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The check's error.
+    /// The check failed to run.
     #[error(transparent)]
     Check(#[from] CheckError),
 }
@@ -75,10 +75,10 @@ impl From<StorageError> for BuildError {
     }
 }
 
-/// Builds the tree. Without `incomplete`, a tree is kept only if nothing is missing and the check finds nothing.
+/// Builds the tree. Without `incomplete`, the tree is kept only if nothing is missing and the check finds no fault.
 ///
 /// # Errors
-/// It cannot be written, or an argument makes no sense.
+/// The tree cannot be written, or an argument is invalid.
 pub fn build(options: &BuildOptions) -> Result<Built, BuildError> {
     let name = system_name(&options.system);
     for (flag, name) in [("--submitter", &options.submitter), ("--system", &name)] {
@@ -117,7 +117,7 @@ fn system_name(path: &Path) -> String {
     path.file_stem().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// The parent folder of `out`, and the name of `out` in it.
+/// Splits `out` into its parent folder and its name. It must not exist yet.
 fn split(out: &Path) -> Result<(PathBuf, String), BuildError> {
     let name = out.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
     if name.is_empty() || out.symlink_metadata().is_ok() {
@@ -143,7 +143,7 @@ fn write(options: &BuildOptions, system: &str, inputs: &Inputs<'_>, folder: &mut
         copy(folder, calibration, &format!("{path}/documentation/calibration.md"))?;
     }
     if !layout.together() {
-        // Checkers before v6.0 require the code of each benchmark.
+        // In rounds before v6.0, the checker requires the code of each benchmark.
         let benchmarks: BTreeSet<_> = inputs.cases.iter().map(|it| it.benchmark.folder).collect();
         for benchmark in benchmarks {
             put(folder, &format!("{path}/{}/{benchmark}/README.md", layout.source()), &texts::source())?;
@@ -172,7 +172,7 @@ fn write_case(
         logs(folder, &test.logs, &to)?;
         let log = test.logs.join("mlperf_log_accuracy.json");
         if case.accuracy.is_some_and(|it| it.logs == test.logs) {
-            // The single log of a SubmissionRun contains all answers, which count for its accuracy.
+            // In a SubmissionRun, the performance log also contains all answers, which count for its accuracy.
             let truncated = truncated(&log)?;
             folder.write(&format!("{to}/mlperf_log_accuracy.json"), |file| file.write_all(&truncated.kept))?;
         } else if log.is_file() {
@@ -209,7 +209,7 @@ fn truncated(log: &Path) -> Result<super::truncation::Truncated, BuildError> {
     read.map_err(|source| BuildError::Write { path: log.to_owned(), source })
 }
 
-/// Copies the existing logs; the check reports missing ones.
+/// Copies the logs that exist. The check reports missing ones.
 fn logs(folder: &mut Folder, from: &Path, to: &str) -> Result<(), BuildError> {
     for file in ["mlperf_log_detail.txt", "mlperf_log_summary.txt"] {
         if from.join(file).is_file() {

@@ -1,4 +1,4 @@
-//! The inputs for building a tree, and the list of missing inputs.
+//! The inputs for building a submission tree, and the type of missing inputs.
 
 use std::{
     fmt::{self, Display},
@@ -13,42 +13,42 @@ use loadgen::logs::test06::ElementType;
 /// The inputs for building a tree.
 #[derive(Clone, Debug)]
 pub struct BuildOptions {
-    /// The folder that is made.
+    /// The folder to create.
     pub out: PathBuf,
-    /// Who submits: the name of a folder.
+    /// The submitter, used as the name of a folder.
     pub submitter: String,
-    /// The description of the system; the file name without `.json` is the name of the system.
+    /// The file with the system description. Its name without `.json` is the name of the system.
     pub system: PathBuf,
-    /// Which division.
+    /// The division to submit to.
     pub division: Division,
-    /// Which round.
+    /// The round to submit to.
     pub round: Round,
-    /// The benchmark of folders that do not contain its name: folders from the official LoadGen.
+    /// The benchmark of those run folders that do not contain its name, because the official LoadGen wrote them.
     pub benchmark: Option<String>,
-    /// The outputs of the evaluation scripts.
+    /// Outputs of the evaluation scripts, with the accuracy scores.
     pub accuracy: Vec<ScenarioFile>,
-    /// measurements.json.
+    /// The measurements.json files.
     pub measurements: Vec<ScenarioFile>,
-    /// How the weights were quantised.
+    /// The file that describes how the weights were quantised.
     pub calibration: Option<PathBuf>,
-    /// The id of the end-of-sequence token, where the benchmark's is not known.
+    /// The id of the end-of-sequence token, for benchmarks whose token is not built in.
     pub end_of_sequence: Option<i64>,
-    /// How token ids are stored, for TEST06.
+    /// The type in which token ids are stored in the accuracy logs, for TEST06.
     pub elements: ElementType,
-    /// All runs used one system, although their targets differ.
+    /// Whether all runs used the same system although their targets differ.
     pub same_system: bool,
-    /// Write the tree though something is missing.
+    /// Whether to write the tree even if something is missing.
     pub incomplete: bool,
     /// The folders of finished tests.
     pub runs: Vec<PathBuf>,
 }
 
-/// A given file, for one scenario or for all scenarios.
+/// A user's file, for one scenario or for all scenarios.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioFile {
-    /// `Offline` or `llama3.1-8b/Offline`; `None`: for all.
+    /// `Offline` or `llama3.1-8b/Offline`; `None`: the file applies to all cases.
     pub case: Option<String>,
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
 }
 
@@ -56,7 +56,7 @@ impl std::str::FromStr for ScenarioFile {
     type Err = std::convert::Infallible;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        // A path may have an equals sign too.
+        // The path itself may contain an equals sign.
         let (case, path) = match text.split_once('=') {
             Some((case, path)) if is_case(case) => (Some(case.to_owned()), path),
             _ => (None, text),
@@ -73,7 +73,7 @@ fn is_case(text: &str) -> bool {
 /// A required input that was not given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// The missing input.
+    /// What is missing.
     pub what: String,
     /// How to provide it.
     pub remedy: String,

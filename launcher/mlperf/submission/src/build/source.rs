@@ -1,4 +1,4 @@
-//! [I/O] Finished tests: folders of our own runs, and folders of logs that another LoadGen wrote.
+//! [I/O] Finds finished tests: in folders of Benchwright's own runs, and in folders of logs that another LoadGen wrote.
 
 use std::{
     fs,
@@ -16,7 +16,7 @@ use super::{
 };
 use files::user_file;
 
-/// Maximum size of config.json and user.conf, in bytes. config.json contains a workload's requests.
+/// Maximum size of config.json and of user.conf, in bytes. config.json contains the requests of a workload.
 const MAX_CONFIG: u64 = 64 << 20;
 
 /// The purpose of a test.
@@ -24,33 +24,33 @@ const MAX_CONFIG: u64 = 64 << 20;
 pub(in super::super) enum Purpose {
     Performance,
     Accuracy,
-    /// A SubmissionRun has both in one log.
+    /// Performance and accuracy in one log, from a SubmissionRun.
     Both,
     Test06,
 }
 
-/// The logs of a test.
+/// A finished test, with its logs.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Test {
-    /// The folder that was given.
+    /// The run folder that the user gave.
     pub(super) run: PathBuf,
-    /// The name of that folder; for a link such as `latest`, the name of the folder to which it currently leads.
+    /// The name of that folder. For a link such as `latest`, the name of the folder that it points to.
     pub(super) name: String,
-    /// The folder of the logs.
+    /// The folder that contains the logs.
     pub(in super::super) logs: PathBuf,
     pub(super) purpose: Purpose,
     pub(in super::super) benchmark: &'static Benchmark,
     pub(in super::super) scenario_folder: ScenarioFolder,
-    /// The target and the model; only our own runs contain them.
+    /// The target and the model; `None` unless it is one of Benchwright's own runs.
     pub(super) target: Option<String>,
     pub(super) model: Option<String>,
-    /// Empty: not known.
+    /// Text of the user.conf; empty if it is unknown.
     pub(super) user_conf: String,
-    /// Differences between the logs and the user.conf beside them.
+    /// Differences between the logs and the user.conf in the same folder.
     pub(super) conf_differences: Vec<String>,
-    /// Which LoadGen wrote it.
+    /// The version of the LoadGen that wrote the logs.
     pub(super) version: String,
-    /// Why Benchwright judged the run as Invalid, where it did.
+    /// Why Benchwright judged the run as Invalid; `None` if it did not.
     pub(super) invalid: Option<String>,
 }
 
@@ -60,7 +60,7 @@ impl Test {
     }
 }
 
-/// The tests in a folder. `benchmark`: for folders that do not contain its name.
+/// Returns the tests in a folder. `benchmark`: the benchmark of folders that do not contain its name.
 pub(in super::super) fn tests(run: &Path, benchmark: Option<&str>, round: Round) -> Result<Vec<Test>, Missing> {
     let missing =
         |what: String, remedy: &str| Missing { what: format!("{}: {what}", run.display()), remedy: remedy.into() };
@@ -86,7 +86,7 @@ pub(in super::super) fn tests(run: &Path, benchmark: Option<&str>, round: Round)
         ));
     }
     let name = config.as_ref().map(|it| it.loadgen.benchmark.as_str()).or(benchmark);
-    // The name of a folder contains the accuracy target, which LoadGen's name does not.
+    // The user's name for the benchmark also contains the accuracy target, which LoadGen's name lacks.
     let name = match (name, benchmark) {
         (Some(told), Some(asked)) if same(told, asked, round) => (Some(told), asked),
         (told, _) => (told, told.unwrap_or_default()),
@@ -137,13 +137,13 @@ pub(in super::super) fn tests(run: &Path, benchmark: Option<&str>, round: Round)
     Ok(tests)
 }
 
-/// Why one of our runs is Invalid. An unreadable run has no reason: only its logs count.
+/// Returns why one of Benchwright's own runs is Invalid. `None` also if the result is unreadable, because then only the logs count.
 fn invalid(run: &Path) -> Option<String> {
     let summary: LoadGenSummary = serde_json::from_str(&read(&run.join("summary.json")).ok()?).ok()?;
     (summary.outcome == Outcome::Invalid).then(|| summary.reasons.join("; "))
 }
 
-/// Whether two names are of benchmarks with the same tests.
+/// Whether two names mean benchmarks that have the same LoadGen tests.
 fn same(one: &str, other: &str, round: Round) -> bool {
     let loadgen = |it| Benchmark::from_name(it, round).map(|it| it.loadgen);
     loadgen(one).is_some() && loadgen(one) == loadgen(other)
@@ -165,7 +165,7 @@ fn purpose_and_folder(log: &DetailLog, benchmark: &Benchmark, name: &str) -> Res
     } else {
         return Err("it is of an audit other than TEST06".into());
     };
-    // Tests of Interactive are Server tests with other limits.
+    // A test of Interactive is a Server test with other limits.
     let limits = (log.whole("requested_server_ttft_latency"), log.whole("requested_server_tpot_latency"));
     let is_named = name.to_lowercase().contains("-interactive") && !benchmark.folder.contains("-interactive");
     if is_named && benchmark.interactive.is_none() {
@@ -182,7 +182,7 @@ fn purpose_and_folder(log: &DetailLog, benchmark: &Benchmark, name: &str) -> Res
     Ok((purpose, scenario_folder))
 }
 
-/// The user.conf of a test. In our own runs it also contains settings that the profile sets without a user.conf.
+/// Returns the user.conf of a test. In Benchwright's own runs it also contains settings that the profile sets without a user.conf.
 fn conf_of(
     run: &Path,
     logs: &Path,

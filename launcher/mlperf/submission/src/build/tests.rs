@@ -39,7 +39,7 @@ fn files(root: &Path) -> Vec<String> {
     all
 }
 
-/// The missing inputs, as one text.
+/// Returns the list of missing inputs as one text.
 fn missing(options: &BuildOptions) -> String {
     let built = build(options).unwrap();
     assert_eq!(built.path, None);
@@ -115,7 +115,7 @@ fn older_rounds_have_their_own_tree() {
     ] {
         assert!(all.contains(part), "{part} is not in {all}");
     }
-    // The checker of this round accepts any name that begins with the system's, and requires code of each benchmark.
+    // The checker of v5.1 accepts any file name that begins with the system's name, and requires the code of each benchmark.
     let facts = fixture.options.out.join("closed/Us/measurements/h100x8/llama3.1-8b/Offline");
     fs::rename(facts.join("h100x8.json"), facts.join("h100x8_vllm_Offline.json")).unwrap();
     assert_eq!(check::check(&fixture.options.out, Round::V5_1).unwrap().findings, []);

@@ -1,4 +1,4 @@
-//! The texts of a tree that no run wrote. Pure.
+//! The texts in a submission tree that do not come from runs. Pure.
 
 use workload_profiles::loadgen::Round;
 
@@ -14,7 +14,7 @@ Logs that benchwright writes are compatible with those of MLPerf LoadGen and not
 submissions to MLPerf need logs of MLCommons' unaltered LoadGen, and results of other logs are not to be called MLPerf's. \
 Which LoadGen wrote a log stands in it under `loadgen_version`.\n";
 
-/// README.md of the tree.
+/// Returns README.md of the tree.
 pub(super) fn tree(round: Round) -> String {
     let round = round.name();
     format!(
@@ -23,7 +23,7 @@ pub(super) fn tree(round: Round) -> String {
     )
 }
 
-/// README.md of the folder for code.
+/// Returns README.md of the folder for code.
 pub(super) fn source() -> String {
     format!(
         "# What ran\n\nThe load came from {TOOL} {TOOL_VERSION}, or from the LoadGen that the logs name. For each benchmark \
@@ -32,7 +32,7 @@ pub(super) fn source() -> String {
     )
 }
 
-/// README.md of a scenario.
+/// Returns README.md of a scenario.
 pub(super) fn case(case: &Case<'_>) -> String {
     let mut text = format!("# {}, {}\n\n", case.benchmark.folder, case.scenario_folder.name());
     let audit = case.audit.as_ref().map(|(test, _)| *test);
@@ -46,7 +46,7 @@ pub(super) fn case(case: &Case<'_>) -> String {
     text + "\n" + HONESTY
 }
 
-/// accuracy.txt: the evaluation's output, and the hash of the whole log.
+/// Returns accuracy.txt: the output of the evaluation, and the hash of the whole log.
 pub(super) fn accuracy(scores: &str, hash: &str) -> String {
     let mut text: String =
         scores.lines().filter(|it| !it.trim_start().starts_with(HASH)).map(|it| format!("{it}\n")).collect();
@@ -54,7 +54,7 @@ pub(super) fn accuracy(scores: &str, hash: &str) -> String {
     text
 }
 
-/// INCOMPLETE.md: what is missing from the tree.
+/// Returns INCOMPLETE.md: what is missing from the tree.
 pub(super) fn incomplete(missing: &[Missing], report: &Report) -> String {
     let mut text = String::from("# This tree is incomplete and cannot be submitted\n\n");
     for it in missing {

@@ -1,4 +1,4 @@
-//! The rules on accuracy logs and scores.
+//! Checks accuracy logs and scores.
 
 use workload_profiles::loadgen::Mode;
 
@@ -23,7 +23,8 @@ impl Check {
                 let found = format!("{} errors, the first on line {line} ({error})", log.errors);
                 about.want(false, Rule::AccuracyErrors, "is_error", found, "none");
             }
-            // LoadGen writes the first of these since January 2026; before that a test was of all samples that there are.
+            // LoadGen has written the first key since January 2026. Before that, an accuracy test always covered all samples of the
+            // library.
             let keys = ["effective_accuracy_sample_count", "qsl_reported_total_count"];
             let key = keys.into_iter().find(|it| log.has(it)).unwrap_or(keys[0]);
             let wanted = case.benchmark.accuracy_samples;
@@ -58,7 +59,7 @@ impl Check {
             self.findings.add(Rule::NotTruncated, &file, "", found, wanted);
             return;
         }
-        // If the log was not truncated, the hash must match it.
+        // The hash can be verified only if the log was not truncated.
         let whole = self.tree.text(&file, MAX_LOG).ok().filter(|it| !it.contains(ELLIPSIS));
         let found = whole.and_then(|it| truncation::truncate(it.as_bytes()).ok());
         if let (Some(found), Some(hash)) = (found, hash) {
@@ -88,7 +89,7 @@ fn score(text: &str, score: &Score, about: &mut About<'_>) {
     about.want(met, Rule::ScoreBounds, key, value, wanted);
 }
 
-/// The numbers after `'key': `, with or without quotes.
+/// Returns the numbers that follow `'key': `, with or without quotes.
 fn values(text: &str, key: &str) -> Vec<f64> {
     let name = format!("'{key}': ");
     let values = text.match_indices(&name).map(|(at, name)| &text[at + name.len()..]);

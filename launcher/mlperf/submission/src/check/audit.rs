@@ -1,4 +1,4 @@
-//! The rules on compliance tests: TEST06.
+//! Checks the compliance test TEST06.
 
 use std::io::BufReader;
 
@@ -35,7 +35,7 @@ impl Check {
 
     fn verdict(&mut self, file: &str, text: &str, scenario_folder: ScenarioFolder) {
         let mut about = self.findings.about(file);
-        // In Offline there are no first tokens to check.
+        // In Offline, there are no first tokens to check.
         let first: &[&str] = if scenario_folder == ScenarioFolder::Offline { &["True", "Skipped"] } else { &["True"] };
         for (key, wanted) in
             [("First token check pass", first), ("EOS check pass", &["True"]), ("Sample length check pass", &["True"])]
@@ -51,8 +51,8 @@ impl Check {
         about.want(met, Rule::AuditUnfinished, "", "no line that says it is complete", last);
     }
 
-    /// Repeats the test on its log, if the log is complete and the token that ends an answer is known. The tree does not contain the format of
-    /// token ids: it is enough if the test passes in one format.
+    /// Repeats TEST06 on its log, if the log is complete and the end-of-sequence token is known. The tree does not contain the format of
+    /// the token ids, so it is enough if the test passes in one of the formats.
     fn audit_log(&mut self, file: &str, case: &Case) {
         let cut = self.tree.text(file, MAX_LOG).is_ok_and(|it| it.contains(ELLIPSIS));
         let Some(end) = case.benchmark.end_of_sequence.filter(|_| !cut) else { return };

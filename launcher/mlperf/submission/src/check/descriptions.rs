@@ -1,4 +1,4 @@
-//! The rules for files that people write: systems/<system>.json and measurements.json.
+//! Checks the files that people write: systems/<system>.json and measurements.json.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use super::{
     Case, Check,
 };
 
-/// Keys of a system description that must not be empty.
+/// Keys of a system description that must have a non-empty value.
 const SAID: [&str; 26] = [
     "division",
     "submitter",
@@ -36,7 +36,7 @@ const SAID: [&str; 26] = [
     "cooling",
     "host_network_card_count",
 ];
-/// Keys that may be empty.
+/// Keys of a system description that must exist, but may be empty.
 const PRESENT: [&str; 9] = [
     "host_processor_frequency",
     "host_processor_caches",
@@ -50,7 +50,7 @@ const PRESENT: [&str; 9] = [
 ];
 const STATUS: [&str; 3] = ["available", "preview", "rdi"];
 const TYPES: [&str; 4] = ["datacenter", "edge", "datacenter,edge", "edge,datacenter"];
-/// Keys of the network division that must not be empty.
+/// Additional keys in the network division that must have a non-empty value.
 const NETWORK: [&str; 12] = [
     "network_type",
     "network_media",
@@ -68,14 +68,14 @@ const NETWORK: [&str; 12] = [
 const MEASUREMENTS: [&str; 5] =
     ["input_data_types", "retraining", "starting_weights_filename", "weight_data_types", "weight_transformations"];
 
-/// Whether it is a valid folder name in a tree, on every operating system.
+/// Whether a name can be used as a folder name in a tree, on every operating system.
 pub(in super::super) fn is_name(name: &str) -> bool {
     let fits = |it: char| it.is_ascii_alphanumeric() || matches!(it, '-' | '_' | '.' | '+');
     !name.is_empty() && name.len() <= 200 && !name.starts_with('.') && name.chars().all(fits)
 }
 
 impl Check {
-    /// Checks the description of a system, and returns its type if that type exists.
+    /// Checks the description of a system. Returns its system type if that type exists.
     pub(super) fn system(&mut self, division: Division, submitter: &str, path: &str, system: &str) -> Option<String> {
         let file = format!("{path}/systems/{system}.json");
         let object = self.object(&file, Rule::SystemJson)?;
@@ -85,7 +85,7 @@ impl Check {
         for key in SAID.iter().filter(|it| object.contains_key(**it)) {
             about.want(said(&object, key), Rule::SystemEmpty, key, "no value", "a value");
         }
-        // Absent and empty values were reported above.
+        // Missing and empty values were reported above, so only non-empty values are judged here.
         let mut judge = |rule, key: &str, met: &dyn Fn(&str) -> bool, wanted: &str| {
             let found = text(&object, key);
             let met = met(&found);
@@ -95,7 +95,7 @@ impl Check {
         let status = |it: &str| STATUS.contains(&it.to_lowercase().as_str());
         judge(Rule::SystemStatus, "status", &status, &STATUS.join(", "));
         let system_type = judge(Rule::SystemType, "system_type", &|it| TYPES.contains(&it), &TYPES.join("; "));
-        // Case counts in the division alone, and there in the checkers before v6.0 alone.
+        // Only the division is compared with case, and only in checkers before v6.0.
         let exact = !self.layout.together();
         let named = |it: &str, wanted: &str, exact: bool| {
             if exact { it == wanted } else { it.to_lowercase() == wanted.to_lowercase() }
@@ -119,7 +119,8 @@ impl Check {
         }
     }
 
-    /// The file of facts about the weights. Checkers before v6.0 accept any JSON file with a name that begins with the system's.
+    /// Returns the file with the facts about the weights. Checkers before v6.0 accept any JSON file whose name begins with the system's
+    /// name.
     fn facts(&self, case: &Case) -> String {
         let name = self.layout.facts(&case.system);
         let fits = |it: &str| it.starts_with(&case.system) && it.ends_with(".json");
@@ -154,7 +155,7 @@ fn network(division: Division, object: &Map<String, Value>, about: &mut About<'_
     }
 }
 
-/// The value of a key, as the checker sees it.
+/// Returns the value of a key as text, as the checker interprets it.
 fn text(object: &Map<String, Value>, key: &str) -> String {
     match object.get(key) {
         None | Some(Value::Null) => "nothing".into(),

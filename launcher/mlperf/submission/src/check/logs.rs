@@ -1,4 +1,4 @@
-//! Rules that performance and accuracy logs share.
+//! Checks that apply to both performance and accuracy logs.
 
 use std::io::BufReader;
 
@@ -9,7 +9,7 @@ use super::{
     Case, Check,
 };
 
-/// Keys that every log of a complete run has. MLPerf's checker requires none of them.
+/// Keys that every log of a complete run contains. MLPerf's checker does not require them.
 const KEYS: [&str; 9] = [
     "loadgen_version",
     "loadgen_build_date_local",
@@ -23,7 +23,7 @@ const KEYS: [&str; 9] = [
 ];
 
 impl Check {
-    /// Reads the detail log of a folder. `mode`: the mode of its test; a SubmissionRun counts as both modes.
+    /// Reads the detail log in a folder. `mode`: the expected mode of its test; SubmissionRun is always accepted.
     pub(super) fn detail(&mut self, case: &Case, folder: &str, mode: Mode) -> Option<DetailLog> {
         self.wanted(&format!("{folder}/mlperf_log_summary.txt"), Rule::MissingQuietFile);
         let file = format!("{folder}/mlperf_log_detail.txt");
@@ -69,7 +69,8 @@ impl Check {
         Some(log)
     }
 
-    /// Rounds before v6.0 were measured with LoadGen 5, later rounds with LoadGen 6. The logs contain no further version information.
+    /// Checks the version of LoadGen. Rounds before v6.0 used LoadGen 5, and later rounds use LoadGen 6. The logs show nothing more
+    /// precise.
     fn version(&mut self, log: &DetailLog) {
         let (Some(version), round) = (log.text("loadgen_version"), self.round.name()) else { return };
         let wanted = if self.layout.together() { "6" } else { "5" };

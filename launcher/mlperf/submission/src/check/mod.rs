@@ -1,7 +1,7 @@
-//! [I/O] Checks a tree, our own or another submitter's, like MLPerf's checker does, and more strictly. Faults that a reviewer would find
-//! but the checker overlooks are errors here.
+//! [I/O] Checks a submission tree, our own or another submitter's. Checks everything that MLPerf's checker checks, and more: faults that a
+//! reviewer would find but the checker overlooks are also errors here.
 //!
-//! Nothing is executed and no link is followed. A finding never hides another finding, unless there is nothing to check.
+//! Nothing is executed, and no link is followed. One finding never hides another, unless nothing is left to check.
 
 mod accuracy;
 mod audit;
@@ -27,23 +27,23 @@ use super::{
 
 pub(super) use descriptions::is_name;
 
-/// The check cannot be made.
+/// Why a tree cannot be checked.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
-    /// No such folder.
+    /// The folder does not exist.
     #[error("cannot read the folder {path} ({source}); give the one that holds closed, open or network")]
     NoFolder {
-        /// The missing folder.
+        /// Path of the folder.
         path: String,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// Checks the tree below `root`.
+/// Checks the tree in `root`.
 ///
 /// # Errors
-/// There is no such folder.
+/// The folder does not exist.
 pub fn check(root: &Path, round: Round) -> Result<Report, CheckError> {
     let folder = std::fs::read_dir(root).map(drop);
     folder.map_err(|source| CheckError::NoFolder { path: root.display().to_string(), source })?;
@@ -72,25 +72,25 @@ struct Check {
     rows: Vec<Row>,
 }
 
-/// A benchmark in a scenario.
+/// The results for a benchmark in one scenario.
 #[derive(Debug)]
 struct Case {
     division: Division,
     benchmark: &'static Benchmark,
     scenario_folder: ScenarioFolder,
     system: String,
-    /// The results of the case may be inferred from another scenario's results.
+    /// Whether the results may be inferred from another scenario's results, as for an edge system.
     edge: bool,
-    /// Of its logs.
+    /// Path of the folder with its logs.
     results: String,
-    /// Of its measurements.json and so on.
+    /// Path of the folder with its measurements.json and descriptions.
     measurements: String,
-    /// Of its compliance tests.
+    /// Path of the folder with its compliance tests.
     compliance: String,
 }
 
 impl Case {
-    /// The scenario of the logs: the folder's scenario, or a scenario from which it may be inferred.
+    /// Returns the scenario of the logs: the folder's scenario, or another scenario from which the results may be inferred.
     fn ran(&self, log: &DetailLog) -> ScenarioFolder {
         let told = log.text("effective_scenario").and_then(ScenarioFolder::from_name);
         let inferred = self.scenario_folder.inferred_from().filter(|it| self.edge && told == Some(*it));
@@ -171,7 +171,7 @@ impl Check {
             );
         }
         if !self.layout.together() {
-            // Checkers of those rounds require the code of each benchmark.
+            // In those rounds, the checker requires the code of each benchmark.
             let code = format!("{path}/{}/{name}", self.layout.source());
             if !self.tree.has(&code) {
                 self.findings.add(Rule::NoSource, &code, "", "nothing", "a folder with the code of the benchmark");
@@ -228,7 +228,7 @@ impl Check {
         }
     }
 
-    /// Returns the reported metric and its unit.
+    /// Checks a case. Returns its metric and the unit.
     fn case(&mut self, case: &Case) -> (Option<f64>, &'static str) {
         self.measurements(case);
         for file in ["README.md", "user.conf"] {
@@ -243,7 +243,7 @@ impl Check {
         metric
     }
 
-    /// Notes the rule where the file is not there or empty; returns its length.
+    /// Reports `rule` if the file is missing or empty. Returns its length in bytes.
     fn wanted(&mut self, file: &str, rule: Rule) -> Option<u64> {
         match self.tree.open(file) {
             Ok((_, bytes)) => Some(bytes),

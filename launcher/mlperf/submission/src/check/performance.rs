@@ -1,4 +1,4 @@
-//! The rules on performance logs.
+//! Checks performance logs.
 
 use workload_profiles::loadgen::{Mode, Round};
 
@@ -10,10 +10,10 @@ use super::{
     Case, Check,
 };
 
-/// The term that our own tests use for generated samples.
+/// The word by which Benchwright's own tests mark generated samples.
 const SYNTHETIC: &str = "synthetic";
 
-/// The reported metric of a scenario: its key, its factor, and its unit after multiplication.
+/// Returns how the metric of a scenario is computed: its key, a factor, and the unit after multiplication.
 fn metric(scenario_folder: ScenarioFolder) -> (&'static str, f64, &'static str) {
     match scenario_folder {
         ScenarioFolder::Offline => ("result_tokens_per_second", 1.0, "tokens/s"),
@@ -23,7 +23,7 @@ fn metric(scenario_folder: ScenarioFolder) -> (&'static str, f64, &'static str) 
     }
 }
 
-/// The key that MLPerf's checker reads first, even if the tokens per second replace it later.
+/// Returns the key that MLPerf's checker reads first, even if it later uses tokens per second instead.
 fn first_metric(scenario_folder: ScenarioFolder) -> &'static str {
     match scenario_folder {
         ScenarioFolder::Offline => "result_samples_per_second",
@@ -34,7 +34,7 @@ fn first_metric(scenario_folder: ScenarioFolder) -> &'static str {
 }
 
 impl Check {
-    /// Checks the performance logs, and returns the reported metric and its unit.
+    /// Checks the performance logs. Returns the metric and its unit.
     pub(super) fn performance(&mut self, case: &Case) -> (Option<f64>, &'static str) {
         let folder = format!("{}/performance/run_1", case.results);
         self.wanted(&format!("{folder}/mlperf_log_accuracy.json"), Rule::MissingQuietFile);
@@ -57,20 +57,20 @@ impl Check {
         (value.map(|it| it * factor), unit)
     }
 
-    /// Checks that the summary, which people read, has the same verdict as the detail log.
+    /// Checks that the summary, which people read, contains the same verdict as the detail log.
     fn summary(&mut self, folder: &str, log: &DetailLog) {
         let file = format!("{folder}/mlperf_log_summary.txt");
-        // A missing summary was already reported.
+        // A missing summary was reported before.
         let Ok(text) = self.tree.text(&file, MAX_TEXT) else { return };
         let found = text.lines().find_map(|it| it.trim().strip_prefix("Result is")?.trim_start().strip_prefix(':'));
         let (Some(found), Some(wanted)) = (found.map(str::trim), log.text("result_validity")) else { return };
         let mut about = self.findings.about(&file);
-        // A verdict other than VALID in the detail log was already reported.
+        // Any verdict other than VALID in the detail log was reported before.
         let met = found == wanted || wanted != "VALID";
         about.want(met, Rule::SummaryDiffers, "Result is", found, format!("{wanted}, as the detail log has it"));
     }
 
-    /// A program may set more than its user.conf, so a difference alone is not a fault.
+    /// Compares user.conf with the log. A program may set more than its user.conf does, so such a difference alone is not a fault.
     fn user_conf(&mut self, case: &Case, log: &DetailLog, ran: ScenarioFolder) {
         let file = format!("{}/user.conf", case.measurements);
         let Ok(text) = self.tree.text(&file, MAX_TEXT) else { return };
@@ -117,7 +117,7 @@ fn settings(log: &DetailLog, case: &Case, ran: ScenarioFolder, round: Round, abo
     about.want(!log.audited, Rule::Audited, "warning_generic_message", "a test with an audit.config", "one without");
 }
 
-/// VALID and early stopping count only if the test's limits were at least as strict as the round's.
+/// Checks that the limits of the test were at least as strict as the round's. Only then do VALID and early stopping count.
 fn verdict_limits(log: &DetailLog, case: &Case, ran: ScenarioFolder, about: &mut About<'_>) {
     let percentile = match ran {
         ScenarioFolder::Offline => return,
@@ -156,7 +156,7 @@ fn outcome(log: &DetailLog, case: &Case, ran: ScenarioFolder, about: &mut About<
         ("result_first_token_99.00_percentile_latency_ns", limits.ttft_ms),
         ("result_time_per_output_token_99.00_percentile_ns", limits.tpot_ms),
     ] {
-        // Limits are a few seconds, which a double represents exactly.
+        // The conversion is exact, because limits are only a few seconds.
         let met = log.number(key).is_some_and(|it| it < (millis * 1_000_000) as f64);
         about.want(met, rule, key, log.shown(key), format!("below {millis} ms"));
     }

@@ -1,4 +1,4 @@
-//! The files of a power measurement. Their figures are not checked here, and a note reports this.
+//! Checks which files of a power measurement exist. Their figures are not checked, which a note in the report says.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::{
 
 const RUN: [&str; 3] = ["mlperf_log_summary.txt", "mlperf_log_detail.txt", "spl.txt"];
 const POWER: [&str; 5] = ["client.json", "client.log", "ptd_logs.txt", "server.json", "server.log"];
-/// Files allowed beside the logs of a run.
+/// Files that may exist in addition to the logs of a run.
 const OPTIONAL: [&str; 3] = ["mlperf_log_accuracy.json", "mlperf_log_trace.json", "results.json"];
 
 impl Check {
@@ -27,7 +27,7 @@ impl Check {
         }
     }
 
-    /// MLPerf's checker wants these files, and no other ones.
+    /// Checks the files in a folder. MLPerf's checker requires these files and allows no others.
     fn power_folder(&mut self, folder: &str, wanted: &[&str]) {
         let entries = match self.tree.entries(folder) {
             Err(TreeError::Missing | TreeError::NoFile) => Vec::new(),

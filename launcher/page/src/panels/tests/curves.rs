@@ -1,4 +1,4 @@
-//! Figures with a point per stage, and distributions.
+//! Tests of figures with one point per stage, and of distributions.
 
 use charts::{Interval, MarkAt, Point, Scale, Shape};
 use serde_json::json;
@@ -15,7 +15,7 @@ fn points(points: &[(f64, f64)]) -> Vec<Point> {
 
 #[test]
 fn the_front_joins_the_points_that_no_other_point_beats() {
-    // (20, 80) is slower and lower than (30, 90).
+    // The point (30, 90) beats (20, 80) in both values.
     let found = front(&points(&[(10.0, 100.0), (20.0, 80.0), (30.0, 90.0), (40.0, 50.0)]), Better::Higher);
     assert_eq!(corners(&found), [(10.0, 100.0), (10.0, 90.0), (30.0, 90.0), (30.0, 50.0), (40.0, 50.0)]);
     let costs = front(&points(&[(10.0, 1.0), (20.0, 3.0), (30.0, 2.0), (30.0, 4.0)]), Better::Lower);
@@ -36,7 +36,7 @@ fn level(rate: f64, done: f64, mean_ms: f64) -> Level {
     Level { rate, done, mean_ms, count: 1_000 }
 }
 
-/// The place of the knee, and the caption.
+/// The position of the knee, and the caption.
 fn knee(levels: &[Level]) -> (Option<f64>, String) {
     let found = figure(&read(&sweep(levels)), "load", "load-throughput");
     let at = found.marks.iter().find_map(|it| match it.at {
@@ -48,7 +48,7 @@ fn knee(levels: &[Level]) -> (Option<f64>, String) {
 
 #[test]
 fn the_knee_is_where_power_is_largest_between_the_ends() {
-    // Power in requests/s per ms: 0.1, 0.18, 0.05.
+    // The powers in requests/s per ms are 0.1, 0.18 and 0.05.
     let (at, caption) = knee(&[level(10.0, 10.0, 100.0), level(20.0, 20.0, 110.0), level(40.0, 25.0, 500.0)]);
     assert_eq!(at, Some(20.0));
     assert!(caption.contains("The knee is stage s1") && caption.contains("Kleinrock 1979"), "{caption}");
@@ -56,10 +56,10 @@ fn the_knee_is_where_power_is_largest_between_the_ends() {
 
 #[test]
 fn a_knee_that_may_be_noise_is_not_marked() {
-    // Power in requests/s per ms: 0.1, 0.104, 0.09.
+    // The powers in requests/s per ms are 0.1, 0.104 and 0.09.
     let (at, caption) = knee(&[level(10.0, 10.0, 100.0), level(20.0, 10.4, 100.0), level(40.0, 9.0, 100.0)]);
     assert!(at.is_none() && caption.contains("No knee is marked: stage s1"), "{caption}");
-    // A second stage with the same load is not a neighbour.
+    // Two stages with the same load are not neighbours.
     let same = [level(10.0, 10.0, 100.0), level(20.0, 11.0, 100.0), level(20.0, 11.1, 100.0), level(40.0, 9.0, 100.0)];
     let (at, caption) = knee(&same);
     assert!(at == Some(20.0) && caption.contains("The knee is stage s2"), "{caption}");
@@ -125,7 +125,7 @@ fn an_objective_on_a_quantile_is_a_line_of_its_figure() {
     let found = figure(&document, "load", "load-ttft");
     assert_eq!(limits(&found), [(500.0, "p99 limit 500\u{a0}ms")]);
     assert_eq!(limits(&figure(&document, "load", "load-latency")), []);
-    // The marker of the stage is its verdict, and its note says it.
+    // The marker of a stage shows its verdict, and the note contains it.
     let met = series(&found, "met");
     assert_eq!(values(met), [Some(59.0)]);
     assert!(
@@ -145,7 +145,7 @@ fn the_limit_of_one_stage_names_it() {
     assert_eq!(limits(&found), [(500.0, "p99 limit 500\u{a0}ms, in stage r10"), (500.0, "p99 limit 500\u{a0}ms")]);
 }
 
-/// The limits of a figure with their names.
+/// The limits in a figure, each with its name.
 fn limits(figure: &charts::Figure) -> Vec<(f64, &str)> {
     let limit = |it: &'_ charts::Mark| match it.at {
         MarkAt::Limit(at) => Some(at),
@@ -162,13 +162,13 @@ fn a_stage_that_is_not_valid_is_not_drawn() {
     assert_eq!(values(series(&found, "requests/s")), [Some(10.0)]);
     document["outcome"] = "Invalid".into();
     assert_eq!(values(series(&figure(&read(&document), "load", "load-throughput"), "requests/s")), [Some(10.0)]);
-    // `plot` draws a run that counts in no stage; the page leaves its charts out.
+    // If no stage is valid, `plot` draws all stages. Only the page leaves the charts out.
     document["stages"][1]["invalid"] = json!([]);
     let all = values(series(&figure(&read(&document), "load", "load-throughput"), "requests/s"));
     assert_eq!(all, [Some(10.0), Some(20.0)]);
 }
 
-/// The figure of the distribution of the only stage.
+/// The distribution figure of a run with one stage.
 fn distribution(count: u64, share: &[f64], ms: &[f64]) -> charts::Figure {
     let mut document = full();
     document["stages"][0]["distributions"]["itlMs"] = json!({"count": count, "share": share, "ms": ms});
@@ -204,7 +204,7 @@ fn a_distribution_of_few_different_values_has_steps_and_a_selection_has_slopes()
 fn a_band_has_the_width_of_the_inequality_and_is_absent_without_effective_values() {
     let document = read(&full());
     let ttft = figure(&document, "distributions", "cdf-ttft");
-    // sqrt(ln(2 / 0.05) / (2 x 200)) = 0.096032.
+    // The half height of the band is sqrt(ln(2 / 0.05) / (2 x 200)) = 0.096032.
     let band = ttft.series.iter().find_map(|it| match &it.shape {
         Shape::Band(intervals) => Some(intervals.clone()),
         _ => None,

@@ -1,4 +1,4 @@
-//! Figures over time.
+//! Tests of figures over time.
 
 use charts::{MarkAt, Request, Shade, Shape, Tone};
 use serde_json::json;
@@ -131,7 +131,7 @@ fn the_sample_says_its_size_and_its_moments_are_in_order() {
                     succeeded: true,
                     label: "r10 #3: ok".to_owned(),
                 },
-                // In the file, the request ended before it was due.
+                // In the file, this request ended before it was due. The figure moves its end to the due time.
                 Request {
                     due: 0.2,
                     sent: None,
@@ -160,7 +160,7 @@ fn server_and_client_stand_beside_each_other() {
 #[test]
 fn computed_prompt_tokens_are_those_that_were_not_cached() {
     let found = figure(&read(&full()), "tokens", "tokens-by-source");
-    // The second bin has more cached tokens than prompt tokens, because counters are read at different times.
+    // The second bin has more cached tokens than prompt tokens, because the counters are not read at the same time.
     assert_eq!(values(series(&found, "prompt, computed")), [Some(60.0), Some(0.0)]);
     assert_eq!(values(series(&found, "prompt, from the cache")), [Some(40.0), Some(90.0)]);
 }

@@ -1,4 +1,4 @@
-//! How good the answers were.
+//! The table about how good the answers were.
 
 use document::{ReportDocument, Section};
 use report::accuracy;

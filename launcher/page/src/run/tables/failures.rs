@@ -1,4 +1,4 @@
-//! How requests ended, and the messages of failures.
+//! The tables of request outcomes and of failure messages.
 
 use document::ReportDocument;
 

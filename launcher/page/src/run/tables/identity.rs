@@ -1,4 +1,4 @@
-//! Everything that identifies the run.
+//! The table of everything that identifies the run.
 
 use document::{ReportDocument, Section};
 

@@ -1,4 +1,4 @@
-//! Every latency of every stage, and its uncertainty.
+//! The tables of every stage's latencies and of their uncertainty.
 
 use crds::benchmark_run::Stat;
 use document::{EstimateDocument, ReportDocument, Section, StageDocument};
@@ -9,7 +9,7 @@ use crate::{
     text::{self, NOTHING},
 };
 
-/// The headline figures come first: a run with many stages has more rows than a table shows.
+/// The latencies in the order of rows. Headline figures come first, because a run with many stages has more rows than a table shows.
 const LATENCIES: [Figure; 10] = [
     Figure::Ttft,
     Figure::Latency,
@@ -33,9 +33,9 @@ pub(crate) fn table(document: &ReportDocument) -> Table {
     table.rows(rows)
 }
 
-/// `None` if the stage has no such latency, or if another row has the same values.
+/// A row; `None` if the stage does not have this latency, or if another row has the same values.
 fn row(figure: Figure, stage: &StageDocument) -> Option<Vec<String>> {
-    // A closed loop has one clock: its latencies count from sending.
+    // In a closed loop all latencies count from sending, so these rows would repeat the headline rows.
     if stage.clock == "sent" && matches!(figure, Figure::TtftSent | Figure::LatencySent) {
         return None;
     }
@@ -55,7 +55,7 @@ fn row(figure: Figure, stage: &StageDocument) -> Option<Vec<String>> {
     ])
 }
 
-/// Figures with their intervals, for the whole stage and its steady window.
+/// The table of figures with their intervals, for the whole stage and for its steady window.
 pub(crate) fn sureness(document: &ReportDocument) -> Table {
     let caption = "Intervals come from the variation within this run: 95 of 100 such intervals hold the true value. Another run may differ by \
                    more. Requests that depend on each other count as fewer effective values.";
@@ -68,7 +68,7 @@ pub(crate) fn sureness(document: &ReportDocument) -> Table {
     table.rows(document.stages.iter().flat_map(sure_rows))
 }
 
-/// The format of values of one kind: for a single value, and for an interval.
+/// How to format a value and an interval of one kind.
 #[derive(Clone, Copy)]
 struct Kind {
     one: fn(f64) -> String,

@@ -1,4 +1,4 @@
-//! LoadGen's verdict on each test, rule by rule.
+//! The table of LoadGen's verdicts on each test, rule by rule.
 
 use document::{LoadGenTestDocument, ReportDocument, Section};
 

@@ -1,4 +1,4 @@
-//! The server that was started for the run, and what became of it.
+//! The table of the server that was started for the run, and how it ended.
 
 use crds::benchmark_run::Harness;
 use document::{ManagedServerDocument, ReplicaDocument, ReportDocument, Section};
@@ -12,18 +12,18 @@ use crate::{
     text,
 };
 
-/// The place of its section.
+/// The possible places of the section on a page.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Place {
-    /// Before all figures: the server died, and that is the page's main message.
+    /// Before all figures, if the server died, because that is the main message of the page.
     First,
-    /// Beside its start, before the panels: the run measures the start.
+    /// Before the figures, next to the server's start, if the run measures the start.
     BesideStart,
-    /// With the tables below the panels.
+    /// In the folded tables, for all other runs.
     Below,
 }
 
-/// The section, if this is its place.
+/// The section; `None` if it belongs to another place.
 pub fn managed_server(document: &ReportDocument, place: Place) -> Option<Table> {
     let server = document.managed_server.as_ref()?;
     let died = server.replicas.iter().any(|it| it.died);
@@ -32,7 +32,7 @@ pub fn managed_server(document: &ReportDocument, place: Place) -> Option<Table> 
         Harness::Nop => Place::BesideStart,
         _ => Place::Below,
     };
-    // A table without rows is shown for its lines.
+    // A table without rows is only shown if it has lines, so the notes become lines.
     let (lines, remarks) = match server.replicas.is_empty() {
         true => (notes(server).into_iter().map(|text| Line { text, ..Line::default() }).collect(), Vec::new()),
         false => (lines(server), notes(server)),
@@ -50,7 +50,7 @@ pub fn managed_server(document: &ReportDocument, place: Place) -> Option<Table> 
     })
 }
 
-/// The lines of each replica. Replicas that died come first, because the list is bounded.
+/// The lines of all replicas. Replicas that died come first, because the number of lines is limited.
 fn lines(server: &ManagedServerDocument) -> Vec<Line> {
     let mut replicas: Vec<(usize, &ReplicaDocument)> = server.replicas.iter().enumerate().collect();
     replicas.sort_by_key(|(_, it)| !it.died);
@@ -61,7 +61,7 @@ fn lines_of(index: usize, it: &ReplicaDocument) -> Vec<Line> {
     let words = Line { text: format!("replica {index}, last words:"), quote: it.last_words.clone(), ..Line::default() };
     let memory = it.out_of_memory.as_ref();
     let memory = memory.map(|it| Line { text: format!("replica {index}: {it}"), ..Line::default() });
-    // A path of another form is shown without a link.
+    // An unexpected path is shown without a link.
     let (file, other) = match &it.log {
         Some(log) if *log == server_log(index) => (log.clone(), None),
         other => (String::new(), other.as_ref().map(|it| format!("log: {it}"))),

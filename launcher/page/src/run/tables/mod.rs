@@ -27,12 +27,12 @@ pub(super) use profiling::profiling;
 pub(super) use stages::{overview, rates};
 pub(super) use startups::{startups, startups_aside};
 
-/// Intervals, steady state and Little's law.
+/// The tables on intervals, steady state and Little's law.
 pub(super) fn sureness(document: &ReportDocument) -> [Table; 2] {
     [latencies::sureness(document), stages::steady(document)]
 }
 
-/// What the servers reported, and their GPUs.
+/// The tables on the servers' metrics and on their GPUs.
 pub(super) fn server(document: &ReportDocument) -> impl Iterator<Item = Table> {
     server::table(document).into_iter().chain(server::gpus(document))
 }

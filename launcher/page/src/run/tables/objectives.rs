@@ -1,4 +1,4 @@
-//! Objectives and whether they are met.
+//! The table of objectives and their results.
 
 use crds::{Met, wording::percent};
 use document::{ObjectiveDocument, ReportDocument, Section, answer::TagState};

@@ -1,4 +1,4 @@
-//! What a profiler recorded.
+//! The table of what a profiler recorded.
 
 use document::{ReportDocument, Section};
 use report::profiling as words;

@@ -1,4 +1,4 @@
-//! What the servers report about themselves, by stage.
+//! The tables of the servers' metrics, by stage.
 
 use crds::wording::percent;
 use document::{ReportDocument, Section, ServerWindowDocument};
@@ -8,7 +8,7 @@ use crate::{
     text::{self, NOTHING},
 };
 
-/// The stages with figures of the servers, and the run if there are several stages.
+/// The stages that have figures of the servers. If there are several stages, the run as well.
 fn windows(document: &ReportDocument) -> Option<Vec<(String, &ServerWindowDocument)>> {
     let server = document.server_metrics.as_ref()?;
     let stages = server.stages.iter();

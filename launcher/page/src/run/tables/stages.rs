@@ -1,4 +1,4 @@
-//! The stages: the table of the first screen, and their rates.
+//! The tables of stages: the overview at the top of the page, and the rates.
 
 use crds::{benchmark_run::Stat, wording::percent};
 use document::{EstimateDocument, ReportDocument, StageDocument};
@@ -13,7 +13,7 @@ use crate::{
     text::{self, NOTHING},
 };
 
-/// Statistics of a latency with columns of their own.
+/// A latency with the statistics that have their own columns.
 type Shown = (Figure, &'static [Stat]);
 
 const LATENCIES: [Shown; 4] = [
@@ -23,7 +23,7 @@ const LATENCIES: [Shown; 4] = [
     (Figure::Latency, &[Stat::P50, Stat::P90]),
 ];
 
-/// The figures of each stage with their intervals.
+/// The table of each stage's figures with their intervals.
 pub(crate) fn overview(document: &ReportDocument) -> Option<Table> {
     let caption = "Figures of each stage. Below a figure is its 95 % interval, where there are values enough. * marks a percentile that is the \
                    largest value. In brackets: the stage is not valid. The stages together are no load of their own.";
@@ -63,14 +63,15 @@ pub(crate) fn overview(document: &ReportDocument) -> Option<Table> {
     table.texts(["Steady?"]).rows(rows).marked(matrix::best(document)).section().filled()
 }
 
-/// The unit of the columns of a latency. Its quantiles are usually longer than the median. `None` if no stage has the latency.
+/// The unit for a latency's columns, chosen by twice the longest median, because the other quantiles are usually longer. `None` if no stage has the
+/// latency.
 fn scale(document: &ReportDocument, figure: Figure) -> Option<Scale> {
     let medians = document.stages.iter().filter_map(|it| it.figures.statistics(figure));
     let longest = medians.map(|it| it.p50).reduce(f64::max)?;
     Some(Scale::new("ms", 2.0 * longest))
 }
 
-/// The load of a stage. Below it stands the name of the stage.
+/// The first cell of a row: the load of the stage, and below it the name of the stage.
 fn named(stage: &StageDocument, load: &str, loads: &LoadNames) -> Cell {
     let mut below: Vec<&str> = Vec::new();
     below.extend((loads.title != "Stage").then_some(stage.name.as_str()));
@@ -137,7 +138,7 @@ fn load(stage: &StageDocument) -> String {
     }
 }
 
-/// The result of the rule for steady states, in words.
+/// The steady-state verdict in words.
 fn steady_words(status: &str, verdict: &str) -> &'static str {
     match (status, verdict) {
         ("insufficientSamples", _) => "not judged: less than 200 answers after the warm-up",
@@ -161,7 +162,7 @@ fn steady_in_short(status: &str, verdict: &str) -> &'static str {
     }
 }
 
-/// The requested, sent and answered rates.
+/// The table of requested, sent and answered rates.
 pub(crate) fn rates(document: &ReportDocument) -> Table {
     let caption = "Counts and rates of each stage. What warm-up and cool-down sent is in none of them.";
     let table = Table::new("rates", "Load, rates and lengths", caption)
@@ -196,7 +197,7 @@ pub(crate) fn rates(document: &ReportDocument) -> Table {
     }))
 }
 
-/// Whether the stages were in a steady state, and Little's law.
+/// The table on steady states and Little's law.
 pub(crate) fn steady(document: &ReportDocument) -> Table {
     let caption = "Whether figures drifted while they were measured. Little's law: requests in flight are throughput x time of a request; a queue that \
                    grows has a residual above 0.";

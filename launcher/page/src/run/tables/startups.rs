@@ -1,4 +1,4 @@
-//! How the servers that the run itself started came up.
+//! The table on how servers started that the run itself started.
 
 use crds::benchmark_run::Harness;
 use document::{ReportDocument, Section};
@@ -6,12 +6,12 @@ use report::startup::{columns, notes, rows};
 
 use crate::table::Table;
 
-/// The table in a run that measures starts: before the panels.
+/// The table for a run that measures starts; it comes before the figures. `None` for any other run.
 pub fn startups(document: &ReportDocument) -> Option<Table> {
     table(document).filter(|_| document.resolved_run.harness == Harness::Nop)
 }
 
-/// The table in a run with another purpose.
+/// The table for a run that does not measure starts; it is folded.
 pub fn startups_aside(document: &ReportDocument) -> Option<Table> {
     table(document).filter(|_| document.resolved_run.harness != Harness::Nop)
 }

@@ -1,4 +1,4 @@
-//! The section of the server that was started for the run.
+//! Tests the section about the server that was started for the run.
 
 use serde_json::{Value, json};
 
@@ -33,7 +33,7 @@ fn page(document: &Value) -> String {
     render(&read(document)).unwrap()
 }
 
-/// The section of the server.
+/// The part of the page with this section.
 #[track_caller]
 fn section(page: &str) -> &str {
     let start = "<section class=\"table\" aria-labelledby=\"heading-managed-server\"";
@@ -118,7 +118,8 @@ fn the_last_words_of_many_replicas_come_before_the_commands_and_have_an_end() {
     document["managedServer"]["replicas"] = json!(vec![replica; 8]);
     let page = page(&document);
     let section = section(&page);
-    // The first replica has three lines with 60 words, and the second replica only its first line with 36 words.
+    // A replica has 60 words and three more lines, and at most 100 lines are shown. So the page contains 60 words of the first replica and 36 of the
+    // second.
     assert_eq!(section.matches("\nword").count() + section.matches("<pre>word").count(), 96, "{section}");
     let all = 8 * (60 + 3);
     assert!(section.contains(&format!("{} more lines stand in report.json.", all - 100)), "{section}");

@@ -1,4 +1,4 @@
-//! The properties of every page: its policy, its landmarks, and escaped texts.
+//! Tests properties of every page: its policy, its landmarks, and that texts are escaped.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ fn page(document: &Value) -> String {
     render(&read(document)).unwrap()
 }
 
-/// The text between the first `from` and the next `to`.
+/// The text between the first `from` and the next `to` after it.
 fn between<'a>(page: &'a str, from: &str, to: &str) -> &'a str {
     page.split_once(from).and_then(|(_, rest)| rest.split_once(to)).map(|it| it.0).unwrap()
 }
@@ -79,7 +79,7 @@ fn every_link_within_the_page_has_its_target_and_every_id_is_the_only_one() {
         assert!(ids.contains(&target), "{target}");
     }
     for label in page.split(" aria-labelledby=\"").skip(1).filter_map(|it| it.split('"').next()) {
-        // A drawing may reference two ids.
+        // An attribute may refer to two ids.
         assert!(label.split(' ').all(|it| ids.contains(&it)), "{label}");
     }
     ids.sort_unstable();
@@ -102,7 +102,7 @@ fn a_reader_finds_landmarks_headings_and_heads_of_tables() {
     assert!(page.matches("scope=\"col\"").count() > 40 && page.matches("scope=\"row\"").count() > 30);
 }
 
-/// Texts that would run, or leave their element, without escaping.
+/// Texts that would run, or end their element, if they were not escaped.
 const HOSTILE: [&str; 6] = [
     "<script>alert(1)</script>",
     "</script><script>alert(2)</script>",
@@ -112,7 +112,7 @@ const HOSTILE: [&str; 6] = [
     "</style><svg onload=alert(6)>{{ view }}<!--",
 ];
 
-/// The full document with `text` in every place that comes from outside.
+/// The full document, with `text` in every field that comes from outside.
 fn hostile(text: &str) -> Value {
     let mut document = full();
     for path in [
@@ -166,7 +166,7 @@ fn hostile(text: &str) -> Value {
     document
 }
 
-/// The elements of a page and the names of their attributes, without the characters that a hostile text changes.
+/// The names of the elements of a page, in order. They must not depend on texts from outside.
 fn elements(page: &str) -> Vec<String> {
     let tags = page.split('<').skip(1).filter_map(|it| it.split('>').next());
     tags.map(|it| it.split([' ', '\n']).next().unwrap_or_default().to_owned()).collect()

@@ -1,4 +1,4 @@
-//! Compares the sections that every renderer shows with the list of sections.
+//! Tests that every renderer shows exactly the sections that the list of sections assigns to it.
 
 use document::{Renderer, ReportDocument, Section, Shown};
 use report::{comment, markdown, paint::Paint, terminal};
@@ -53,7 +53,7 @@ fn whole() -> Value {
     document
 }
 
-/// The same run with other content in the section, or without the section.
+/// The same run with different content in this section, or without it.
 fn changed(section: Section) -> Value {
     let mut document = whole();
     let mut remove = |key: &str| _ = document.as_object_mut().unwrap().remove(key);

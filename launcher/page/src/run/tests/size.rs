@@ -1,4 +1,4 @@
-//! The size of a page is bounded, for any run.
+//! Tests that the size of a page is limited for any run.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::{
     run::{MAX_BYTES, render},
 };
 
-/// One entry per bin, all different and with many digits.
+/// A column with this number of different values that have many digits.
 fn column(entries: usize) -> Value {
     (0..entries).map(|it| json!(1_000.0 + it as f64 * 13.579)).collect()
 }
@@ -16,7 +16,7 @@ fn counts(entries: usize) -> Value {
     (0..entries).map(|it| json!(1_000_000 + it * 7_919)).collect()
 }
 
-/// A run with this number of stages, columns of maximum length, and long texts in every place.
+/// A run with this number of stages, columns of the maximum length, and long texts everywhere.
 fn largest(stages: u32) -> Value {
     let bins = 240;
     let level = |it| Level { rate: f64::from(it) * 1.234, done: f64::from(it) * 1.2, mean_ms: 90.0, count: 1_000_000 };

@@ -1,4 +1,4 @@
-//! What a reader finds in the sections of the page.
+//! Tests the content of the page's sections.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::{
     run::render,
 };
 
-/// The text of the page without its markup, with normal blanks for non-breaking ones.
+/// The text of the page without markup. Non-breaking spaces become normal spaces.
 fn text(document: &Value) -> String {
     let page = render(&read(document)).unwrap();
     let body = page.split_once("<main").and_then(|(_, rest)| rest.split_once("</main>")).unwrap().0;
@@ -30,7 +30,7 @@ fn check(document: &Value, parts: &[&str]) {
     }
 }
 
-/// The markup between the id of a section and its end.
+/// The markup from the id of a section to its end.
 fn section(document: &Value, id: &str) -> String {
     let page = render(&read(document)).unwrap();
     let start = format!("id=\"{id}\"");
@@ -41,7 +41,7 @@ fn level(rate: f64) -> Level {
     Level { rate, done: rate, mean_ms: 90.0, count: 100 }
 }
 
-/// An objective on TTFT with the result of each stage.
+/// An objective on TTFT with a result for each stage.
 fn objective(met: &str, stages: &[(&str, &str, f64, [f64; 2])]) -> Value {
     let stage = |(name, met, observed, [low, high]): &(&str, &str, f64, [f64; 2])| json!({"stage": name, "met": met, "observed": observed, "low": low, "high": high, "values": 100});
     let stages: Vec<Value> = stages.iter().map(stage).collect();

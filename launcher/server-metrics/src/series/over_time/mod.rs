@@ -1,7 +1,7 @@
-//! Time series of a window from the samples, in time bins. Pure.
+//! Computes time series with bins for a window from the samples. Pure.
 //!
-//! Levels stay valid as in the figures of a window. A counter is converted to a level: its rate between two scrapes. Both are then averaged over the
-//! known part of each bin.
+//! Samples of gauges stay valid as for the figures of a window. A counter is converted to its rate between two scrapes. Both are averaged over the
+//! part of each bin in which they are known.
 
 use std::time::Duration;
 
@@ -11,42 +11,42 @@ use super::{
 };
 use crate::families::{Part, Role};
 
-/// Maximum number of bins: enough to show the course of a run in a chart.
+/// Maximum number of bins. Enough to show in a chart how a run proceeds.
 const MOST_BINS: u128 = 240;
-/// Minimum width of a bin, so that there is a width for any interval.
+/// Minimum width of a bin, so that a width exists for any interval.
 const LEAST_WIDTH: Duration = Duration::from_millis(1);
 
-/// One value per bin. A bin is `None` if its value is unknown; the whole is `None` if no server has the metric.
+/// One value per bin; `None` for a bin with an unknown value. The whole is `None` if no server has the metric.
 pub type Values = Option<Vec<Option<f64>>>;
 
-/// The metrics of all servers together over time. Bin i begins i widths after the beginning of the window.
+/// The metrics of all servers together over time. Bin i starts i x `bin_width` after the start of the window.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OverTime {
     pub bin_width: Duration,
-    /// Requests, summed over all servers.
+    /// Number of requests over all servers.
     pub running: Values,
     pub waiting: Values,
-    /// A fraction: the mean over all servers.
+    /// As a fraction, the mean over all servers.
     pub kv_cache_usage: Values,
-    /// Found tokens / looked-up tokens; SGLang has prompt tokens instead of looked-up tokens.
+    /// Tokens found in the prefix cache / tokens looked up there. SGLang does not report looked-up tokens, so its prompt tokens are used.
     pub prefix_hit_share: Values,
-    /// Per second, like the following fields; summed over all servers.
+    /// Tokens per second over all servers. The unit also applies to the next two fields.
     pub prompt_tokens: Values,
     /// Tokens that were found in the prefix cache.
     pub cached_prompt_tokens: Values,
     pub generation_tokens: Values,
     pub preemptions: Values,
-    /// A fraction of time: the mean over all GPUs.
+    /// GPU utilization as a fraction of time, as the mean over all GPUs.
     pub gpu_utilization: Values,
-    /// Total watts of all GPUs.
+    /// Power in watts, summed over all GPUs.
     pub gpu_power: Values,
-    /// Scrapes that began in the bin and failed.
+    /// Number of failed scrapes that began in the bin.
     pub failed_scrapes: Vec<u64>,
 }
 
 impl Store {
-    /// The time series of a window, with times of the machine's monotonic clock. `interval`: the time between two scrapes. A bin has this width, or a
-    /// power of two times this width. `None`: the window has no length.
+    /// Computes the time series of the window from `from` to `to`, on the machine's monotonic clock. `interval`: the time between two scrapes. The
+    /// width of a bin is the interval times a power of two. `None` if the window has no length.
     pub fn over_time(&self, from: Duration, to: Duration, interval: Duration) -> Option<OverTime> {
         let bins = Bins::new(from, to, interval)?;
         let hold = interval * HOLD;
@@ -55,7 +55,7 @@ impl Store {
             let counters = self.of_role(role, Part::Counter);
             let rates = counters.map(|(it, scrapes)| rates(it, scrapes, (from, to), hold));
             let sums = levels::sums(&rates.collect::<Vec<_>>());
-            // Between scrapes that are far apart the rate is unknown.
+            // The rate is unknown between scrapes that are too far apart.
             let known = levels::without(sums, self.silences(role, hold, Duration::ZERO));
             bins.means(if self.is_mixed(role) { Vec::new() } else { known })
         };
@@ -86,8 +86,8 @@ impl Store {
     }
 }
 
-/// The rate of a counter between each two successive successful scrapes of its address, per second. It is unknown before the first scrape, and
-/// between scrapes that are further apart than `hold`.
+/// The rate of a counter per second, between each two successive successful scrapes of its address. It is unknown before the first scrape, and
+/// between scrapes that are more than `hold` apart.
 fn rates(series: &Series, scrapes: &[Scrape], (from, to): (Duration, Duration), hold: Duration) -> Vec<Held> {
     let good = || scrapes.iter().filter(|it| it.ok);
     let pairs = good().zip(good().skip(1));
@@ -103,7 +103,7 @@ fn rates(series: &Series, scrapes: &[Scrape], (from, to): (Duration, Duration), 
     pairs.filter_map(rate).collect()
 }
 
-/// One column divided by another, where the divisor is above zero.
+/// Divides one column by another. A bin is `None` if the divisor is not above zero.
 fn quotients(one: &Values, other: &Values) -> Values {
     let (one, other) = (one.as_ref()?, other.as_ref()?);
     let quotient = |(one, other): (&Option<f64>, &Option<f64>)| {
@@ -113,7 +113,7 @@ fn quotients(one: &Values, other: &Values) -> Values {
     Some(one.iter().zip(other).map(quotient).collect())
 }
 
-/// Bins of one width over a window.
+/// Bins of equal width that cover a window.
 #[derive(Clone, Copy, Debug)]
 struct Bins {
     from: Duration,
@@ -132,13 +132,13 @@ impl Bins {
         Some(Bins { from, width, number })
     }
 
-    /// The bin of a time that is not before the window; the result may be beyond the last bin.
+    /// The index of the bin that contains a time. The time must not be before the window; the index may be beyond the last bin.
     fn bin(&self, at: Duration) -> usize {
         let bin = at.saturating_sub(self.from).as_nanos() / self.width.as_nanos();
         usize::try_from(bin).unwrap_or(usize::MAX)
     }
 
-    /// The mean of each bin, weighted by time. `None` if no bin has a value.
+    /// The mean of each bin, weighted by time; `None` if no bin has a value.
     fn means(&self, parts: impl IntoIterator<Item = Held>) -> Values {
         let mut bins = vec![(0.0, 0.0); self.number];
         for Held { from, to, value } in parts {
@@ -160,7 +160,7 @@ impl Bins {
         means.iter().any(Option::is_some).then_some(means)
     }
 
-    /// The number of times in each bin; times outside of the window are left out.
+    /// The number of times in each bin. Times outside the window are ignored.
     fn count(&self, times: impl Iterator<Item = Duration>) -> Vec<u64> {
         let mut counts = vec![0; self.number];
         for at in times.filter(|it| *it >= self.from) {

@@ -5,7 +5,7 @@ fn secs(seconds: f64) -> Duration {
     Duration::from_secs_f64(seconds)
 }
 
-/// Adds an address with these scrapes; `None`: a failed scrape.
+/// Adds an address with these scrapes as (time in seconds, text). `None` is a failed scrape.
 fn add(store: &mut Store, scrapes: &[(f64, Option<String>)]) {
     let address = store.add_address(None);
     for (at, text) in scrapes {
@@ -36,14 +36,14 @@ fn running(value: u64) -> Option<String> {
 fn a_level_is_averaged_over_each_bin() {
     let found = over_time(&store(&[(10.0, running(2)), (11.5, running(6)), (12.0, running(0))]), 10.0, 12.5);
     assert_eq!(found.bin_width, secs(1.0));
-    // The second bin has 2 in its first half and 6 in its second half; the third bin has half the width.
+    // In the second bin, the value is 2 in the first half and 6 in the second half. The third bin has only half the width.
     assert_eq!(found.running, Some(vec![Some(2.0), Some(4.0), Some(0.0)]));
     assert_eq!((found.waiting, found.generation_tokens, found.prefix_hit_share), (None, None, None));
 }
 
 #[test]
 fn a_bin_without_a_scrape_is_not_known() {
-    // A level is valid for five intervals, and there is no rate between scrapes that are further apart.
+    // A gauge is valid for five intervals. There is no rate between scrapes that are further apart than that.
     let text = |value: u64| Some(format!("{}{}", running(value).unwrap(), tokens(100 * value).unwrap()));
     let found = over_time(&store(&[(0.0, text(1)), (1.0, text(2)), (8.0, text(3)), (9.0, text(3))]), 0.0, 10.0);
     let of = |known: [f64; 10]| Some(known.map(|it| Some(it).filter(|it| *it >= 0.0)).to_vec());
@@ -60,7 +60,7 @@ fn the_rates_of_a_counter_add_up_to_its_increase() {
     let found = over_time(&store(&scrapes), 0.0, 6.0).generation_tokens.unwrap();
     let sum: f64 = found.iter().map(|it| it.unwrap()).sum();
     assert!((sum - (490.0 + 300.0)).abs() < 1e-9, "{found:?}");
-    // 100 per second up to 0.7 s, then 300 per second up to 2.1 s.
+    // The rate is 100 per second up to 0.7 s, and then 300 per second up to 2.1 s.
     assert!((found[0].unwrap() - 160.0).abs() < 1e-9 && (found[1].unwrap() - 300.0).abs() < 1e-9, "{found:?}");
 }
 
@@ -82,7 +82,7 @@ fn servers_are_added_or_averaged() {
     let mut store = store(&[(0.0, text(2, 0.5, 0)), (2.0, text(2, 0.5, 200))]);
     add(&mut store, &[(0.5, text(3, 0.1, 50)), (1.5, text(3, 0.1, 100))]);
     let found = over_time(&store, 0.0, 2.0);
-    // The second server is known from 0.5 s, and its counter from there to 1.5 s.
+    // The second server's gauge is known from 0.5 s on, and its counter from 0.5 s to 1.5 s.
     assert_eq!(found.running, Some(vec![Some(3.5), Some(5.0)]));
     assert_eq!(found.prompt_tokens, Some(vec![Some(125.0), Some(125.0)]));
     let usage = found.kv_cache_usage.unwrap();

@@ -1,4 +1,4 @@
-//! [I/O] The pods of a server and the wrapper in each: which pods to query, and how.
+//! [I/O] The pods of a server, and the requests to the wrapper in each pod.
 
 use std::{
     fs::File,
@@ -23,20 +23,20 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// The pods to query.
 pub(super) struct Asked<'a> {
     pub(super) address: &'a LogAddress,
-    /// The addresses of the pods; `None`: they are looked up in the cluster's DNS.
+    /// The addresses of the pods. `None`: they are looked up in the cluster's DNS.
     pub(super) known: Option<&'a [IpAddr]>,
     /// The expected number of pods.
     pub(super) replicas: u32,
-    /// The bearer token for their logs; `None`: no token is needed.
+    /// The bearer token for the pods' logs. `None`: no token is needed.
     pub(super) token: Option<String>,
 }
 
-/// The bearer token for the server's log, from the operator.
+/// The bearer token for the server's log, which the operator provides.
 pub(super) fn token() -> Option<String> {
     std::env::var(LOG_TOKEN).ok().filter(|it| !it.is_empty())
 }
 
-/// A pod, by its own address.
+/// A pod, with a client for its own address.
 pub(super) struct Pod {
     pub(super) ip: IpAddr,
     base: Url,
@@ -45,7 +45,7 @@ pub(super) struct Pod {
 }
 
 impl Asked<'_> {
-    /// The pods to query, each with its own client, sorted by address.
+    /// Returns the pods to query, sorted by address. Each pod has its own client.
     pub(super) async fn pods(&self, resolver: &Resolver) -> Result<Vec<Pod>, String> {
         let LogAddress { host, port } = self.address;
         let mut found: Vec<SocketAddr> = match self.known {
@@ -64,7 +64,7 @@ impl Asked<'_> {
         found.into_iter().map(pod).collect()
     }
 
-    /// A remark if the DNS lacks some pods. `what`: what was done with the pods that it has.
+    /// Returns a remark if the DNS does not contain some pods. `what` describes what was done with the pods that it contains.
     pub(super) fn missing(&self, found: usize, what: &str) -> Option<String> {
         let Asked { address, replicas, .. } = self;
         let host = &address.host;
@@ -90,20 +90,20 @@ impl Pod {
         response.error_for_status().map_err(in_words)
     }
 
-    /// A document from the wrapper.
+    /// Reads a JSON document from the wrapper.
     ///
     /// # Errors
-    /// It is incomplete, or is not the expected document.
+    /// The document is incomplete, or is not the expected one.
     pub(super) async fn json<T: DeserializeOwned>(&self, path: &str) -> Result<T, String> {
         let mut body = Vec::new();
         read(self.get(path).await?, MAX_JSON, &mut body).await?;
         serde_json::from_slice(&body).map_err(|error| format!("/{path} is not as expected: {error}"))
     }
 
-    /// Writes a response into a file. Returns its length.
+    /// Writes a response to a file. Returns its length in bytes.
     ///
     /// # Errors
-    /// It has more than `most` bytes, is incomplete, or cannot be written.
+    /// The response has more than `most` bytes, is incomplete, or cannot be written.
     pub(super) async fn save(&self, path: &str, to: &Path, most: u64) -> Result<u64, String> {
         let response = self.get(path).await?;
         let mut file = File::create(to).map_err(|error| error.to_string())?;

@@ -1,5 +1,5 @@
-//! [I/O] A server in pods that the operator started: its logs, its start, and profiler traces, from the wrapper in each pod. Missing data is noted in
-//! the report, and causes no failure.
+//! [I/O] A server in pods that the operator started. Its logs, its start and its profiler traces come from the wrapper in each pod. Missing data is
+//! noted in the report, and does not fail the run.
 
 mod asked;
 mod traces;
@@ -28,24 +28,24 @@ use engine::client::Resolver;
 
 pub(in crate::run) use traces::fetch as fetch_traces;
 
-/// Maximum number of logs: each may have 52 MiB, and the folder for temporary files of a pod has a limit.
+/// Maximum number of logs. Each may have 52 MiB, and the folder for temporary files in a pod is limited.
 const MAX_LOGS: usize = 8;
-/// Maximum size of a log in bytes, including the note on what it lacks.
+/// Maximum size of a log in bytes, including the note about omitted parts.
 const MAX_LOG: u64 = START_KEPT + END_KEPT as u64 + (1 << 20);
 
-/// The data per pod, sorted by the pods' addresses.
+/// The data for each pod, sorted by the addresses of the pods.
 pub(in crate::run) struct ByReplica<'a> {
-    /// The addresses that received the load; `None`: it was sent to one name for all pods, or there is one pod.
+    /// The addresses that received the load. `None` if it was sent to one name for all pods, or if there is one pod.
     pub(in crate::run) addresses: Option<Vec<IpAddr>>,
-    /// The requests per pod; empty: unknown.
+    /// The number of requests per pod. Empty if it is unknown.
     pub(in crate::run) requests: &'a [u64],
-    /// The sleep measurements per pod; empty: there were none.
+    /// The sleep measurements per pod. Empty if there were none.
     pub(in crate::run) sleep_cycles: Vec<Vec<SleepCycle>>,
 }
 
-/// The data from a pod about its server.
+/// What a pod returned about its server.
 struct Found {
-    /// The index of the pod among the addresses of all pods; some of these may have returned nothing.
+    /// The index of the pod among the addresses of all pods. Some of these may have returned nothing.
     place: usize,
     ip: IpAddr,
     start: WrappedStart,
@@ -58,12 +58,12 @@ impl ByReplica<'_> {
     }
 
     fn slept(&self, pod: &Found, is_single: bool) -> Vec<SleepCycle> {
-        // Without the addresses of the load it is unknown which of several pods slept.
+        // If the addresses that received the load are unknown, it is also unknown which of several pods slept.
         let is_known = is_single || self.addresses.is_some();
         self.sleep_cycles.get(pod.place).filter(|_| is_known).cloned().unwrap_or_default()
     }
 
-    /// The sleep measurements of pods that returned no start, one entry per pod.
+    /// Returns the sleep measurements of pods that returned nothing about their start, with one entry per pod.
     fn slept_elsewhere(&self, found: &[Found]) -> Vec<ServerStart> {
         let is_missing = |place: &usize| !found.iter().any(|it| it.place == *place);
         let cycles = self.sleep_cycles.iter().enumerate();
@@ -80,7 +80,7 @@ impl ByReplica<'_> {
     }
 }
 
-/// The report data of a server in pods; `None`: the run has none. `limit`: how long its pods may take to respond.
+/// Returns the report data of a server in pods. `None` if the run has no such server. `limit` is how long the pods may take to respond.
 pub(in crate::run) fn describe(
     run: &ResolvedRun,
     resolver: &Resolver,
@@ -133,7 +133,7 @@ pub(in crate::run) fn describe(
         .enumerate()
         .filter_map(|(index, (it, document))| {
             let start = start(index, document, it, by_replica.slept(it, is_single), run.harness == Harness::Nop)?;
-            // With several pods, only the times of the last pod are known, which may be any of them.
+            // With several pods, only the times of one pod are known, and it may be any of them.
             Some(ServerStart { pod: pod_start(it), ..start })
         })
         .collect();
@@ -179,7 +179,7 @@ fn replica(run: &ResolvedRun, about: &ServerInPods, index: usize, Found { ip, st
     }
 }
 
-/// The log uses the clock and the zone of its pod.
+/// Reads how a server started. The log uses the clock and the time zone of its pod.
 fn start(
     index: usize,
     document: &ReplicaDocument,

@@ -9,7 +9,7 @@ const HOST: &str = "chat-pods.bench.svc";
 const START: &str = r#"{"host":"p","pid":7,"started":"2026-01-02T03:04:05Z","readyMs":70000,"starts":2,
     "now":"2026-01-02T03:05:05Z","utcOffsetSeconds":0,"log":{"bytes":3,"bytesLeftOut":0,"redactedLines":0}}"#;
 
-/// A pod with these responses, and 500 for everything else. Returns its port.
+/// Starts a pod with these responses, and 500 for everything else. Returns its port.
 fn pod(ip: &str, port: u16, answers: &'static [(&str, &str)]) -> u16 {
     let address = serve((ip, port), |head| {
         let found = answers.iter().find(|it| it.0 == path(head));
@@ -18,7 +18,7 @@ fn pod(ip: &str, port: u16, answers: &'static [(&str, &str)]) -> u16 {
     address.port()
 }
 
-/// Every name resolves to these addresses.
+/// A resolver that returns these addresses for every name.
 fn resolver(ips: &'static [&str]) -> Resolver {
     let lookup: Lookup = std::sync::Arc::new(move |_, port| {
         async move { Ok(ips.iter().map(|it| SocketAddr::new(it.parse().unwrap(), port)).collect()) }.boxed()
@@ -37,7 +37,7 @@ async fn a_pod_that_gives_nothing_keeps_its_place() {
     pod("127.0.0.2", port, &[("/start", START), ("/log", "log")]);
     let folder = tempfile::tempdir().unwrap();
     let address = LogAddress { host: HOST.into(), port };
-    // The DNS no longer has the second address.
+    // The DNS no longer contains the second address.
     let known = [ip("127.0.0.1"), ip("127.0.0.2")];
     let asked = Asked { address: &address, known: Some(&known), replicas: 2, token: None };
     let (mut found, mut notes) = (Vec::new(), Vec::new());
@@ -51,7 +51,7 @@ async fn a_pod_that_gives_nothing_keeps_its_place() {
     let mut by_replica =
         ByReplica { addresses: Some(known.to_vec()), requests: &[5, 6], sleep_cycles: vec![cycles(1), cycles(2)] };
     assert_eq!((by_replica.requests(it), by_replica.slept(it, false)), (Some(6), cycles(2)));
-    // The measurements of the pod without a log are not lost.
+    // The measurements of the pod without a log are kept.
     let elsewhere = by_replica.slept_elsewhere(&found);
     assert_eq!((elsewhere.len(), &elsewhere[0].sleep_cycles, &elsewhere[0].log), (1, &cycles(1), &None));
     by_replica.addresses = None;

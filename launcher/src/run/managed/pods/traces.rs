@@ -1,4 +1,4 @@
-//! [I/O] Copies the profiler traces in a server's pods into the results folder.
+//! [I/O] Copies the profiler traces from a server's pods into the results folder.
 
 use std::{
     fs,
@@ -20,14 +20,14 @@ use super::{
 
 /// Maximum total size of all traces, in bytes.
 const MAX_TRACES: u64 = 1 << 30;
-/// How often to check whether a trace still grows, and after how many checks without a change it is complete.
+/// How often to check whether a trace still grows, and the number of checks without a change after which it is complete.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 const QUIET_LOOKS: u32 = 3;
 /// Timeout for listing traces.
 const LIST: Duration = Duration::from_secs(10);
 
-/// Copies profiler traces into a folder. Returns remarks for the user. `settles`: how long a trace may still grow; `limit`: the timeout of the whole
-/// operation.
+/// Copies profiler traces into a folder. Returns remarks for the user. `settles` is how long a trace may still grow. `limit` is the timeout of the
+/// whole operation.
 pub(in crate::run) fn fetch(
     run: &ResolvedRun,
     resolver: &Resolver,
@@ -76,7 +76,7 @@ pub(super) async fn copy(
             ));
             continue;
         }
-        // Files of several pods may have the same name.
+        // The files of several pods may have the same names.
         let path = if pods.len() > 1 { folder.join(folder_name(pod.ip)).join(&name) } else { folder.join(&name) };
         let made = fs::create_dir_all(path.parent().unwrap_or(folder)).map_err(|error| error.to_string());
         let saved = match made {
@@ -102,7 +102,7 @@ pub(super) async fn copy(
     Ok(())
 }
 
-/// The traces of each pod, after they have stopped growing: a profiler may write them after it has confirmed its stop.
+/// Returns the traces of each pod when they have stopped growing, because a profiler may still write them after it has confirmed the stop.
 async fn settled(pods: &[Pod], settles: Duration) -> Vec<Result<Vec<Trace>, String>> {
     let clock = Clock::start();
     let mut before = Vec::new();
@@ -123,7 +123,7 @@ async fn settled(pods: &[Pod], settles: Duration) -> Vec<Result<Vec<Trace>, Stri
     }
 }
 
-/// The folder name of a pod, without colons, which some systems refuse.
+/// The name of a pod's folder. It has no colons, which some systems do not allow.
 fn folder_name(ip: IpAddr) -> String {
     ip.to_string().replace(':', "-")
 }

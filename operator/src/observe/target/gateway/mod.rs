@@ -1,5 +1,5 @@
-//! [I/O] The URL of `target.gatewayRef` and of `target.server.gatewayRef`: reads the Gateway, its routes and the InferencePool, and dials
-//! none of them.
+//! [I/O] The URL for `target.gatewayRef` and `target.server.gatewayRef`. Reads the Gateway, its routes and the InferencePool from the API server, and
+//! connects to none of them.
 
 mod url;
 
@@ -20,29 +20,29 @@ use self::url::Named;
 use super::objects::{GROUP, Gateway, Grant, INFERENCE_GROUP, Pool, Route};
 use crate::plan::InputError;
 
-/// Maximum number of routes read per namespace, and of grants. Users with more routes have to name the route.
+/// Maximum number of routes, and of grants, to read per namespace. A user with more routes must name the route.
 const MOST: u32 = 500;
 
-/// The field in which most runs name a Gateway, and the prefix of every message.
+/// The field in which most runs name a Gateway. Every message begins with it.
 const FIELD: &str = "spec.target.gatewayRef";
 
-/// A Gateway that a run names.
+/// A reference to a Gateway in a spec.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
-    /// The field that names the Gateway.
+    /// The path of the field with the reference.
     field: &'static str,
     reference: &'a GatewayRef,
-    /// If llm-d is installed for the run: how many pods of the InferencePool have to be ready.
+    /// Number of pods of the InferencePool that must be ready. Set only if llm-d is installed for the run.
     ready_pods: Option<u32>,
 }
 
 impl<'a> Asked<'a> {
-    /// The Gateway that is the run's target.
+    /// The Gateway in `target.gatewayRef`.
     pub fn as_target(reference: &'a GatewayRef) -> Self {
         Asked { field: FIELD, reference, ready_pods: None }
     }
 
-    /// The Gateway of the llm-d that is installed for the run.
+    /// The Gateway of the llm-d stack that is installed for the run.
     pub fn of_stack(stack: &'a InferenceStack) -> Self {
         let field = "spec.target.server.gatewayRef";
         Asked { field, reference: stack.gateway(), ready_pods: Some(stack.replicas()) }
@@ -59,9 +59,9 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// Why there is no URL.
+/// The reason why there is no URL.
 enum Failure {
-    /// The turn failed; the next one tries again.
+    /// The turn failed, and the next turn tries again.
     Api(kube::Error),
     /// An object is missing or not ready, or the reference is wrong.
     Target(String),
@@ -79,10 +79,10 @@ impl From<String> for Failure {
     }
 }
 
-/// The base URL behind a run's Gateway. The inner error describes what is missing.
+/// Returns the base URL behind the Gateway of a run. The inner error says what is missing.
 ///
 /// # Errors
-/// The API server's.
+/// The error of the API server.
 pub async fn find(
     client: &Client,
     run: &BenchmarkRun,
@@ -101,7 +101,7 @@ pub async fn find(
 async fn read(client: &Client, own: &str, asked: &Asked<'_>) -> Result<String, Failure> {
     let reference = asked.reference;
     let namespace = reference.namespace.as_deref().unwrap_or(own);
-    // The answer must not reveal whether another tenant's Gateway exists.
+    // The grant is checked before the Gateway is read, so that the message cannot reveal whether another tenant's Gateway exists.
     if namespace != own {
         check_grant(client, own, namespace, &reference.name).await?;
     }
@@ -121,7 +121,7 @@ async fn read(client: &Client, own: &str, asked: &Asked<'_>) -> Result<String, F
     let url = url::url(&named, listener, route)?;
     if let Some(wanted) = asked.ready_pods {
         url::check_alone(&named, listener, route, &routes)?;
-        // Only a pool in the run's own namespace is checked. The launcher finds out whether a pool in another namespace is ready.
+        // Only a pool in the run's own namespace can be checked. For a pool in another namespace the launcher finds out whether it is ready.
         if let Some((name, pool)) = pool.filter(|_| route.namespace == own) {
             check_pods(client, own, route, &name, &pool, wanted).await?;
         }
@@ -129,8 +129,8 @@ async fn read(client: &Client, own: &str, asked: &Asked<'_>) -> Result<String, F
     Ok(url)
 }
 
-/// The InferencePool behind a route, with its name. `None`: the route leads to a Service, or to another namespace. For another namespace
-/// the route's condition ResolvedRefs reports problems.
+/// The InferencePool behind a route, with its name. `None` if the route leads to a Service or to another namespace. For another namespace, the
+/// route's condition ResolvedRefs reports problems.
 async fn pool(client: &Client, route: &Route) -> Result<Option<(String, Pool)>, Failure> {
     let backend = url::backend(route).map(|(_, backend)| backend);
     let here = backend.filter(|it| it.namespace.as_ref().is_none_or(|it| *it == route.namespace));
@@ -145,7 +145,7 @@ async fn pool(client: &Client, route: &Route) -> Result<Option<(String, Pool)>, 
     }
 }
 
-/// Checks that the InferencePool has as many ready pods as the run has model servers.
+/// Checks that the InferencePool has at least as many ready pods as the run has model servers.
 async fn check_pods(
     client: &Client,
     namespace: &str,
@@ -216,7 +216,7 @@ impl Kind {
         Api::namespaced_with(client.clone(), namespace, &ApiResource::from_gvk_with_plural(&kind, self.plural))
     }
 
-    /// Explains a refusal of the API server, if a user or an administrator can fix its cause.
+    /// Adds an explanation to an error of the API server, if a user or an administrator can fix its cause.
     fn explain(&self, error: kube::Error) -> Failure {
         let Kind { group, version, plural, .. } = self;
         let code = match &error {
@@ -253,18 +253,18 @@ async fn get<T: DeserializeOwned>(
     name: &str,
 ) -> Result<Option<T>, Failure> {
     if !is_object_name(name) {
-        // The name becomes part of a URL, and the definition of a route accepts any text.
+        // The name becomes part of a URL, but the CRD of a route accepts any text.
         return Ok(None);
     }
     match kind.api(client, namespace).get(name).await {
         Ok(found) => kind.parse(found).map(Some),
-        // If the definition of the kind is missing, the answer has another reason.
+        // If the kind itself were unknown, the reason of the response would be a different one.
         Err(kube::Error::Api(status)) if status.code == 404 && status.reason == "NotFound" => Ok(None),
         Err(error) => Err(kind.explain(error)),
     }
 }
 
-/// The objects of a namespace, with their names.
+/// Lists the objects of a namespace, with their names.
 async fn list<T: DeserializeOwned>(client: &Client, kind: &Kind, namespace: &str) -> Result<Vec<(String, T)>, Failure> {
     let found = kind.api(client, namespace).list(&ListParams::default().limit(MOST)).await;
     let found = found.map_err(|it| kind.explain(it))?;

@@ -17,7 +17,7 @@ fn reference(text: &str) -> GatewayRef {
     serde_saphyr::from_str(text).unwrap()
 }
 
-/// A route in a namespace with these rules, accepted by its Gateway.
+/// A route with these rules that its Gateway has accepted.
 fn route(namespace: &str, name: &str, rules: Value) -> Route {
     let parent = json!({"name": "gw", "namespace": "llm-d"});
     let value = json!({

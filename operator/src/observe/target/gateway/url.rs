@@ -1,4 +1,4 @@
-//! The URL that results from a Gateway, its listener and its route. Pure: it uses the objects that were read, and names what is wrong.
+//! Derives the URL from a Gateway, its listener and its route. Pure: it uses the objects that were read, and its errors name what is wrong.
 
 use std::{collections::BTreeSet, net::IpAddr};
 
@@ -9,14 +9,14 @@ use super::{
     FIELD,
 };
 
-/// A Gateway with its namespace and name.
+/// A Gateway, with the reference to it and its namespace.
 pub(in super::super) struct Named<'a> {
     pub(in super::super) reference: &'a GatewayRef,
     pub(in super::super) namespace: &'a str,
     pub(in super::super) gateway: &'a Gateway,
 }
 
-/// The listener that a reference chooses.
+/// The listener that a reference selects.
 pub(in super::super) fn listener<'a>(named: &Named<'a>) -> Result<&'a Listener, String> {
     let reference = named.reference;
     let all = &named.gateway.spec.listeners;
@@ -40,7 +40,7 @@ pub(in super::super) fn listener<'a>(named: &Named<'a>) -> Result<&'a Listener, 
     }
 }
 
-/// The host of a Gateway if no host name is set: its first address.
+/// The host of a Gateway if neither the listener nor the route sets a host name: the Gateway's first address.
 fn address(named: &Named<'_>) -> Result<String, String> {
     let of = format!("{FIELD}.name: is {}", quoted(&named.reference.name));
     let status = &named.gateway.status;
@@ -61,7 +61,7 @@ fn address(named: &Named<'_>) -> Result<String, String> {
     })
 }
 
-/// Whether a route's reference points to this Gateway and listener.
+/// Whether the parent reference of a route points to this Gateway and this listener.
 fn is_parent(parent: &ParentRef, route: &Route, named: &Named<'_>, listener: &Listener) -> bool {
     parent.group.as_deref().is_none_or(|it| it == GROUP)
         && parent.kind.as_deref().is_none_or(|it| it == "Gateway")
@@ -71,7 +71,7 @@ fn is_parent(parent: &ParentRef, route: &Route, named: &Named<'_>, listener: &Li
         && parent.port.is_none_or(|it| it == listener.port)
 }
 
-/// Whether a backend can be a model server.
+/// Whether a backend may be a model server: a Service or an InferencePool.
 fn is_server(backend: &BackendRef) -> bool {
     match (backend.group.as_deref().unwrap_or_default(), backend.kind.as_deref().unwrap_or("Service")) {
         ("", "Service") => true,
@@ -79,7 +79,7 @@ fn is_server(backend: &BackendRef) -> bool {
     }
 }
 
-/// The route to the model server: the named route, or the only route found.
+/// The route to the model server: the route in the reference, or else the only route of the listener.
 pub(in super::super) fn route<'a>(
     named: &Named<'_>,
     listener: &Listener,
@@ -116,8 +116,8 @@ pub(in super::super) fn route<'a>(
     }
 }
 
-/// Checks that no other route of the listener takes the same requests. Otherwise the Gateway would send them to the older route, and the
-/// run would measure another server.
+/// Checks that no other route of the listener matches the same requests. Otherwise the Gateway would send them to the older of the two routes, and
+/// the run might measure another server.
 pub(in super::super) fn check_alone(
     named: &Named<'_>,
     listener: &Listener,
@@ -130,7 +130,7 @@ pub(in super::super) fn check_alone(
     let takes_the_same = |it: &&Route| {
         (&it.name, &it.namespace) != (&route.name, &route.namespace)
             && it.spec.parent_refs.iter().any(|parent| is_parent(parent, it, named, listener))
-            // The Gateway sends nothing to a route that it has not accepted.
+            // The Gateway sends no request to a route that it has not accepted, so such a route is ignored.
             && is_accepted(it, named, listener)
             && hosts(it) == own.0
             && paths(it).iter().any(|path| own.1.contains(path))
@@ -144,14 +144,14 @@ pub(in super::super) fn check_alone(
     ))
 }
 
-/// The rule of a route that leads to the model server, with its backend. An InferencePool is preferred to a Service.
+/// The rule of a route that leads to the model server, with its backend. An InferencePool takes precedence over a Service.
 pub(in super::super) fn backend(route: &Route) -> Option<(&Rule, &BackendRef)> {
     let all = || route.spec.rules.iter().flat_map(|rule| rule.backend_refs.iter().map(move |it| (rule, it)));
     let pool = all().find(|(_, it)| is_server(it) && it.kind.as_deref() == Some("InferencePool"));
     pool.or_else(|| all().find(|(_, it)| is_server(it)))
 }
 
-/// The route's status as the controller of the Gateway reports it.
+/// The status of the route that the controller of the Gateway has reported.
 fn parents<'a>(
     route: &'a Route,
     named: &'a Named<'_>,
@@ -160,12 +160,12 @@ fn parents<'a>(
     route.status.parents.iter().filter(move |it| is_parent(&it.parent_ref, route, named, listener))
 }
 
-/// Whether the controller of the Gateway has accepted the route.
+/// Whether the Gateway's controller has accepted the route.
 fn is_accepted(route: &Route, named: &Named<'_>, listener: &Listener) -> bool {
     parents(route, named, listener).any(|it| has(&it.conditions, "Accepted", "True"))
 }
 
-/// Checks that the controller of the Gateway has accepted the route and knows its backends.
+/// Checks that the Gateway's controller has accepted the route and resolved its backends.
 fn check_accepted(route: &Route, named: &Named<'_>, listener: &Listener) -> Result<(), String> {
     let name = quoted(&route.name);
     if !is_accepted(route, named, listener) {
@@ -181,7 +181,7 @@ fn check_accepted(route: &Route, named: &Named<'_>, listener: &Listener) -> Resu
     Ok(())
 }
 
-/// The host that the listener and the route require; `None`: any.
+/// The host name that the listener and the route require. `None` if every host name is accepted.
 fn host(named: &Named<'_>, listener: &Listener, route: &Route) -> Result<Option<String>, String> {
     let own = listener.hostname.iter().filter(|it| !it.is_empty());
     let mut names = route.spec.hostnames.iter().chain(own).peekable();
@@ -196,7 +196,7 @@ fn host(named: &Named<'_>, listener: &Listener, route: &Route) -> Result<Option<
     })
 }
 
-/// The part before `/v1` in the path of a rule.
+/// The part of a rule's path before `/v1`.
 fn path(route: &Route, rule: &Rule) -> Result<String, String> {
     if rule.matches.is_empty() {
         return Ok(String::new());
@@ -208,7 +208,7 @@ fn path(route: &Route, rule: &Rule) -> Result<String, String> {
         let value = path.and_then(|it| it.value.as_deref()).unwrap_or("/");
         let whole = format!("{}/", value.trim_end_matches('/'));
         match (kind, whole.find("/v1/")) {
-            // A path of the API itself, such as /v1/chat/completions.
+            // The rule has the path of the API itself, such as /v1/chat/completions. The prefix is what precedes it.
             ("PathPrefix" | "Exact", Some(at)) => Some(whole[..at].to_owned()),
             ("PathPrefix", None) => Some(whole.trim_end_matches('/').to_owned()),
             _ => None,
@@ -222,12 +222,12 @@ fn path(route: &Route, rule: &Rule) -> Result<String, String> {
     })
 }
 
-/// The base URL of the model server behind a route.
+/// Returns the base URL of the model server behind a route.
 pub(in super::super) fn url(named: &Named<'_>, listener: &Listener, route: &Route) -> Result<String, String> {
     check_accepted(route, named, listener)?;
     let (rule, _) = backend(route).ok_or_else(|| format!("{FIELD}: leads to no backend"))?;
     let path = path(route, rule)?;
-    // A Gateway needs an address before it can be dialled, even by name.
+    // A Gateway without an address cannot be reached, even if a host name is set.
     let address = address(named)?;
     let host = host(named, listener, route)?.unwrap_or(address);
     let scheme = if listener.protocol == "HTTPS" { "https" } else { "http" };

@@ -1,4 +1,4 @@
-//! [I/O] Pods that may still load a target although their run has ended or was deleted.
+//! [I/O] Finds pods that may still load a target although their run has ended or was deleted.
 
 use crds::BenchmarkRun;
 use jiff::Timestamp;
@@ -16,11 +16,11 @@ use crate::{
     targets::{Drain, LEEWAY},
 };
 
-/// Whether a pod of an ended or deleted run works, or its Job may still create one. False if the objects could not be read; the reader then
-/// lists them.
+/// Whether a pod of an ended or deleted run still works, or whether its Job may still create one. False if the objects could not be read; the reader
+/// has then recorded that.
 ///
 /// # Errors
-/// The API server's.
+/// The error of the API server.
 pub(crate) async fn works(client: &Client, reader: &mut Reader, drain: &Drain, now: Timestamp) -> Result<bool, Error> {
     if !drain.job.is_empty() {
         let jobs: Api<Job> = Api::namespaced(client.clone(), &drain.namespace);
@@ -40,11 +40,11 @@ pub(crate) async fn works(client: &Client, reader: &mut Reader, drain: &Drain, n
     Ok(found.iter().any(|it| meta::is_of_any_job(&it.metadata) && is_at_work(it, now)))
 }
 
-/// The name of an unknown run in this namespace with a pod that loads the target. Such a run was deleted while the operator was not
-/// running. Pods in other namespaces do not count, because anybody can set a label there.
+/// The name of an unknown run in this namespace that has a pod which loads the target. Such a run was deleted while the operator was not running.
+/// Pods in other namespaces are ignored, because their users could set the label to block this run.
 ///
 /// # Errors
-/// The API server's.
+/// The error of the API server.
 pub(crate) async fn of_unknown_run(
     client: &Client,
     reader: &mut Reader,
@@ -70,14 +70,14 @@ pub(crate) async fn of_unknown_run(
     }))
 }
 
-/// The pods with a label; empty if they could not be read.
+/// Lists the pods with a label. Empty if they could not be read.
 async fn list(reader: &mut Reader, pods: &Api<Pod>, label: String) -> Result<Vec<Pod>, Error> {
     let params = ListParams::default().labels(&label).limit(MOST_PODS);
     let request = Request { verb: "list", resource: "pods", name: label };
     Ok(reader.read(What::Pods, request, pods.list(&params)).await?.map(|it| it.items).unwrap_or_default())
 }
 
-/// Whether the launcher of a pod has not ended, as far as its node can be trusted.
+/// Whether the launcher in a pod may still run. A pod on a node that stopped reporting does not count forever.
 fn is_at_work(pod: &Pod, now: Timestamp) -> bool {
     let succeeded = pod.status.as_ref().is_some_and(|it| it.phase.as_deref() == Some("Succeeded"));
     let lost = pod.metadata.deletion_timestamp.as_ref().is_some_and(|it| now.duration_since(it.0) > LEEWAY);

@@ -1,4 +1,4 @@
-//! Which runs load the same server: the key of a target.
+//! The key of a target. Runs with the same key load the same server.
 
 use std::{fmt, net::IpAddr};
 
@@ -12,10 +12,10 @@ use kube::ResourceExt as _;
 use policy::Server;
 use sha2::{Digest as _, Sha256};
 
-/// Number of hash bytes in a key: enough that no two targets in a cluster share a key, and few enough for a label.
+/// Number of hash bytes in a key. It is large enough that no two targets in a cluster share a key, and small enough for a label.
 const BYTES: usize = 10;
 
-/// A short hash of a target's host and port, in one form for all names of the target. It prints as 20 hex digits.
+/// A short hash of the host and port of a target. All names of a target have the same hash. It prints as 20 hex digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TargetKey([u8; BYTES]);
 
@@ -24,13 +24,13 @@ pub struct TargetKey([u8; BYTES]);
 pub struct Target {
     /// The key of the target's server.
     pub key: TargetKey,
-    /// Whether the run waits for runs in other namespaces, and they wait for it, if both are cluster-wide. A server outside of the cluster
-    /// serves many users: there a run does so only if its spec contains `target.exclusive: true`.
+    /// Whether the target is shared between namespaces. Runs in different namespaces wait for each other only if this is set for both. A server
+    /// outside of the cluster serves many users, so for such a server it is only set by `target.exclusive: true` in the spec.
     pub is_cluster_wide: bool,
 }
 
 impl Target {
-    /// The target that an attempt loads; `None` if it sends no load.
+    /// The target that an attempt loads. `None` if the attempt sends no load.
     pub fn of_input(spec: &BenchmarkRunSpec, run: &ResolvedRun, settings: &Settings) -> Option<Self> {
         if run.collect.is_some() {
             return None;
@@ -38,8 +38,8 @@ impl Target {
         Target::of_endpoint(&run.endpoint, &run.run.namespace, asks_cluster_wide(&spec.target), settings)
     }
 
-    /// The target behind an endpoint of a run in a namespace; `None` for a simulator, which runs inside the launcher. `asks_cluster_wide`:
-    /// the runs of all namespaces wait for each other, even if the server is outside of the cluster.
+    /// The target behind an endpoint. `None` for a simulator, which runs inside the launcher. `asks_cluster_wide`: whether runs of all namespaces
+    /// wait for each other even if the server is outside of the cluster.
     fn of_endpoint(endpoint: &Endpoint, namespace: &str, asks_cluster_wide: bool, settings: &Settings) -> Option<Self> {
         match endpoint {
             Endpoint::Url(url) => of_url(url, namespace, asks_cluster_wide, settings),
@@ -47,8 +47,8 @@ impl Target {
         }
     }
 
-    /// The key according to the spec, or according to the status if the spec names a Gateway. `None` for a simulator, for a Gateway before
-    /// the status has its URL, and for a run that sends no load.
+    /// The key of a run's target. It derives from the spec, or, if the spec names a Gateway, from the status. `None` for a simulator, for a Gateway
+    /// whose URL is not in the status yet, and for a run that sends no load.
     pub fn of_run(run: &BenchmarkRun, settings: &Settings) -> Option<Self> {
         let namespace = run.namespace().unwrap_or_default();
         let target = &run.spec.target;
@@ -58,7 +58,7 @@ impl Target {
         if let Some(service) = &target.service_ref {
             return Some(Target { key: of_service(service, &namespace, settings), is_cluster_wide: true });
         }
-        // The URL of a Gateway comes from objects in the cluster, and the URL of a managed server from its name.
+        // The URL of a Gateway or of a managed server is not in the spec, but in the status.
         let is_found = target.gateway_ref.is_some() || target.server.is_some();
         let found = || Some(run.status.as_ref()?.resolved.as_ref()?.endpoint.as_str());
         let url = target.url.as_deref().or_else(|| found().filter(|_| is_found))?;
@@ -86,13 +86,13 @@ fn of_service(service: &ServiceRef, namespace: &str, settings: &Settings) -> Tar
     TargetKey::new(&host, service.port.unwrap_or(80))
 }
 
-/// Whether all namespaces wait for each other regardless of the target's address. A Gateway and a managed server are in the cluster, even
-/// if their addresses are public.
+/// Whether runs of all namespaces wait for each other regardless of the target's address. It is always so for a Gateway and a managed server, because
+/// they are in the cluster even if their addresses are public.
 fn asks_cluster_wide(target: &TargetSpec) -> bool {
     target.exclusive == Some(true) || target.gateway_ref.is_some() || target.server.is_some()
 }
 
-/// `None` if the text is not a URL of a server.
+/// The target behind a URL. `None` if the text is not the URL of a server.
 fn of_url(url: &str, namespace: &str, asks_cluster_wide: bool, settings: &Settings) -> Option<Target> {
     let server = Server::parse(url)?;
     let domain = settings.service_domain.trim_matches('.').to_ascii_lowercase();
@@ -100,7 +100,7 @@ fn of_url(url: &str, namespace: &str, asks_cluster_wide: bool, settings: &Settin
         Some(address) => (address.to_string(), is_private(address)),
         None => {
             let host = host_name(&server.host, namespace, &settings.service_domain);
-            // `https://example.com` is a public name rather than the Service `example` of the namespace `com`.
+            // With two labels and port 443, a host such as `example.com` is a public name, and not the Service `example` in the namespace `com`.
             let is_public = server.host.split('.').count() == 2 && server.port == 443;
             let is_inside = !is_public && host.strip_suffix(&domain).is_some_and(|it| it.ends_with('.'));
             (host, is_inside)
@@ -109,10 +109,10 @@ fn of_url(url: &str, namespace: &str, asks_cluster_wide: bool, settings: &Settin
     Some(Target { key: TargetKey::new(&host, server.port), is_cluster_wide: is_inside || asks_cluster_wide })
 }
 
-/// Whether an address may belong to a cluster: it is in a private network, or it is local to the machine.
+/// Whether an address may belong to the cluster: it is in a private network, or local to the machine.
 fn is_private(address: IpAddr) -> bool {
     match address {
-        // 100.64.0.0/10 is the shared range of RFC 6598, which clouds give to pods.
+        // 100.64.0.0/10 is the shared address range of RFC 6598, which cloud providers use for pods.
         IpAddr::V4(it) => {
             it.is_private()
                 || it.is_loopback()
@@ -123,8 +123,8 @@ fn is_private(address: IpAddr) -> bool {
     }
 }
 
-/// The full name of a host. A pod's resolver completes short names: `name`, `name.namespace` and `name.namespace.svc` are the Service. A
-/// public name with two labels gets the same ending. This is harmless, because each form of the name gets it.
+/// The full name of a host. Like the resolver in a pod, it completes the short names of a Service: `name`, `name.namespace` and `name.namespace.svc`.
+/// A public name with two labels is completed as well, which is harmless because it happens to every spelling of the name.
 fn host_name(host: &str, namespace: &str, service_domain: &str) -> String {
     let host = host.to_ascii_lowercase();
     let domain = service_domain.trim_matches('.').to_ascii_lowercase();

@@ -1,26 +1,26 @@
-//! Who may load a target: the runs that hold it, and the line of waiting runs. Pure.
+//! Decides which runs may load a target: the runs that occupy it, and the line of waiting runs. Pure.
 
 use std::{cmp::Ordering, fmt, time::Duration};
 
 use jiff::Timestamp;
 
-/// What a run does with its target.
+/// The relation of a run to its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// The run has an attempt, or begins another attempt.
+    /// The run has an attempt, or is about to begin another attempt.
     Holding,
-    /// The run's last attempt has ended or was deleted, and the pod may still work.
+    /// The run's last attempt has ended or was deleted, but its pod may still work.
     Draining {
-        /// When the run no longer counts, whatever its pod does: a pod on a lost node never reports its end.
+        /// The time after which the run no longer counts, whatever the state of its pod: a pod on a lost node never reports its end.
         until: Timestamp,
     },
     /// The run waits for the target.
     Waiting,
-    /// The run does not want the target now: it is suspended or cancelled, or waits for something else.
+    /// The run does not need the target now: it is suspended or cancelled, or waits for something else.
     Aside,
 }
 
-/// A run and its place.
+/// A run in the line of its target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     /// UID of the run.
@@ -29,62 +29,62 @@ pub struct Member {
     pub namespace: String,
     /// Name of the run.
     pub name: String,
-    /// When it was created.
+    /// The time at which the run was created.
     pub created: Timestamp,
-    /// When a run in this namespace last began to use the target, and when the run itself last did; the earliest time means never.
-    /// Namespaces take turns. Within a namespace, a run that has had the target goes behind runs that have not had it.
+    /// When any run of this namespace last began to use the target, and when this run last did. The earliest time means never. With the first,
+    /// namespaces take turns. With the second, a run that has already used the target goes behind the runs of its namespace that have not.
     pub turns: [Timestamp; 2],
-    /// Whether the run uses the target exclusively.
+    /// Whether the run needs the target exclusively.
     pub exclusive: bool,
-    /// Whether cluster-wide runs in other namespaces also count.
+    /// Whether the run also waits for cluster-wide runs in other namespaces, and they for it.
     pub is_cluster_wide: bool,
     /// The run's relation to the target.
     pub place: Place,
 }
 
 impl Member {
-    /// Whether two runs must not load the target at the same time.
+    /// Whether this run and another run must not load the target at the same time.
     pub(crate) fn excludes(&self, other: &Member) -> bool {
         let are_neighbours = self.namespace == other.namespace || (self.is_cluster_wide && other.is_cluster_wide);
         self.uid != other.uid && are_neighbours && (self.exclusive || other.exclusive)
     }
 
-    /// `namespace/name`.
+    /// The name in the form `namespace/name`.
     pub(crate) fn full_name(&self) -> String {
         format!("{}/{}", self.namespace, self.name)
     }
 
-    /// Whether this run begins before the other run.
+    /// Whether this run begins before another run.
     fn is_before(&self, other: &Member) -> bool {
         (self.turns, self.created, &self.uid) < (other.turns, other.created, &other.uid)
     }
 }
 
-/// Why a run waits.
+/// The reason why a run waits for its target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Busy {
-    /// The run's number in line; 1 is the next run.
+    /// The position of the run in line, counted from 1.
     pub position: usize,
-    /// The state of the run in front.
+    /// The state of the run that it waits for.
     pub ahead: Ahead,
-    /// `namespace/name` of the run in front. Shows the owner of the waiting run whom to contact.
+    /// `namespace/name` of the run that it waits for, so that the user knows whom to contact.
     pub name: String,
 }
 
-/// The state of the run in front, ordered by closeness to the target.
+/// The state of the run in front. The order is: the closer to the target, the smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ahead {
-    /// The run in front has the target.
+    /// It occupies the target.
     Has,
-    /// The run in front has ended, but its pod has not.
+    /// It has ended, but its pod has not.
     Drains,
-    /// The run in front begins first.
+    /// It also waits, but begins first.
     Waits,
 }
 
 impl Busy {
-    /// When to look again if nothing wakes the run. Runs further back look less often, because the end of a holder wakes the first run in
-    /// line. But no watch reports the end of a pod to the first run.
+    /// Time to the next turn if nothing wakes the run before. The first run in line gets turns often, because no watch reports to it that the pod of
+    /// an ended run is gone. The end of a run that occupies the target wakes the first run, so runs further back need fewer turns.
     pub fn next_look(&self) -> Duration {
         const SOON: Duration = Duration::from_secs(2);
         if self.position == 1 && self.ahead == Ahead::Drains {
@@ -93,7 +93,7 @@ impl Busy {
         Duration::from_secs(u64::try_from(self.position).unwrap_or(u64::MAX).saturating_mul(6).clamp(30, 600))
     }
 
-    /// The message of the waiting run. `endpoint`: the URL of the target.
+    /// The message for the status of the waiting run. `endpoint` is the URL of the target.
     pub fn message(&self, endpoint: &str) -> String {
         let who = &self.name;
         let what = match self.ahead {
@@ -105,7 +105,7 @@ impl Busy {
     }
 }
 
-/// 1st, 2nd, 3rd, 4th.
+/// Prints a number as 1st, 2nd, 3rd, 4th.
 struct Ordinal(usize);
 
 impl fmt::Display for Ordinal {
@@ -120,10 +120,10 @@ impl fmt::Display for Ordinal {
     }
 }
 
-/// Why a run may not begin now; `None`: it may begin. `others`: all runs of the target in any order, with or without this run.
+/// Returns why a run may not begin now. `None` if it may. `others` are all runs of the target in any order, with or without this run.
 ///
-/// A run that has the target keeps it. The other runs begin in the order of [`Member::turns`] and of their creation. Runs that share the
-/// target do not wait for each other. But they wait for exclusive runs in front of them, which would otherwise never begin.
+/// A run that occupies the target keeps it. The other runs begin in the order of [`Member::turns`] and then of their creation. Runs that share the
+/// target do not wait for each other. But they wait for exclusive runs in front of them, because otherwise those would never begin.
 pub fn busy<'a>(run: &Member, others: impl Iterator<Item = &'a Member>, now: Timestamp) -> Option<Busy> {
     let mut in_front = 0;
     let mut first: Option<(Ahead, &Member)> = None;
@@ -150,15 +150,15 @@ pub fn busy<'a>(run: &Member, others: impl Iterator<Item = &'a Member>, now: Tim
     Some(Busy { position: in_front + 1, ahead, name: other.full_name() })
 }
 
-/// The waiting runs that may begin now, unless a pod of an ended run works: [`busy`] returns `None` for each of them. If all runs are
-/// cluster-wide, it visits each run of the target at most three times.
+/// The waiting runs that may begin now: [`busy`] returns `None` for each of them, unless a pod of an ended run still works. If all runs are
+/// cluster-wide, it iterates over the runs of the target at most three times.
 pub fn next<'a>(all: impl Iterator<Item = &'a Member> + Clone) -> Vec<&'a Member> {
     if !all.clone().all(|it| it.is_cluster_wide) {
         let waiting = all.clone().filter(|it| it.place == Place::Waiting);
         return waiting.filter(|it| busy(it, all.clone(), Timestamp::MAX).is_none()).collect();
     }
     let mut is_shared = false;
-    // The first exclusive run in line. Runs behind it wait.
+    // The first exclusive run in line. Runs behind it must wait.
     let mut bound: Option<&Member> = None;
     for member in all.clone() {
         match member.place {

@@ -6,7 +6,7 @@ fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
 }
 
-/// `namespace/name`, created at this second, exclusive or not, with this place.
+/// A member with the name `namespace/name`, created at this second.
 fn member(name: &str, second: i64, exclusive: bool, place: Place) -> Member {
     let (namespace, name) = name.split_once('/').unwrap();
     Member {
@@ -53,7 +53,7 @@ fn a_run_waits_for_the_holder_and_for_older_runs() {
             ],
             Some("3rd in line for http://h:80; other/b has it"),
         ),
-        // If two runs were created in the same second, the UID decides.
+        // If two runs were created in the same second, their UIDs decide.
         (vec![member("bench/b", 10, true, Waiting)], Some("2nd in line for http://h:80; bench/b begins first")),
         (vec![member("bench/d", 10, true, Waiting)], None),
     ] {
@@ -151,16 +151,16 @@ fn an_end_looks_at_each_of_ten_thousand_waiting_runs_at_most_three_times() {
     }
 }
 
-/// What happens to the runs of one target.
+/// An event for the runs of one target.
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// A run checks whether it may begin, and begins if so.
+    /// A run asks whether it may begin, and begins if it may.
     Ask(usize),
-    /// A run that has the target ends its attempt, but its pod remains.
+    /// The attempt of a run that occupies the target ends, but its pod remains.
     End(usize),
     /// The pod of a run is gone.
     Gone(usize),
-    /// A user suspends a run that waits, or resumes it.
+    /// A user suspends a waiting run, or resumes a suspended one.
     Toggle(usize),
 }
 
@@ -173,7 +173,7 @@ fn event() -> impl Strategy<Value = Event> {
     })
 }
 
-/// Lets one event happen.
+/// Simulates one event.
 fn happen(runs: &mut [Member], finished: &mut [bool], event: Event) {
     match event {
         Event::Ask(run)
@@ -243,7 +243,7 @@ proptest! {
             happen(&mut runs, &mut finished, event);
             assert_never_two(&runs);
         }
-        // From here on every run ends, and the runs only request the target. Each run has begun after a bounded number of rounds.
+        // From here on runs only ask for the target, and every run that has begun ends. So each run must have begun after a bounded number of rounds.
         for _ in 0..=runs.len() {
             for run in 0..runs.len() {
                 if runs[run].place == Place::Aside {

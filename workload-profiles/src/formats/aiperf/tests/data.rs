@@ -38,7 +38,7 @@ fn prompts_may_share_their_beginning() {
     assert!(prefixes("prefix-prompt-length: 40").is_empty());
 }
 
-/// The data set limits the distinct prompts. Its size follows from the number of conversations or requests.
+/// `num-dataset-entries` limits the number of distinct prompts. Its default is the number of conversations or requests.
 #[test]
 fn prompts_repeat_where_the_data_set_is_smaller() {
     assert_eq!(conversations("num-dataset-entries: 5\nrequest-count: 12").count, Some(5));

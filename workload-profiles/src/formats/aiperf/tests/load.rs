@@ -66,7 +66,7 @@ fn a_rate_begins_after_a_gap() {
     );
 }
 
-/// Trap 16.
+/// AIPerf restarts its schedule if it is late; this engine does not. So a profile with a rate gets a notice.
 #[test]
 fn missed_arrivals_are_noticed() {
     check_notice(

@@ -22,7 +22,7 @@ fn check_error(flags: &str, expected: &str) {
     assert_eq!(read(flags).unwrap_err().to_string(), expected, "{flags}");
 }
 
-/// Checks that the notices contain this one.
+/// Checks that the notices contain `expected`.
 fn check_notice(flags: &str, expected: &str) {
     let notices = read(flags).unwrap().1;
     assert!(notices.iter().any(|it| it == expected), "{flags}\n{notices:#?}\nlacks {expected}");
@@ -99,7 +99,7 @@ fn lengths_of_answers_are_sent_where_they_are_given() {
     assert_eq!(field("model: m"), LengthField::NotSent);
     assert_eq!(field("osl: 5"), LengthField::MaxCompletionTokens);
     assert_eq!(field("osl: 5\nuse-legacy-max-tokens: none"), LengthField::MaxTokens);
-    // osl alone does not make the server ignore the end of a sequence.
+    // The output length alone does not make the server ignore the end-of-sequence token.
     assert!(!workload("osl: 5").sampling.ignore_eos);
     let sampling = workload("extra-inputs: ignore_eos:true,min_tokens:7,temperature:0.5,stop:x").sampling;
     assert_eq!((sampling.ignore_eos, sampling.min_tokens), (true, Some(7)));

@@ -8,7 +8,7 @@ use crate::{
     workload::{Load, Trace, TraceEntry, TraceFile, TraceFormat, TraceTime, Workload},
 };
 
-/// The page about profiles, from the heading about this format on.
+/// The page about profiles, from the heading of this format to the end.
 fn page() -> &'static str {
     include_str!("../../../../../docs/profiles.md").split_once("## Our own format").unwrap().1
 }
@@ -18,7 +18,7 @@ fn the_documented_profile_is_one_and_holds_the_defaults() {
     let block = page().split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
     let (documented, _) = parse_text(Harness::Benchwright, Target::default(), block).unwrap();
     let defaults = workload("");
-    // All keys except those without a default.
+    // Compares every key that has a default.
     let documented = Workload { requests: defaults.requests.clone(), stages: defaults.stages.clone(), ..documented };
     assert_eq!(documented, defaults);
 }
@@ -38,7 +38,7 @@ fn the_documented_trace_is_one_in_either_form() {
     let entry = |at, input, output| TraceEntry { at: span(at), input, output };
     let entries = vec![entry(0.0, Some(374), Some(44)), entry(4.3, None, None)];
     assert_eq!(inline, (Trace::Inline(entries), 1.0, None));
-    // The same example, with the commented-out lines in place of the entries.
+    // The same example, with the commented-out lines instead of the inline entries.
     let entries = |line: &&str| line.trim_start().starts_with("inline:") || line.trim_start().starts_with("- {");
     let commented = block
         .lines()
@@ -57,7 +57,7 @@ fn the_documented_trace_is_one_in_either_form() {
     assert_eq!(file, (Trace::File(expected), 1.0, Some(1_000)));
 }
 
-/// The first and the last column of the table below a heading.
+/// Returns the first and the last column of the table below a heading.
 fn examples(heading: &str) -> Vec<(&'static str, &'static str)> {
     let table = page().split_once(heading).unwrap().1.split("\n### ").next().unwrap();
     let rows = table.lines().filter(|it| it.starts_with("| `") && !it.contains("| example |"));
@@ -103,7 +103,7 @@ fn the_documented_parts_are_read() {
     let parts = examples("\n### Classes, sessions, images, stop rules, accuracy\n");
     assert_eq!(parts.len(), 7);
     for (key, example) in parts {
-        // Only answers to the rows of a file are scored.
+        // Only answers to the rows of a data set can be scored.
         let rows = "\nrequests: {dataSet: {file: a.jsonl, row: {prompt: question}, output: 64}}";
         let requests = if key == "accuracy" { rows } else { "" };
         let read = serde_json::to_value(workload(&format!("api: chat\n{key}: {example}{requests}"))).unwrap();

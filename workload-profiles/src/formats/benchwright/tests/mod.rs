@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// A profile that is right, less the keys that a test writes itself.
+/// A valid profile. Required keys that are not in `keys` have default values.
 fn profile(keys: &str) -> String {
     let mut text = keys.to_owned();
     for (key, default) in [
@@ -287,7 +287,7 @@ fn a_count_that_no_stage_comes_to_is_refused() {
     check("rate: {rampUp: {from: 0.001, to: 0.001}}, count: 606", 606);
     load("open: {rate: 1, count: 604800}");
     load("open: {rate: {rampUp: {from: 0.001, to: 0.001}}, count: 604}");
-    // From 0.001 to 1, the mean gap is 6.9 s with a linear ramp, and 144.6 s with steps of a constant factor.
+    // While the rate rises from 0.001 to 1, the mean gap is 6.9 s with a linear ramp, and 144.6 s with steps of a constant factor.
     load("open: {rate: {rampUp: {from: 0.001, to: 1}}, count: 80000}");
     check("rate: {rampUp: {from: 0.001, to: 1, strategy: exponential}}, count: 80000", 80_000);
     load("open: {rate: {rampUp: {from: 0.001, to: 1, strategy: exponential}}, count: 4000}");

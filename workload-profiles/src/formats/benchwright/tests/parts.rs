@@ -86,7 +86,7 @@ fn a_data_set_has_short_forms() {
     expected.count = None;
     let keys = "file: /d/a.csv.gz, row: {prompt: question}, output: 64";
     assert_eq!(requests(&format!("dataSet: {{{keys}}}")), RequestSource::DataSet(expected));
-    // Without a name the column is a usual one.
+    // Without a name, the usual columns are tried.
     let RequestSource::DataSet(set) =
         requests("dataSet: {file: /d/a.pkl, row: {prompt: {form: tokenIds}}, output: unbounded}")
     else {
@@ -289,7 +289,7 @@ fn a_limit_is_on_a_figure_of_its_check() {
         let accuracy = workload(&profile(check, figure)).accuracy.unwrap();
         assert_eq!(accuracy.limits, AccuracyLimits::AtLeast([(figure.to_owned(), 38.0)].into()));
     }
-    // A check that is unknown has no figures to name.
+    // The message about an unknown check lists no figures.
     let error = read(&profile("bleu", "rouge1")).unwrap_err();
     assert!(error.starts_with("accuracy.check: is \"bleu\"") && !error.contains("atLeast"), "{error}");
 }

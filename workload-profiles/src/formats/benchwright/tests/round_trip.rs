@@ -1,4 +1,4 @@
-//! A workload as a report writes it is a profile of the same workload.
+//! The workload that a report contains is a valid profile of the same workload.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The eight workloads of LLM serving that ship as profiles.
+//! The eight shipped profiles for typical workloads of LLM serving.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ enum Predictable {
     Low,
 }
 
-/// The latency that a user notices.
+/// The latency that matters to a user: the latency of each token, or of the whole request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Felt {
     PerToken,

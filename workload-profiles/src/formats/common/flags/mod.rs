@@ -12,21 +12,21 @@ use crate::{
 /// llm-d-benchmark writes this value for a flag without a value.
 const NO_VALUE: &str = "none";
 
-/// Maximum unknown flags for which a suggestion is searched: a profile may contain very many.
+/// Maximum number of unknown flags for which a similar name is suggested. A profile may contain very many.
 const MAX_SUGGESTIONS: usize = 50;
 
-/// What follows a flag.
+/// The form of a flag's value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::formats) enum Form {
-    /// Nothing: the flag is on if it is present.
+    /// No value: the flag is on if it is present.
     Switch,
     /// One value.
     One,
-    /// Words, with this sign or blanks between them.
+    /// Words, separated by this sign or by blanks.
     Words(char),
-    /// Words of a name, `sign`, and a value, with `between` or blanks between them.
+    /// Pairs of a name and a value, with `sign` inside a pair, and `between` or blanks between pairs.
     Pairs { sign: char, between: char },
-    /// Words of a name, a colon and a number, with blanks between them, also within a word that was quoted.
+    /// Pairs of a name and a number, with a colon inside a pair, and blanks between pairs. A quoted word may contain several pairs.
     Bounds,
     /// A JSON object.
     Json,
@@ -41,7 +41,7 @@ pub(in crate::formats) enum Effect {
     Ignored,
     /// It has no effect. This reason becomes a notice.
     Noticed(&'static str),
-    /// A load with it cannot be run: the reason and the remedy.
+    /// The load cannot be run with this flag. The text has the reason and the remedy.
     Refused(&'static str),
 }
 
@@ -71,12 +71,12 @@ impl Flag {
     }
 }
 
-/// A tool that is called with flags.
+/// A command-line tool.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::formats) struct Tool {
     /// The name of the tool in messages.
     pub name: &'static str,
-    /// All its flags, in tables.
+    /// All flags of the tool, in one or more tables.
     pub flags: &'static [&'static [Flag]],
     /// Whether repeating a list flag appends its words.
     pub lists_add: bool,
@@ -168,7 +168,7 @@ pub(in crate::formats) fn word(section: &crate::reader::Section, key: &'static s
 /// Flags that name the model.
 const MODEL_FLAGS: [&str; 3] = ["model", "tokenizer", "served-model-name"];
 
-/// Reads flag after flag.
+/// Reads the flags one by one.
 struct Reader<'a> {
     tool: Tool,
     findings: &'a Findings,
@@ -188,7 +188,7 @@ impl Reader<'_> {
             };
             return self.findings.problem(shown, format!("is no flag of {}; {remedy}", self.tool.name));
         };
-        // A template leaves them empty if the run names no model. The server then reports the model.
+        // A template leaves these flags empty if the run names no model. The server then reports its model.
         if value.is_null() && MODEL_FLAGS.contains(&flag.names[0]) {
             return;
         }
@@ -225,7 +225,7 @@ fn is_off(value: &Value) -> bool {
     }
 }
 
-/// A value in the form that its flag requires; `Err` describes what is wrong.
+/// Converts a value to the form of its flag. `Err` describes what is wrong.
 fn in_form(form: Form, value: &Value) -> Result<Value, String> {
     if value.is_null() {
         return Err("is empty; write its value, or none for a flag without one, or take the flag out".to_owned());
@@ -270,8 +270,8 @@ fn one(value: &Value) -> Result<Value, String> {
     }
 }
 
-/// The words of a text, or of a list of words. A word in a list may contain blanks. An empty text has no words: a template may leave a name
-/// empty.
+/// Returns the words of a text, or of a list of words. A word in a list may contain blanks. An empty text has no words, because a template may leave
+/// a name empty.
 fn words(value: &Value, between: char) -> Result<Vec<String>, String> {
     let wrong = || format!("is {}; write words with a blank between them", described(value));
     let word = |it: &Value| match it {
@@ -291,7 +291,7 @@ fn words(value: &Value, between: char) -> Result<Vec<String>, String> {
     Ok(parts.filter(|it| !it.is_empty()).map(str::to_owned).collect())
 }
 
-/// Messages do not contain the words, because one may be a credential.
+/// Converts words to a mapping of names and values. Messages do not contain the words, because one may be a credential.
 fn pairs(value: &Value, sign: char, between: char) -> Result<Value, String> {
     if let Ok(object) = json(value) {
         return Ok(object);

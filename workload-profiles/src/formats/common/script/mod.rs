@@ -55,8 +55,8 @@ pub(crate) enum ScriptError {
     Nothing,
 }
 
-/// Whether a text is a command line or a script: its first line with something in it is a command, an assignment, or begins with `#!` and
-/// names a shell.
+/// Whether a text is a command line or a script. The first line that is neither empty nor a comment is then a command or an assignment, or the text
+/// begins with `#!` and a shell.
 pub(crate) fn is_script(text: &str) -> bool {
     let is_shebang = text.lines().next().is_some_and(|it| it.starts_with("#!") && it.trim_end().ends_with("sh"));
     let first = text.lines().map(str::trim).find(|it| !it.is_empty() && !it.starts_with('#'));
@@ -73,15 +73,15 @@ pub(crate) fn is_script(text: &str) -> bool {
     is_shebang || begins
 }
 
-/// The words of the first command of a known tool, without the program that runs it. The text may be an unrendered template, so it is
-/// searched line by line.
+/// Returns the words of the first command of a known tool, without programs such as `uv run` before it. The text may be an unrendered template, so it
+/// is searched line by line.
 pub(in crate::formats) fn first_tool(text: &str) -> Option<Vec<String>> {
     let commands = text.lines().map(|line| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
     commands.filter_map(|words| tool(&words).ok()).map(|(_, words)| words).next()
 }
 
-/// The command line of the tool in a script, with the settings of the tool as assignments before it. All words are as a shell reads them
-/// back.
+/// Returns the command line of the one tool in a script. The tool's environment variables precede it as assignments. All words are quoted where a
+/// shell requires it.
 pub(crate) fn command(text: &str) -> Result<String, ScriptError> {
     let mut shell = Shell::new(text);
     let mut exported: BTreeMap<String, String> = BTreeMap::new();
@@ -120,7 +120,7 @@ pub(crate) fn command(text: &str) -> Result<String, ScriptError> {
 /// A variable that is set for one command: name and value.
 type Setting = (String, String);
 
-/// The assignments before the command of a tool, and its words from the tool on.
+/// Returns the assignments before the command of a tool, and the words from the tool's name on.
 fn tool(words: &[String]) -> Result<(Vec<Setting>, Vec<String>), ScriptError> {
     let mut settings = Vec::new();
     let mut rest = words;
@@ -148,7 +148,7 @@ fn tool(words: &[String]) -> Result<(Vec<Setting>, Vec<String>), ScriptError> {
     }
 }
 
-/// `python -m MODULE ...` as the command of a tool.
+/// Converts `python -m MODULE ...` to the command of a tool.
 fn module(words: &[String]) -> Result<Vec<String>, ScriptError> {
     let Some((module, options)) = words.split_first() else { return Err(ScriptError::Nothing) };
     let program = match module.as_str() {

@@ -3,7 +3,7 @@ use super::*;
 fn check(text: &str, expected: &str) {
     assert!(is_script(text), "{text}");
     assert_eq!(command(text).as_deref(), Ok(expected), "{text}");
-    // Reading the result again returns the same words.
+    // Reading the result again returns the same command.
     assert_eq!(command(expected).as_deref(), Ok(expected), "{text}");
 }
 

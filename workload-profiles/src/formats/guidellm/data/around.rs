@@ -1,4 +1,4 @@
-//! What surrounds the data of a scenario.
+//! The data of a scenario, and the parts of the scenario that reading the data requires.
 
 use crate::{
     formats::guidellm::profile::Strategy,
@@ -11,17 +11,17 @@ pub(in crate::formats::guidellm) struct Data {
     pub images: Option<Images>,
     /// Whether the data specifies the length of answers. The original then requests exactly this length.
     pub has_output: bool,
-    /// Requests of a session; 1 without conversations.
+    /// Requests per session. 1 if there are no conversations.
     pub turns: u32,
     /// Whether the data has no end.
     pub endless: bool,
-    /// Maximum rows of each strategy.
+    /// Maximum rows that each strategy sends.
     pub rows: Option<u64>,
     /// The recorded requests that a replay sends, and the factor by which the data slows them down.
     pub trace: Option<(Trace, f64)>,
 }
 
-/// What the sources read in addition to their own keys.
+/// Settings outside the data that the data sources need.
 pub(in crate::formats::guidellm) struct Around<'a> {
     /// Maximum tokens of an answer, if the data does not specify its length.
     pub max_tokens: Option<u32>,

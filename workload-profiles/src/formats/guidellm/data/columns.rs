@@ -29,14 +29,14 @@ const OTHERS: [&str; 12] = [
 /// The columns that the profile names.
 #[derive(Debug, Default)]
 pub(super) struct Columns {
-    /// The path of the mappings, where there are any.
+    /// The path of the column mappings, if there are any.
     path: Option<String>,
     text: Option<String>,
     messages: Option<String>,
     pub output: Option<String>,
 }
 
-/// Reads the mapper.
+/// Reads the column mapper.
 pub(super) fn read(spec: &Section) -> Columns {
     let mut columns = Columns::default();
     let Some(mapper) = spec.section("data_column_mapper") else { return columns };
@@ -64,7 +64,7 @@ pub(super) fn read(spec: &Section) -> Columns {
     columns
 }
 
-/// The name of a column: a text, or a list, from which the first name is used.
+/// Returns the name of a column: a text, or the first name of a list.
 fn column(mappings: &Section, key: &'static str) -> Option<String> {
     let name = match mappings.value(key)? {
         Value::String(name) => Some(name),
@@ -91,7 +91,7 @@ fn column(mappings: &Section, key: &'static str) -> Option<String> {
 }
 
 impl Columns {
-    /// The column of the prompts. `default`: the column that every file in this format has.
+    /// Returns the column of the prompts. `default` is the column that every file of this format contains.
     pub fn prompt(&self, source: &Section, default: Option<&str>, has_messages: bool) -> Option<PromptColumn> {
         let named = |name: &String, form| Some(PromptColumn { name: name.clone(), form });
         match (&self.text, &self.messages, &self.path) {

@@ -1,4 +1,4 @@
-//! Files of prompts, and data sets of the Hugging Face Hub.
+//! Files with prompts, and data sets of the Hugging Face Hub.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// How a file is written.
+/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Text,
@@ -72,7 +72,7 @@ fn path(section: &Section) -> Option<FileSource> {
     files::from_text(section, "path", section.text("path")?)
 }
 
-/// Arguments of the original's data set library. Some have no meaning for a single file.
+/// Checks arguments of the original's data set library. Some have no meaning for a single file.
 fn load_kwargs(section: &Section) {
     let Some(arguments) = section.section("load_kwargs") else { return };
     for (key, _) in arguments.entries() {
@@ -107,7 +107,7 @@ fn rows(section: Section, file: FileSource, format: DataSetFormat, columns: &Col
         count: None,
         filter: LengthFilter::default(),
         order: RowOrder::File,
-        // Each strategy uses the rows once, from the first, and then ends.
+        // Each strategy sends the rows once, from the first row on, and then ends.
         used_up: UsedUp::EndStage,
         across_stages: AcrossStages::Restart,
     };
@@ -115,7 +115,7 @@ fn rows(section: Section, file: FileSource, format: DataSetFormat, columns: &Col
     Some(Data { requests, images: None, has_output, turns: 1, endless: false, rows: None, trace: None })
 }
 
-/// The trace file: `source`, a nested data source, or in older versions `path`.
+/// Reads the trace file: `source` is a nested data source. Older versions use `path`.
 pub(super) fn of_trace(section: &Section) -> Option<FileSource> {
     if section.value("source").is_none() {
         section.require(

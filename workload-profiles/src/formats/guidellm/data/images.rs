@@ -1,4 +1,4 @@
-//! `synthetic_image`: images beside the text of a chat.
+//! `synthetic_image`: images in addition to the text of a chat.
 
 use super::{
     around::{Around, Data},
@@ -10,11 +10,11 @@ use crate::{
     workload::{ImageEncoding, ImagePlace, ImageSize, Images, LengthDistribution, PromptText, RequestSource},
 };
 
-/// The longest side of an image, in pixels.
+/// Maximum pixels per side of an image.
 const MAX_SIDE: u64 = 8_192;
-/// Maximum images of a request.
+/// Maximum images per request.
 const MAX_IMAGES: u64 = 1_000;
-/// The names of sizes.
+/// Names of image sizes, with width and height in pixels.
 const RESOLUTIONS: [(&str, (u32, u32)); 9] = [
     ("240p", (426, 240)),
     ("360p", (640, 360)),
@@ -27,7 +27,7 @@ const RESOLUTIONS: [(&str, (u32, u32)); 9] = [
     ("4k", (3840, 2160)),
 ];
 
-/// The source as it was read.
+/// A data source with images.
 pub(super) struct ImageSource {
     pub images: Images,
     pub output: Option<LengthDistribution>,
@@ -61,7 +61,7 @@ pub(super) fn read(section: Section, around: &Around) -> Option<ImageSource> {
     Some(ImageSource { images, output, max_tokens: around.max_tokens })
 }
 
-/// The width and the height, rounded down to even numbers.
+/// Returns the width and the height in pixels, rounded down to even numbers.
 fn size(section: &Section) -> Option<(u32, u32)> {
     let mut width = section.count_u32("width", 1..=MAX_SIDE);
     let mut height = section.count_u32("height", 1..=MAX_SIDE);
@@ -104,11 +104,11 @@ fn size(section: &Section) -> Option<(u32, u32)> {
 
 fn scaled(side: u32, ratio: f64) -> Option<u32> {
     let side = (f64::from(side) * ratio).round();
-    // Exact: checked.
+    // The cast is exact, because the range is checked.
     (side >= 1.0 && side <= MAX_SIDE as f64).then_some(side as u32)
 }
 
-/// `16:9` or `16/9`.
+/// Parses an aspect ratio: `16:9` or `16/9`.
 fn aspect(section: &Section, text: &str) -> Option<f64> {
     let (width, height) = text.split_once([':', '/']).unwrap_or_default();
     let side = |it: &str| it.trim().parse::<f64>().ok().filter(|it| it.is_finite() && *it > 0.0);
@@ -120,11 +120,11 @@ fn aspect(section: &Section, text: &str) -> Option<f64> {
 }
 
 impl ImageSource {
-    /// The data of a profile without texts.
+    /// Returns the data of a profile that has images but no texts.
     pub fn alone(&self) -> Data {
         let output = self.output.clone().or(self.max_tokens.map(LengthDistribution::fixed));
         Data {
-            // A message needs a text; the original sends none.
+            // Each message needs a text, so it has one token. The original sends no text.
             requests: RequestSource::random(
                 LengthDistribution::fixed(1),
                 output.unwrap_or_else(|| LengthDistribution::fixed(1)),
@@ -139,7 +139,7 @@ impl ImageSource {
         }
     }
 
-    /// Adds a problem for each thing that cannot be sent with images.
+    /// Adds a problem for each setting that cannot be combined with images.
     pub fn check(&self, spec: &Section, data: &Data, around: &Around) {
         if !around.has_messages {
             spec.problem(

@@ -16,10 +16,10 @@ use crate::{
 
 pub(super) use around::{Around, Data};
 
-/// Maximum sources: a text and images.
+/// Maximum number of data sources. A profile needs at most two: one for texts and one for images.
 const MAX_SOURCES: usize = 16;
 
-/// A source of data.
+/// The kind of a data source.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     SyntheticText,
@@ -30,7 +30,7 @@ enum Kind {
     Unsupported(&'static str),
 }
 
-/// Reads the list of sources and the keys related to it. `None`: at least one problem was reported.
+/// Reads the list of data sources and the keys related to it. `None`: at least one problem was reported.
 pub(super) fn read(spec: &Section, around: &Around) -> Option<Data> {
     let columns = columns::read(spec);
     let loader = loader(spec);
@@ -119,7 +119,7 @@ fn source(kind: Kind, section: Section, columns: &columns::Columns, around: &Aro
     }
 }
 
-/// How rows are handed out.
+/// Which rows are sent, and in which order.
 struct Loader {
     samples: Option<u64>,
     shuffle: bool,
@@ -131,7 +131,7 @@ fn loader(spec: &Section) -> Loader {
     section.choice("kind", &[("pytorch", ())]);
     if let Some(samples) = section.number("samples", -1.0..=1e9) {
         match samples.fract() == 0.0 && samples != 0.0 {
-            // Exact: at most 1e9.
+            // The cast is exact, because the number is at most 1e9.
             true => loader.samples = (samples > 0.0).then_some(samples as u64),
             false => section.problem("samples", "is no number of rows; write a whole number from 1, or -1 for all"),
         }
@@ -149,14 +149,14 @@ impl Loader {
                 set.count = self.samples;
                 set.order = if self.shuffle { crate::workload::RowOrder::Shuffled } else { set.order };
             }
-            // A row of synthetic data is a conversation.
+            // A row of synthetic data is a whole conversation.
             _ => data.rows = self.samples.map(|it| it.saturating_mul(u64::from(data.turns))),
         }
         data
     }
 }
 
-/// The steps between a row and its request.
+/// Checks the steps that the original runs between a row and its request.
 fn pipeline(spec: &Section) {
     for (path, value) in spec.list("data_preprocessors").unwrap_or_default() {
         let Some(step) = spec.element(value, path) else { continue };

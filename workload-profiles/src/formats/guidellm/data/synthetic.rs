@@ -16,12 +16,12 @@ use crate::{
     },
 };
 
-/// Maximum turns of a conversation.
+/// Maximum turns per conversation.
 const MAX_TURNS: u64 = 10_000;
-/// Maximum buckets of prefixes.
+/// Maximum number of prefix buckets.
 const MAX_BUCKETS: usize = 1000;
 
-/// Reads the source. `None`: at least one problem was reported.
+/// Reads the data source. `None`: at least one problem was reported.
 pub(super) fn read(section: Section, around: &Around) -> Option<Data> {
     section.require("prompt_tokens", "write the mean length of prompts in tokens");
     section.section("load_kwargs");
@@ -80,7 +80,7 @@ pub(super) fn read(section: Section, around: &Around) -> Option<Data> {
     Some(Data { requests, images: None, has_output, turns, endless: true, rows: None, trace: None })
 }
 
-/// Refuses features that only the original can send.
+/// Adds a problem for each feature that only the original supports.
 fn refuse(section: &Section) {
     if section.list("branches").is_some_and(|it| !it.is_empty()) {
         section.problem(
@@ -95,7 +95,7 @@ fn refuse(section: &Section) {
             section.problem(key, unsupported(&described(value), "take it out, and the turns are sent without tools"));
         }
     }
-    // Used only in turns that call tools.
+    // These keys only matter for turns that call tools.
     section.ignored("tools", ValueType::List);
     tokens::lengths(section, TOOL_RESPONSE);
     let delay = tokens::times(section, DELAY).filter(|it| it.shape != Shape::Fixed);

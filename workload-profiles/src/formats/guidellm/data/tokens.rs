@@ -1,4 +1,4 @@
-//! Lengths: a mean with a standard deviation and bounds.
+//! Distributions of lengths: a mean with a standard deviation and bounds.
 //!
 //! Without a standard deviation the original draws uniformly between the bounds; an absent bound equals the mean. With a standard deviation
 //! it draws from a normal distribution and clips; an absent bound is then five standard deviations from the mean. Equal bounds mean a fixed
@@ -16,7 +16,7 @@ use crate::{
 /// Distance of a default bound from the mean, in standard deviations.
 const DEVIATIONS: f64 = 5.0;
 
-/// The keys of a distribution.
+/// The names of a distribution's keys.
 #[derive(Clone, Copy)]
 pub(super) struct Keys {
     mean: &'static str,
@@ -43,7 +43,7 @@ pub(super) const FIRST_OUTPUT: Keys = keys!("first_output_tokens");
 pub(super) const TOOL_RESPONSE: Keys = keys!("tool_response_tokens");
 pub(super) const DELAY: Keys = keys!("delay");
 
-/// A distribution as it was written, with its bounds filled in.
+/// A distribution with all bounds filled in.
 #[derive(Clone, Copy)]
 struct Drawn {
     shape: Shape,
@@ -53,11 +53,11 @@ struct Drawn {
     max: f64,
 }
 
-/// Lengths in tokens; `None` when they are absent or wrong.
+/// Reads lengths in tokens. `None` if they are absent or wrong.
 pub(super) fn lengths(section: &Section, keys: Keys) -> Option<LengthDistribution> {
     let count = |key| section.count(key, 1..=MAX_TOKENS).map(|it| it as f64);
     let drawn = drawn(section, keys, 1.0, count)?;
-    // Exact: at most MAX_TOKENS, except for the default bound, which is clamped.
+    // The cast is exact, because lengths are at most MAX_TOKENS. Only the default bound can be larger, and it is clamped.
     let tokens = |it: f64| it.clamp(1.0, MAX_TOKENS as f64) as u32;
     Some(LengthDistribution {
         shape: drawn.shape,
@@ -69,7 +69,7 @@ pub(super) fn lengths(section: &Section, keys: Keys) -> Option<LengthDistributio
     })
 }
 
-/// Times in seconds; `None` when they are absent or wrong.
+/// Reads times in seconds. `None` if they are absent or wrong.
 pub(super) fn times(section: &Section, keys: Keys) -> Option<TimeDistribution> {
     let most = MAX_PAUSE_SECONDS as f64;
     let seconds =
@@ -110,7 +110,7 @@ fn drawn(section: &Section, keys: Keys, least: f64, read: impl Fn(&'static str) 
         None => Shape::Uniform,
         Some(_) => Shape::Normal,
     };
-    // The mean of the shape before clipping. A fixed length equals its bounds, whatever the mean is.
+    // The mean of the distribution before clipping. A fixed length has equal bounds, which replace its mean.
     let mean = match shape {
         Shape::Fixed => min,
         Shape::Uniform => f64::midpoint(min, max),

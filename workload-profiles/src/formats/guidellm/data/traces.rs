@@ -21,23 +21,23 @@ use crate::{
     },
 };
 
-/// Output tokens for an answer in a recorded session without a recorded length.
+/// Output tokens of a recorded answer without a recorded length.
 const DEFAULT_OUTPUT: u32 = 256;
 
-/// The type of recording.
+/// The format of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Times and lengths.
+    /// The times and the lengths of requests.
     Lengths,
-    /// Also the hashes of blocks.
+    /// As `Lengths`, with the hashes of prompt blocks.
     Mooncake,
-    /// Sessions of agents with the hashes of blocks.
+    /// Sessions of agents, with the hashes of prompt blocks.
     Weka,
-    /// Spans of sessions.
+    /// OpenTelemetry spans of sessions.
     OpenTelemetry,
 }
 
-/// Reads the source. `None`: at least one problem was reported.
+/// Reads the data source. `None`: at least one problem was reported.
 pub(super) fn read(section: Section, kind: Kind, around: &Around) -> Option<Data> {
     let file = files::of_trace(&section);
     let has_sessions = matches!(kind, Kind::Weka | Kind::OpenTelemetry);
@@ -93,14 +93,14 @@ pub(super) fn read(section: Section, kind: Kind, around: &Around) -> Option<Data
     Some(Data { requests, images: None, has_output: true, turns: 1, endless: false, rows: None, trace })
 }
 
-/// The unit of the times in a file, and the remaining factor: the original uses `time_scale` of data to set the unit.
+/// Returns the unit of the times in a file, and the remaining scale factor. In the original, the key `time_scale` of the data sets the unit.
 fn unit(scale: f64) -> (TraceTime, f64) {
     let units = [(0.001, TraceTime::Milliseconds), (0.000_001, TraceTime::Microseconds)];
     let unit = units.into_iter().find(|(seconds, _)| *seconds == scale);
     unit.map_or((TraceTime::Seconds, scale), |(_, time)| (time, 1.0))
 }
 
-/// Keys that change the times of a trace.
+/// Checks keys that change the times of a trace.
 fn shaping(section: &Section, has_sessions: bool) {
     for key in ["max_session_wait", "min_concurrent_sessions"] {
         if section.value(key).is_some() {
@@ -125,7 +125,7 @@ fn shaping(section: &Section, has_sessions: bool) {
     }
 }
 
-/// Keys of recorded sessions. Their columns have the names that their formats define.
+/// Checks keys for recorded sessions. Each session format defines the names of its columns, so other names are refused.
 fn session_keys(section: &Section, kind: Kind, columns: &[String; 3], hashes: Option<&str>) {
     if kind == Kind::Weka {
         let names = [
@@ -164,7 +164,7 @@ fn session_keys(section: &Section, kind: Kind, columns: &[String; 3], hashes: Op
     section.ignored("duration_column", ValueType::Text);
 }
 
-/// How recorded sessions are sent.
+/// Settings for sending recorded sessions.
 #[derive(Clone, Copy)]
 struct Recorded {
     answers: RecordedAnswers,

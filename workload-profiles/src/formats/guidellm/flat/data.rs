@@ -13,7 +13,7 @@ use crate::{
     yaml,
 };
 
-/// The data sources, and how their rows are distributed. `None`: a problem was reported.
+/// Reads the data sources and the order of their rows. `None`: a problem was reported.
 pub(super) fn data(nested: &mut Nested, flat: &Map<String, Value>, name: &impl Fn(&str) -> String) -> Option<()> {
     let items: Vec<Value> = match flat.get("data") {
         None => Vec::new(),
@@ -61,7 +61,7 @@ pub(super) fn data(nested: &mut Nested, flat: &Map<String, Value>, name: &impl F
     Some(())
 }
 
-/// The value as a list; an absent value is an empty list.
+/// Returns the elements of a list. An absent value is an empty list.
 fn as_list(value: Option<&Value>) -> &[Value] {
     match value {
         None => &[],
@@ -70,7 +70,7 @@ fn as_list(value: Option<&Value>) -> &[Value] {
     }
 }
 
-/// The number of rows, which old versions place among the lengths of synthetic data.
+/// Returns the number of rows. Old versions write it next to the lengths of synthetic data.
 fn take_samples(sources: &mut [Value]) -> Option<Value> {
     let synthetic = sources
         .iter_mut()
@@ -79,7 +79,7 @@ fn take_samples(sources: &mut [Value]) -> Option<Value> {
     synthetic.filter_map(|it| it.remove("samples")).filter(|it| !it.is_null()).last()
 }
 
-/// The roles of the columns.
+/// Reads which column has which role.
 fn columns(nested: &mut Nested, flat: &Map<String, Value>, name: &impl Fn(&str) -> String) {
     let key = name("data_column_mapper");
     match flat.get("data_column_mapper") {
@@ -87,7 +87,7 @@ fn columns(nested: &mut Nested, flat: &Map<String, Value>, name: &impl Fn(&str) 
         Some(mapper @ Value::Object(_)) => {
             nested.set("data_column_mapper.column_mappings", &key, mapper.clone());
         }
-        // The only mapper that the original has for generated text.
+        // The original has only this mapper for generated text.
         Some(Value::String(mapper)) if mapper == "generative_column_mapper" => {}
         Some(other) => {
             let remedy = "write the names of the columns, as {text_column: prompt}";
@@ -96,7 +96,7 @@ fn columns(nested: &mut Nested, flat: &Map<String, Value>, name: &impl Fn(&str) 
     }
 }
 
-/// The arguments of a source: names of columns, and arguments for the original's data set library.
+/// Reads the arguments of a data source: names of columns, and arguments for the original's data set library.
 fn read_arguments(nested: &mut Nested, source: Option<&mut Value>, index: usize, arguments: &Value, key: &str) {
     let (Some(Value::Object(source)), Value::Object(entries)) = (source, arguments) else {
         if !arguments.is_null() {
@@ -126,19 +126,19 @@ fn read_arguments(nested: &mut Nested, source: Option<&mut Value>, index: usize,
         } else if !value.is_null() {
             let path = format!("data_column_mapper.column_mappings.{column}");
             nested.set(&path, &shown, value.clone());
-            // Inserted before the entry for the other columns, which also matches.
+            // The first match counts, so this entry must precede the entry for the other columns.
             nested.names.insert(0, (format!("spec.{path}"), nested.shown(&shown)));
         }
     }
     if !others.is_empty() {
         source.insert("load_kwargs".to_owned(), Value::Object(others));
-        // Inserted before the entry for the source, which also matches.
+        // The first match counts, so this entry must precede the entry for the data source.
         let shown = nested.shown(key);
         nested.names.insert(0, (format!("spec.data[{index}].load_kwargs"), shown));
     }
 }
 
-/// The order of the rows.
+/// Reads the order of the rows.
 fn order(nested: &mut Nested, flat: &Map<String, Value>, name: &impl Fn(&str) -> String) {
     match flat.get("data_sampler") {
         None => {}
@@ -167,7 +167,7 @@ fn order(nested: &mut Nested, flat: &Map<String, Value>, name: &impl Fn(&str) ->
     }
 }
 
-/// A source of data: lengths as a text or as a mapping, or a file.
+/// Converts a data source: lengths as a text or as a mapping, or a file.
 fn source(item: &Value) -> Result<Value, String> {
     let with_kind = |mut entries: Map<String, Value>| {
         let kind = ["kind", "type_", "type"].into_iter().find_map(|it| entries.remove(it));

@@ -1,12 +1,12 @@
-//! Defaults of the versions up to 0.6, and their settings, which are environment variables.
+//! Defaults of the versions up to 0.6. The settings of these versions are environment variables.
 
 use serde_json::{Map, Value};
 
 use super::nested::Nested;
 
-/// Maximum concurrency over all processes (`max_concurrency` of the settings, in every version up to 0.6).
+/// Default concurrency limit over all processes. It is the setting `max_concurrency` in every version up to 0.6.
 const MAX_CONCURRENCY: u32 = 512;
-/// Keys that exist since version 0.4. Older versions have `rate_type` and `backend_type`, which 0.4 to 0.6 accept as well.
+/// Keys that only version 0.4 and later have. Versions before it have `rate_type` and `backend_type`, which 0.4 to 0.6 still accept.
 const SINCE_0_4: [&str; 19] = [
     "profile",
     "backend",
@@ -29,12 +29,12 @@ const SINCE_0_4: [&str; 19] = [
     "max_global_error_rate",
 ];
 
-/// Settings that have a key here.
+/// Supported settings, and the key of each in the flat form.
 const SETTINGS: [(&str, &str); 2] = [("MAX_CONCURRENCY", "max_concurrency"), ("PREFERRED_ROUTE", "request_type")];
-/// How the names of the original's settings begin.
+/// The prefix of the original's environment variables.
 pub(in crate::formats::guidellm) const SETTING: &str = "GUIDELLM__";
 
-/// The key of a setting, such as `GUIDELLM__MAX_CONCURRENCY`; `Err` describes what to do instead.
+/// Returns the key of a setting such as `GUIDELLM__MAX_CONCURRENCY`. `Err` describes what to do instead.
 pub(in crate::formats::guidellm) fn key_of_setting(name: &str) -> Result<&'static str, String> {
     let plain = name.strip_prefix(SETTING).unwrap_or(name);
     let known = SETTINGS.iter().find(|(setting, _)| *setting == plain).map(|(_, key)| *key);
@@ -47,7 +47,7 @@ pub(in crate::formats::guidellm) fn key_of_setting(name: &str) -> Result<&'stati
     })
 }
 
-/// The concurrency limit of a load that is not a closed loop. `from_rate`: the profile's rate is this limit.
+/// Sets the concurrency limit of a load that is not a closed loop. `from_rate`: the profile's rate is already this limit.
 pub(super) fn max_concurrency(
     nested: &mut Nested,
     flat: &Map<String, Value>,
@@ -81,7 +81,7 @@ pub(super) fn max_concurrency(
     }
 }
 
-/// A notice about the API, if the profile does not name it and does not show the version of its format.
+/// Adds a notice about the API if the profile does not name it, and contains no key that only newer versions have.
 pub(super) fn note_api(nested: &Nested, written: &Map<String, Value>, name: &impl Fn(&str) -> String) {
     let is_new =
         written.values().filter_map(Value::as_str).any(|it| SINCE_0_4.contains(&it.replace('-', "_").as_str()));

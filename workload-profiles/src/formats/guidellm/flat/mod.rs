@@ -1,4 +1,4 @@
-//! The flat form of GuideLLM up to version 0.6, as a file or as options. It becomes the nested form.
+//! The flat form of GuideLLM up to version 0.6, as a file or as options. It is converted to the nested form.
 
 mod data;
 mod defaults;
@@ -21,7 +21,7 @@ use nested::{Nested, is_empty};
 
 pub(super) use origin::Origin;
 
-/// Every key, with its aliases in the original.
+/// Every key, with its other names in the original.
 const KEYS: [(&str, &[&str]); 32] = [
     ("target", &[]),
     ("backend", &["backend_type"]),
@@ -41,7 +41,7 @@ const KEYS: [(&str, &[&str]); 32] = [
     ("dataloader_kwargs", &[]),
     ("profile", &["rate_type"]),
     ("rate", &[]),
-    // A setting of the original that no file contains.
+    // An environment variable of the original, which its files cannot contain.
     ("max_concurrency", &[]),
     ("random_seed", &[]),
     ("outputs", &["output_formats"]),
@@ -65,7 +65,7 @@ fn keys() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
     KEYS.into_iter().chain([OVER_SATURATION])
 }
 
-/// The canonical name of a key in this table, from any of its names.
+/// Returns the canonical name of a key. `name` is any of its names.
 fn canonical(name: &str) -> Option<&'static str> {
     keys().find(|(key, others)| *key == name || others.contains(&name)).map(|(key, _)| key)
 }
@@ -73,7 +73,7 @@ fn canonical(name: &str) -> Option<&'static str> {
 /// Reads the flat form.
 pub(super) fn read(profile: &Value, origin: Origin, findings: &Findings) -> Option<Scenario> {
     let mut flat: Map<String, Value> = Map::new();
-    // The names that the author wrote.
+    // The key that the author wrote for each canonical key.
     let mut written: Map<String, Value> = Map::new();
     for (name, value) in profile.as_object()? {
         let Some(key) = canonical(&name.replace('-', "_")) else {
@@ -152,7 +152,7 @@ fn backend(
     }
 }
 
-/// Arguments of the backend and of requests. In the nested form they are keys of the backend.
+/// Reads arguments of the backend and of requests. In the nested form they are keys of the backend.
 fn arguments(nested: &mut Nested, flat: &Map<String, Value>, key: &str, shown: &str) {
     let Some(value) = flat.get(key) else { return };
     let Some(entries) = value.as_object() else {
@@ -176,7 +176,7 @@ fn arguments(nested: &mut Nested, flat: &Map<String, Value>, key: &str, shown: &
     }
 }
 
-/// The profile. Its kind decides what `rate` means.
+/// Reads the profile. Its kind decides the meaning of `rate`.
 fn profile_of(nested: &mut Nested, flat: &Map<String, Value>, name: &impl Fn(&str) -> String) -> Option<()> {
     let kind = flat.get("profile").cloned().unwrap_or_else(|| json!("sweep"));
     let rates: Vec<Value> = match flat.get("rate") {
@@ -198,15 +198,15 @@ fn profile_of(nested: &mut Nested, flat: &Map<String, Value>, name: &impl Fn(&st
             nested.problem(&rate, "is written, and the profile is synchronous, which has none; take it out");
             return None;
         }
-        // Streams of a closed loop.
+        // `rate` is the concurrency of a closed loop.
         Some("concurrent") if first.is_some() => nested.set("profile.streams", &rate, Value::Array(rates)),
-        // The concurrency limit.
+        // `rate` is the concurrency limit.
         Some("throughput") => {
             if let Some(first) = &first {
                 nested.set("profile.max_concurrency", &rate, first.clone());
             }
         }
-        // The number of strategies.
+        // `rate` is the number of strategies.
         Some("sweep") => {
             if let Some(first) = &first {
                 nested.set("profile.sweep_size", &rate, first.clone());
@@ -217,7 +217,7 @@ fn profile_of(nested: &mut Nested, flat: &Map<String, Value>, name: &impl Fn(&st
                 nested.set("profile.time_scale", &rate, first.clone());
             }
         }
-        // Requests per second.
+        // `rate` is in requests per second.
         _ if first.is_some() => nested.set("profile.rate", &rate, Value::Array(rates)),
         _ => {}
     }

@@ -1,4 +1,4 @@
-//! The nested form of a scenario, to which the flat form is translated.
+//! The nested form of a scenario, to which the flat form is converted.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,7 @@ use crate::{
     problem::Findings,
 };
 
-/// The nested form while it is made.
+/// The nested form while it is being built.
 pub(super) struct Nested<'a> {
     pub(super) spec: Value,
     pub(super) names: Vec<(String, String)>,
@@ -17,7 +17,7 @@ pub(super) struct Nested<'a> {
 }
 
 impl Nested<'_> {
-    /// Sets a path of `spec` from a flat key.
+    /// Sets a path of `spec` to the value of a flat key.
     pub(super) fn set(&mut self, path: &str, key: &str, value: Value) {
         self.names.push((format!("spec.{path}"), self.shown(key)));
         if let Ok(parts) = paths::parse(path) {
@@ -25,7 +25,7 @@ impl Nested<'_> {
         }
     }
 
-    /// A flat key as its author wrote it.
+    /// Returns a flat key as its author wrote it.
     pub(super) fn shown(&self, key: &str) -> String {
         match self.origin {
             Origin::File => key.to_owned(),

@@ -1,4 +1,4 @@
-//! The flat form as options of `guidellm benchmark`.
+//! The flat form, written as options of `guidellm benchmark`.
 
 use serde_json::{Map, Value, json};
 
@@ -15,7 +15,7 @@ use crate::{
     problem::{Findings, suggestion},
 };
 
-/// Keys of an option that may be repeated.
+/// Keys whose options may be repeated.
 const REPEATED: [&str; 4] = ["data", "data_args", "rate", "outputs"];
 
 /// Reads options.
@@ -29,7 +29,7 @@ pub(in crate::formats::guidellm) fn from_options(options: &[CommandOption], find
             Ok(())
         } else if SCENARIO.contains(&name.as_str()) {
             single(option).and_then(builtin).map(|it| {
-                // The profile and the data come first, so that other options replace them.
+                // A scenario never replaces a value that is already set. Its profile is always a sweep.
                 for (key, value) in it {
                     let value = if key == "profile" { json!("sweep") } else { value };
                     flat.entry(key).or_insert(value);

@@ -1,9 +1,8 @@
-//! Where the keys of a scenario are written.
+//! Where a scenario in the flat form comes from.
 
-/// Where the flat form comes from.
 #[derive(Clone, Copy, PartialEq)]
 pub(in crate::formats::guidellm) enum Origin {
-    /// A file, in which the original ignores unknown keys.
+    /// A file. The original ignores unknown keys in it.
     File,
     /// A command line.
     Options,

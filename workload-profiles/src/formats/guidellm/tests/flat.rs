@@ -1,4 +1,4 @@
-//! The form of the versions up to 0.6.
+//! The flat form of the versions up to 0.6.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::workload::{LengthDistribution, Load, Margin, OutputLength, RequestSou
 
 const OLD: &str = "profile: has the format of GuideLLM up to 0.6, and is read with the meaning of those versions";
 
-/// A flat profile, with a default bound and default data.
+/// A flat profile: the keys from the test, and defaults for the required keys that it omits.
 fn flat(keys: &str) -> String {
     let mut text = keys.to_owned();
     for (key, default) in [

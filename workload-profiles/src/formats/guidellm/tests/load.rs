@@ -1,4 +1,4 @@
-//! Profiles, constraints, and the parts of a strategy that are in no figure.
+//! Profiles, constraints, warm-up and cool-down.
 
 use std::time::Duration;
 
@@ -41,23 +41,23 @@ fn a_rate_is_evenly_paced_and_its_first_request_is_due_after_a_gap() {
     assert_eq!(*load, open(Arrivals::ConstantAfterGap, steady(4.0), 9));
 }
 
-/// In the original request k is due at the root of 2 k R / rate, but the first one at 0.
+/// In the original, request k is due at sqrt(2 k R / rate), where R is the length of the ramp-up. The first request is due at 0.
 #[test]
 fn a_ramp_up_of_a_rate_is_a_line_from_the_second_request_on() {
     let check = |rate: f64, seconds: f64, expected: &[(f64, f64)]| {
         let load =
             stages(&format!("profile: {{kind: constant, rate: {rate}, rampup_duration: {seconds}}}")).remove(0).load;
         let Load::Open { arrivals, rate, .. } = load else { panic!("it is open") };
-        // Request k, from 1, is due where the area is k - 1.
+        // Request k, counted from 1, is due when the area below the rate is k - 1.
         assert_eq!(arrivals, Arrivals::Constant);
         for (at, area) in expected {
             let found = rate.requests_until(*at).unwrap();
             assert!((found - area).abs() < 1e-6, "{found} at {at} s and not {area}");
         }
     };
-    // Requests 1, 2, 5 and 20, and 4 a second after the ramp-up.
+    // These are the times of requests 1, 2, 5 and 20. One second after the ramp-up, four more requests have been sent.
     check(4.0, 10.0, &[(0.0, 0.0), (10.0_f64.sqrt(), 1.0), (5.0, 4.0), (10.0, 19.0), (11.0, 23.0)]);
-    // The ramp-up ends before the second request, which is the rest of two requests after it.
+    // The ramp-up ends before the second request. Up to its end the area is 1, so the second request is due 1 s later, when the area is 2.
     check(1.0, 2.0, &[(0.0, 0.0), (3.0, 1.0), (4.0, 2.0)]);
 }
 
@@ -205,7 +205,7 @@ fn a_bare_number_below_1_is_a_share() {
     assert_eq!(margins("warmup: '{\"value\": 3, \"mode\": \"requests\"}'", &both), (requests(3), None));
     assert_eq!(margins("warmup: {value: 3, mode: duration}", &both).0, duration(3.0));
     assert_eq!(margins("warmup: {percent: null, value: null, mode: prefer_duration}", time).0, None);
-    // The value is used if the share is absent; otherwise the share takes precedence.
+    // The share takes precedence. The value is used only if the share is absent.
     assert_eq!(margins("warmup: {percent: 0.2, value: 3, mode: both}", time).0, duration(20.0));
 }
 
@@ -327,7 +327,7 @@ fn a_strategy_ends_within_a_week_and_after_its_ramp_up() {
         "profile: {kind: sweep, rampup_duration: 40}",
         "spec.profile.rampup_duration: is 40s, longer than stage c512, which takes 30s; shorten it",
     );
-    // An unbounded strategy is cut to one week.
+    // A strategy without limits ends after the maximum stage length, one week.
     let rows = "data: [{kind: csv_file, path: a.csv}]\nconstraints: []";
     assert_eq!(stages(&format!("profile: {{kind: constant, rate: 0.1}}\n{rows}"))[0].load.count(), Some(60_480));
 }

@@ -1,4 +1,4 @@
-//! Tests of the nested form. The other forms have files of their own.
+//! Tests of the nested form. Other files test the other forms.
 
 mod command_line;
 mod data;
@@ -12,7 +12,7 @@ use crds::benchmark_run::Harness;
 use super::*;
 use crate::{parse_text, problem::ProfileError, workload::Workload};
 
-/// The notice for every synthetic load, which its own test checks.
+/// The beginning of a notice that every synthetic load causes. One test checks it; the others ignore it.
 const TOKENIZER: &str = "spec.tokenizer: is that of the model";
 
 fn read(text: &str) -> Result<(Workload, Vec<String>), ProfileError> {
@@ -50,7 +50,7 @@ fn check_error(spec: &str, expected: &str) {
     assert_eq!(read(&nested(spec)).map(|it| it.1).unwrap_err().to_string(), expected, "{spec}");
 }
 
-/// Checks that there is one notice, which begins with this text.
+/// Checks that there is exactly one notice, and that it begins with `expected`.
 fn check_notice(spec: &str, expected: &str) {
     let found = notices(spec);
     assert!(found.len() == 1 && found[0].starts_with(expected), "{spec}\n{found:?}");

@@ -1,4 +1,4 @@
-//! The profiles that ship, and profiles of a run.
+//! The shipped profiles, and profiles with a run's settings.
 
 use std::{
     fs,
@@ -23,7 +23,7 @@ fn prepared(template: &str, model: &str, variables: &[&str], overrides: &[(&str,
     prepare(&guidellm(model), template, &with(model, variables).unwrap(), &overrides).map_err(|it| it.to_string())
 }
 
-/// The shipped profile of a name, with variables.
+/// Returns a shipped profile, rendered with variables.
 fn profile(name: &str, variables: &[&str]) -> Workload {
     prepared(shipped(Harness::Guidellm, name).unwrap(), "m", variables, &[]).unwrap().workload
 }
@@ -92,7 +92,7 @@ fn a_command_line_is_a_profile_of_a_run() {
     assert!(prepared(line, "m", &[], &[("streams", "4")]).is_err());
 }
 
-/// The scenarios of other projects, if a developer has them: in the folder that PEER_DATA names, or beside the project.
+/// Scenarios of other projects, if the developer has them: in the folder that PEER_DATA names, or in `shared/peer-data` next to the repository.
 #[test]
 fn the_scenarios_of_the_other_projects_are_accepted() {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/peer-data");

@@ -19,10 +19,10 @@ const DEFAULT_INPUT: u32 = 512;
 const DEFAULT_OUTPUT: u32 = 256;
 const DEFAULT_CONTEXT: u32 = 225_000;
 const DEFAULT_SEED: u64 = 42;
-/// Context tokens that the original leaves free.
+/// Number of tokens in the context that the original does not use.
 const FREE_TOKENS: u32 = 200;
 
-/// Reads the section under its name in `data`.
+/// Reads the section `conversation_replay` of `data`.
 pub(super) fn read(data: &Section, several_stages: bool) -> Option<RequestSource> {
     const KEY: &str = "conversation_replay";
     let Some(section) = data.section(KEY) else {
@@ -86,7 +86,8 @@ fn check_context(section: &Section, shared: u32, context: u32) -> bool {
     fits
 }
 
-/// The lengths of the system prompts, cut so that each leaves room in the context. The original cuts a prompt when it sends it.
+/// Returns the lengths of the system prompts, cut so that each conversation has room in the context. The original cuts a prompt only when it sends
+/// it.
 fn within_context(
     section: &Section,
     lengths: LengthDistribution,

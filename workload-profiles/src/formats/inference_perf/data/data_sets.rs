@@ -15,15 +15,15 @@ use crate::{
     },
 };
 
-/// Maximum tokens of an answer in a chat.
+/// Maximum tokens of each answer in a chat.
 const CHAT_TOKENS: u32 = 30;
-/// The original's defaults of min and max.
+/// The original's defaults: min and max.
 const DEFAULT: (u32, u32) = (10, 1024);
 
-/// The remedy for shipped profiles, which take the path from a variable.
+/// The remedy in messages about shipped profiles, which take the path from a variable.
 const VARIABLE: &str = "or set profile.variables.dataset_file for a profile that ships";
 
-/// A data set that the format knows by name.
+/// A data set that the format supports by name.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Known {
     ShareGpt,
@@ -33,7 +33,7 @@ pub(super) enum Known {
 }
 
 impl Known {
-    /// Where the file is.
+    /// Returns where the file can be downloaded.
     fn source(self) -> &'static str {
         match self {
             Known::ShareGpt => Published::SHAREGPT.get,
@@ -47,7 +47,7 @@ impl Known {
         }
     }
 
-    /// The default file name, which the original has for two data sets.
+    /// The default file name. Only two data sets have one.
     fn default_file(self) -> Option<&'static str> {
         match self {
             Known::ShareGpt => Some(Published::SHAREGPT.file),
@@ -74,7 +74,7 @@ impl Known {
         }
     }
 
-    /// The original restarts all data sets except one from the beginning.
+    /// What happens after the last row. The original starts again with the first row, except for one data set.
     fn used_up(self) -> UsedUp {
         match self {
             Known::InfinityInstruct => UsedUp::Refuse,
@@ -82,7 +82,7 @@ impl Known {
         }
     }
 
-    /// Whether the original consumes a row before the first request, and sends this row only after it restarts the file.
+    /// Whether the original skips the first row. It reads the row before the first request, and sends it only when it reads the file again.
     fn skips_first_row(self) -> bool {
         match self {
             Known::ShareGpt | Known::CnnDailyMail | Known::InfinityInstruct => true,
@@ -90,7 +90,7 @@ impl Known {
         }
     }
 
-    /// Minimum number of turns of a conversation.
+    /// Minimum number of turns per conversation. Shorter conversations are not sent.
     fn min_turns(self) -> Option<u32> {
         match self {
             Known::ShareGpt | Known::Billsum => Some(2),
@@ -151,7 +151,7 @@ fn file(section: &Section, known: Known) -> Option<(FileSource, DataSetFormat)> 
     Some((file, format))
 }
 
-/// The bounds of both distributions. The original uses nothing else from them here.
+/// Reads the bounds of both distributions. As in the original, no other value of the distributions has an effect.
 fn lengths(section: &Section, known: Known, api: Api) -> LengthFilter {
     let input = bounds(section, "input_distribution");
     let output = bounds(section, "output_distribution");

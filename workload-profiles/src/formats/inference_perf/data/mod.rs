@@ -16,7 +16,7 @@ use crate::{
     workload::{FileSource, Images, PromptText, RequestSource},
 };
 
-/// Keys with the settings of one data type each.
+/// Keys that contain the settings of one data type each.
 const SETTINGS: [&str; 6] = [
     "shared_prefix",
     "conversation_replay",
@@ -73,14 +73,14 @@ const TYPES: [(&str, Type); 16] = [
     ),
 ];
 
-/// The section as it was read.
+/// The content of the section.
 pub(super) struct DataSection {
     pub requests: RequestSource,
-    /// The file with the lengths, if they do not come from distributions.
+    /// The file with the lengths, if the lengths do not come from distributions.
     pub trace: Option<Recording>,
     pub images: Option<Images>,
     pub corpus: Option<FileSource>,
-    /// The model that requests name instead of the recorded model.
+    /// The model that all requests name, instead of the recorded models.
     pub model: Option<String>,
 }
 
@@ -99,14 +99,14 @@ impl DataSection {
     }
 }
 
-/// Reads the section. `None`: at least one problem was reported. `api`: the API of the profile.
+/// Reads the section. `api` is the API of the profile. `None`: at least one problem was reported.
 pub(super) fn read(section: Section, api: Api, several_stages: bool) -> Option<DataSection> {
     section.require("type", "write one of random, synthetic and shared_prefix, or mock for the mock prompts that inference-perf sends without a type");
     let kind = section.choice("type", &TYPES)?;
     if let Type::Unsupported(reason) = kind {
         let name = section.text("type").unwrap_or_default();
         section.problem("type", format!("is {name}, which {reason}"));
-        // Other problems would not help: the keys belong to the unsupported type.
+        // Do not report further problems, because the other keys belong to the unsupported type.
         return None;
     }
     let trace = Recording::read(&section, "trace");
@@ -147,7 +147,7 @@ pub(super) fn read(section: Section, api: Api, several_stages: bool) -> Option<D
     requests.map(|requests| DataSection { requests, ..read })
 }
 
-/// The images of each request.
+/// Reads the images of each request.
 fn images(section: &Section, kind: Type) -> Option<Images> {
     section.value("multimodal")?;
     match kind {
@@ -163,7 +163,7 @@ fn images(section: &Section, kind: Type) -> Option<Images> {
     section.section("multimodal").and_then(|it| multimodal::read(it, false))
 }
 
-/// Adds a problem if the API does not fit, and notices if the original uses another API.
+/// Adds a problem if the API does not support the data, and notices if the original uses another API.
 fn check_api(section: &Section, kind: Type, api: Api, has_images: bool) {
     let data = section.text("type").unwrap_or_default();
     match kind {
@@ -188,7 +188,7 @@ fn refused_chat(section: &Section, data: &str) {
     section.notice("type", message);
 }
 
-/// Notices for settings of other data types, which the original ignores too.
+/// Adds notices for the settings of other data types. The original ignores them, too.
 fn note_unused(section: &Section, kind: Type) {
     section.ignored("path", ValueType::Text);
     section.ignored("load_timeout", ValueType::Number);

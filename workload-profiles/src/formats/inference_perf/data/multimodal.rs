@@ -9,9 +9,9 @@ use crate::{
     workload::{ImageEncoding, ImagePlace, ImageSize, Images, LengthDistribution},
 };
 
-/// Maximum images of a request.
+/// Maximum images per request.
 const MAX_IMAGES: u64 = 256;
-/// Maximum pixels of a row or a column.
+/// Maximum pixels per side of an image.
 const MAX_PIXELS: u64 = 8192;
 /// Maximum number of sizes.
 const MAX_SIZES: usize = 64;
@@ -72,7 +72,7 @@ fn place(section: &Section) -> Option<ImagePlace> {
     }
 }
 
-/// One size, or a list of sizes with weights.
+/// Reads one size, or a list of sizes with weights.
 fn sizes(section: &Section, key: &'static str) -> Option<Vec<ImageSize>> {
     if !matches!(section.value(key), Some(Value::Array(_))) {
         return one(section, key).map(|it| vec![it]);

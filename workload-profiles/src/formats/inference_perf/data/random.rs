@@ -1,4 +1,4 @@
-//! `data.type: random` and `synthetic`: unrelated prompts of drawn lengths.
+//! `data.type: random` and `synthetic`: independent prompts of random lengths.
 
 use crate::{
     formats::inference_perf::lengths::{self, Sampler},
@@ -6,7 +6,7 @@ use crate::{
     workload::{LengthDistribution, PromptText, RequestSource},
 };
 
-/// Reads the lengths; `recorded` where a trace has them.
+/// Reads the lengths. `recorded`: whether the lengths come from a trace.
 pub(super) fn read(section: &Section, text: PromptText, recorded: bool) -> Option<RequestSource> {
     if recorded && section.value("input_distribution").is_none() && section.value("output_distribution").is_none() {
         // Every row of the file has both lengths, so these are never used.

@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// Maximum tokens of a block.
+/// Maximum tokens per block of a prompt.
 const MAX_BLOCK: u64 = 65_536;
 /// The original's defaults.
 const DEFAULT_OUTPUT: u32 = 1000;
@@ -45,7 +45,7 @@ impl Kind {
     }
 }
 
-/// Reads the section of the same name; the text is the model that all requests name.
+/// Reads the section with the settings of `kind`. Also returns the model that all requests name, if the section sets one.
 pub(super) fn read(data: &Section, kind: Kind) -> Option<(RequestSource, Option<String>)> {
     data.require(kind.key(), "write where the recordings are, as trace_directory or trace_files under it");
     let section = data.section(kind.key())?;
@@ -132,7 +132,7 @@ fn files(section: &Section) -> Option<RecordedFiles> {
     }
 }
 
-/// The folder that replaces a Hugging Face data set.
+/// Returns the local folder that replaces a Hugging Face data set, with a notice.
 fn not_downloaded(section: &Section) -> Option<RecordedFiles> {
     let name = match section.value("hf_dataset_path") {
         Some(Value::String(name)) => Some(name.as_str()),
@@ -161,7 +161,7 @@ fn model(section: &Section) -> Option<String> {
     let name = section.text("static_model_name").map(str::trim).filter(|it| !it.is_empty());
     let mapping = section.ignored("model_mapping", ValueType::Mapping);
     if is_static {
-        // A run without a model uses the model that the server reports.
+        // Without a name, the run's model is used, or the model that the server reports.
         return name.map(str::to_owned);
     }
     let key = if mapping { "model_mapping" } else { "use_static_model" };
@@ -184,12 +184,12 @@ fn tool_calls(section: &Section, kind: Kind) -> RecordedToolCalls {
     let open_ended = section.bool("override_tool_call_max_tokens").unwrap_or(true);
     match kind {
         Kind::Otel => RecordedToolCalls { forced, open_ended },
-        // These recordings have no tool calls.
+        // Weka recordings contain no tool calls.
         Kind::Weka => RecordedToolCalls::default(),
     }
 }
 
-/// The filter, as text. It is parsed so that unsupported syntax is refused before the run.
+/// Returns the filter as text. It is parsed here only to refuse unsupported syntax before the run.
 fn filter(section: &Section) -> Option<String> {
     let text = section.text("filter")?;
     if let Err(error) = Filter::parse(text) {

@@ -16,7 +16,7 @@ use crate::{
     workload::{Images, LengthDistribution, RequestSource},
 };
 
-/// Reads the section. The prompts of a group share the images.
+/// Reads the section. The prompts of one group share their images.
 pub(super) fn read(section: Section) -> Option<(RequestSource, Option<Images>)> {
     let multi_turn = section.bool("enable_multi_turn_chat").unwrap_or(false);
     let images = section.section("multimodal").and_then(|it| multimodal::read(it, true));
@@ -40,7 +40,7 @@ pub(super) fn read(section: Section) -> Option<(RequestSource, Option<Images>)> 
     Some((requests, images))
 }
 
-/// A count under one of two names; 10 when both are absent, as in the original.
+/// Reads a count that has two possible names. The default is 10, as in the original.
 fn either(section: &Section, name: &'static str, alias: &'static str) -> Option<u32> {
     if section.value(name).is_some() && section.value(alias).is_some() {
         section.problem(alias, format!("means the same as {name}; keep one of them"));
@@ -52,7 +52,7 @@ fn either(section: &Section, name: &'static str, alias: &'static str) -> Option<
     }
 }
 
-/// A length, or an older key that only accepts a distribution; 50 if both are absent, as in the original. A distribution overrides a
+/// Reads a length. An older key accepts only a distribution. The default is 50, as in the original. A distribution in the older key overrides a
 /// number, and the original refuses two distributions.
 fn either_length(section: &Section, name: &'static str, older: &'static str) -> Option<LengthDistribution> {
     if section.value(older).is_none() {

@@ -1,4 +1,4 @@
-//! `load.lora_traffic_split`: LoRA adapters. Each request draws one of them.
+//! `load.lora_traffic_split`: a list of LoRA adapters. Each request selects one at random.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,9 @@ use crate::{
     workload::{Assignment, Extra, TrafficClass, TrafficClasses},
 };
 
-/// Maximum adapters.
+/// Maximum number of adapters.
 const MAX_ADAPTERS: usize = 1000;
-/// How far the sum of all splits may be from 1: the original computes it in floating point and demands 1 exactly.
+/// Maximum difference of the sum of all splits from 1. The original requires exactly 1, in floating point.
 const TOLERANCE: f64 = 1e-6;
 
 /// Reads the list. `None`: at least one problem was reported.

@@ -14,21 +14,21 @@ use crate::{
     workload::{Arrivals, RequestSource, Stage, TrafficClasses, Unit},
 };
 
-/// The longest pause and request, in seconds.
+/// Maximum length of a pause and of a request, in seconds.
 const MAX_PAUSE: f64 = MAX_PAUSE_SECONDS as f64;
 /// Default pause after a stage, in seconds, as in the original.
 const DEFAULT_INTERVAL: f64 = 1.0;
 /// Default request timeout, in seconds: the limit of the original's HTTP client.
 const DEFAULT_TIMEOUT: f64 = 300.0;
 
-/// The section as it was read.
+/// The content of the section.
 pub(super) struct LoadSection {
     pub stages: Vec<Stage>,
     pub request_timeout: Span,
     pub classes: TrafficClasses,
     /// The names of the enabled circuit breakers.
     pub circuit_breakers: Vec<String>,
-    /// What the stages start.
+    /// Whether the stages start requests or sessions.
     pub unit: Unit,
 }
 
@@ -41,7 +41,7 @@ enum Type {
 }
 
 const TYPES: [(&str, Type); 5] = [
-    // The original draws exponential gaps for `constant` too: its requests are not evenly spaced.
+    // As in the original, `constant` has exponential gaps, too: its requests are not evenly spaced.
     ("constant", Type::Open(Arrivals::ConditionedPoisson)),
     ("poisson", Type::Open(Arrivals::PoissonPerSecond)),
     ("concurrent", Type::Closed),
@@ -49,7 +49,7 @@ const TYPES: [(&str, Type); 5] = [
     ("trace_session_replay", Type::Sessions),
 ];
 
-/// Reads the section. `None`: at least one problem was reported. `data`: what the load sends, if that is known.
+/// Reads the section. `data` is the content of the requests, if it is known. `None`: at least one problem was reported.
 pub(super) fn read(section: Section, data: Option<&DataSection>) -> Option<LoadSection> {
     let kind = section.or_default("type", TYPES[0].1, |it, key| it.choice(key, &TYPES));
     without_meaning(&section, kind);
@@ -76,7 +76,7 @@ pub(super) fn read(section: Section, data: Option<&DataSection>) -> Option<LoadS
     })
 }
 
-/// The trace of a load of type trace_replay, and whether it also contains the lengths.
+/// Returns the trace of a load of type trace_replay, and whether the trace also contains the lengths.
 fn trace(section: &Section, kind: Option<Type>, lengths: Option<&Recording>) -> Option<(Recording, bool)> {
     if !matches!(kind, Some(Type::Trace)) {
         if section.value("trace").is_some() {
@@ -105,7 +105,7 @@ fn trace(section: &Section, kind: Option<Type>, lengths: Option<&Recording>) -> 
     Some((recording, lengths.is_some()))
 }
 
-/// Recorded sessions need a session load, and a session load needs recorded sessions.
+/// Adds a problem if recorded sessions are not sent by a session load, or if a session load has no recorded sessions.
 fn check_sessions(section: &Section, kind: Type, data: &DataSection) {
     let is_recorded = matches!(data.requests, RequestSource::Recorded(_));
     if is_recorded && kind != Type::Sessions {
@@ -115,7 +115,7 @@ fn check_sessions(section: &Section, kind: Type, data: &DataSection) {
     }
 }
 
-/// The enabled circuit breakers.
+/// Reads the names of the enabled circuit breakers.
 fn names(section: &Section) -> Vec<String> {
     let mut names = Vec::new();
     for (index, (_, value)) in section.list("circuit_breakers").unwrap_or_default().into_iter().enumerate() {

@@ -18,10 +18,10 @@ use crate::{
     workload::{Arrivals, Load, MAX_REQUESTS, Rate, Stage},
 };
 
-/// The longest stage, in seconds.
+/// Maximum length of a stage, in seconds.
 const MAX_STAGE: f64 = MAX_STAGE_SECONDS as f64;
 
-/// Reads the stages. `pause`: the pause between stages. `None`: at least one problem was reported.
+/// Reads the stages. `pause` is the pause between two stages. `None`: at least one problem was reported.
 pub(super) fn read(
     section: &Section,
     kind: Option<Type>,
@@ -39,7 +39,7 @@ pub(super) fn read(
     let mut stages = Vec::with_capacity(items.len());
     let mut complete = true;
     for (index, (path, value)) in items.into_iter().enumerate() {
-        // The original also pauses after the last stage. No request follows it, so here there is no pause.
+        // The original also pauses after the last stage. This has no effect on the load, so there is no pause here.
         let pause_after = if index == last { Span(Duration::ZERO) } else { pause };
         let read = section.element(value, path).and_then(|it| stage(it, kind?, trace));
         complete &= read.is_some();
@@ -52,7 +52,7 @@ pub(super) fn read(
     complete.then_some(stages)
 }
 
-/// One stage, and how long its requests may run after its end. Its shape depends on the type of the load.
+/// Reads one stage. Returns its load, and how long its requests may run after its end. The type of the load decides which keys a stage has.
 fn stage(stage: Section, kind: Type, trace: Option<&(Recording, bool)>) -> Option<(Load, Option<Span>)> {
     const OPEN: &str = "constant, poisson or trace_replay";
     const CLOSED: &str = "concurrent";
@@ -88,7 +88,7 @@ fn open(stage: &Section, arrivals: Arrivals) -> Option<Load> {
     let seconds = stage.positive_number("duration", MAX_STAGE);
     let (rate, seconds) = (rate?, seconds?);
     let steady = Rate::Steady(RequestRate::try_from(rate).ok()?);
-    // The original's count of a stage, in floating point as there: floor(rate x duration).
+    // The original's number of requests per stage, computed with the same floating-point arithmetic: floor(rate x duration).
     let requests = steady.requests_until(seconds)?.floor();
     if requests < 1.0 {
         stage.problem(
@@ -97,7 +97,7 @@ fn open(stage: &Section, arrivals: Arrivals) -> Option<Load> {
         );
         return None;
     }
-    // Exact: at most 1,000,000 requests per second for a week, far below 2^53.
+    // The cast is exact: 1,000,000 requests per second for a week are far below 2^53.
     let count = requests as u64;
     Some(Load::Open {
         arrivals,
@@ -108,8 +108,8 @@ fn open(stage: &Section, arrivals: Arrivals) -> Option<Load> {
     })
 }
 
-/// As in the original, rate and duration only set the number of rows to replay. If the trace also contains the lengths, they have no
-/// effect, and all rows are replayed.
+/// Reads a stage of a replay. As in the original, rate and duration only set the number of rows to replay. If the trace also contains the lengths,
+/// rate and duration have no effect, and all rows are replayed.
 fn replay(stage: &Section, trace: Option<&(Recording, bool)>) -> Option<Load> {
     let count = open(stage, Arrivals::Poisson)?.count();
     let (recording, lengths) = trace?;
@@ -127,7 +127,7 @@ fn closed(stage: &Section) -> Option<Load> {
     Some(Load::closed(concurrency?, count?))
 }
 
-/// Sessions; each takes a slot. After its timeout, a stage starts no sessions and cancels the sessions in flight.
+/// Reads a stage of sessions. Each session occupies a slot. After its timeout, a stage starts no more sessions, and cancels the sessions in flight.
 fn sessions(stage: &Section) -> Option<(Load, Option<Span>)> {
     stage.require("concurrent_sessions", "write how many sessions are active, or 0 for all");
     let slots = stage.count_u32("concurrent_sessions", 0..=MAX_CONCURRENCY);

@@ -1,4 +1,4 @@
-//! `load.sweep`: stages up to the server's saturation rate, which a burst measures.
+//! `load.sweep`: a burst that measures the server's saturation rate, then stages up to this rate.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::{
 
 /// How long the burst is sent, in seconds.
 const BURST_SECONDS: u32 = 5;
-/// The lowest rate, in requests per second.
+/// Minimum rate, in requests per second.
 const LOWEST_RATE: f64 = 1.0;
 /// The original's defaults.
 const DEFAULT_REQUESTS: u64 = 2000;
@@ -29,7 +29,7 @@ const DEFAULT_STAGES: u32 = 5;
 const DEFAULT_DURATION: f64 = 180.0;
 const DEFAULT_PERCENTILE: f64 = 95.0;
 
-/// Reads the section. `pause`: the pause between stages. `None`: at least one problem was reported.
+/// Reads the section. `pause` is the pause between two stages. `None`: at least one problem was reported.
 pub(super) fn read(load: &Section, kind: Option<Type>, pause: Span) -> Option<Vec<Stage>> {
     let section = load.section("sweep")?;
     if load.ignored("stages", ValueType::List) {
@@ -76,7 +76,7 @@ pub(super) fn read(load: &Section, kind: Option<Type>, pause: Span) -> Option<Ve
     Some(stages)
 }
 
-/// The requests that saturate the server. They are in no figure.
+/// Returns the stage whose requests saturate the server. Its requests are not in the figures.
 fn burst(arrivals: Arrivals, requests: u64, timeout: f64, pause_after: Span) -> Option<Stage> {
     let seconds = f64::from(BURST_SECONDS);
     let load = Load::Open {

@@ -23,7 +23,7 @@ fn a_breaker_ends_a_stage_when_requests_fail() {
         rules("matches: ['@'], rules: ['error != null']", &format!("{{type: consecutive, threshold: 5}}, {window}")),
         [rule("errors-1", Hit::Failed, HitLimit::InARow(5)), rule("errors-2", Hit::Failed, share)]
     );
-    // It only evaluates failures, so that successes in between do not matter.
+    // The breaker evaluates only failures, so successes do not interrupt a sequence of failures.
     assert_eq!(
         rules("matches: [error]", "{type: consecutive, threshold: 5}"),
         [rule("errors", Hit::Failed, HitLimit::Count(5))]

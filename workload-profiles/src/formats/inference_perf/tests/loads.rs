@@ -29,7 +29,7 @@ fn a_stage_of_sessions_is_a_closed_loop_of_sessions() {
     .unwrap();
     assert_eq!(closed(&stages[0]), (4, None, None, None));
     assert_eq!(closed(&stages[1]), (8, Some(20), Some("300s".to_owned()), Some(2.0)));
-    // A stage ends at its timeout: requests in flight are cancelled.
+    // At its timeout a stage ends and cancels its requests in flight.
     assert_eq!((stages[0].grace, stages[1].grace), (None, Some(Span::default())));
     assert_eq!(closed(&stages[2]), (16, Some(16), None, None));
     assert_eq!(closed(&stages[3]), (60_000, None, None, None));
@@ -40,7 +40,7 @@ fn a_stage_of_sessions_is_a_closed_loop_of_sessions() {
 
 #[test]
 fn workers_do_not_bound_the_requests_of_sessions() {
-    // The original deadlocks unless a worker has as many slots as its sessions have requests.
+    // The original deadlocks if its workers have fewer slots than their sessions have requests.
     let text = "load: {type: trace_session_replay, worker_max_concurrency: 1, num_workers: 1, stages: [{concurrent_sessions: 4}]}";
     let (workload, notices) = read(&format!("{text}\n{OTEL}")).unwrap();
     assert_eq!((closed(&workload.stages[0]).0, notices.len()), (4, 0));
@@ -89,7 +89,7 @@ fn a_sweep_is_a_burst_and_the_stages_up_to_its_rate() {
         max_concurrency: None,
     };
     assert_eq!(stages[0].load, burst);
-    // The requests of the burst are in no figure, and the burst ends after 60 s.
+    // The requests of the burst are not in the figures. The burst ends after 60 s: 5 s of sending and 55 s of grace.
     assert_eq!((stages[0].warm_up, stages[0].grace), (Some(Margin::All), Some(Span(Duration::from_secs(55)))));
     for (stage, position) in stages[1..].iter().zip([0.0, 0.25, 0.5, 0.75, 1.0]) {
         let Load::Open { rate, duration, count: None, .. } = &stage.load else { panic!("{stage:?}") };

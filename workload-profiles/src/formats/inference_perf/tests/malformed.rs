@@ -1,4 +1,4 @@
-//! Profiles that the original reads differently from what their authors meant.
+//! Profiles that the original reads differently from what their authors mean.
 
 use super::*;
 
@@ -62,7 +62,7 @@ fn an_unknown_key_alone_is_a_notice() {
         "load.interwal: is no known key; did you mean interval? (not used; inference-perf ignores it up to version 0.6.1, and refuses \
          it later)",
     );
-    // It may be a misspelt key that is missing.
+    // An unknown key is a problem here, because it may be a misspelt form of the missing key.
     check_error(
         "load: {stages: [{raet: 1, duration: 30}]}",
         "load.stages[0].rate: is missing; write the requests per second\n\

@@ -24,7 +24,7 @@ use crate::{
     yaml,
 };
 
-/// A profile that is right, less the sections that a test writes itself.
+/// A valid profile. Required sections that are not in `sections` have default values.
 fn profile(sections: &str) -> String {
     let mut text = sections.to_owned();
     for (name, default) in [
@@ -56,7 +56,7 @@ fn check_notice(sections: &str, expected: &str) {
     assert_eq!(read(sections).unwrap().1, [expected], "{sections}");
 }
 
-/// Checks that the notices contain this one.
+/// Checks that the notices contain `expected`.
 fn check_one_notice(sections: &str, expected: &str) {
     let notices = read(sections).unwrap().1;
     assert!(notices.iter().any(|it| it == expected), "{sections}\n{notices:#?}\nlacks {expected}");
@@ -143,7 +143,7 @@ fn lengths_have_the_shape_that_they_ask_for() {
     assert_eq!(input_lengths("type: fixed, mean: 50").std_dev, 0.0);
     assert_eq!(input_lengths("type: lognormal, mean: 5000, max: 9000, std_dev: 7000").mean, 5000.0);
     assert_eq!(input_lengths("variance: 16, std_dev: 0").std_dev, 4.0);
-    // The original raises it to the size of the largest stage, and never uses a length twice.
+    // The original raises `total_count` to the size of the largest stage, and never uses a length twice, so the value has no effect.
     assert_eq!(input_lengths("total_count: 100").total_count, None);
     assert_eq!(input_lengths("type: fixed, mean: 5000"), LengthDistribution::fixed(5000));
     assert_eq!(input_lengths("type: fixed, mean: 10.7"), LengthDistribution::fixed(10));
@@ -252,7 +252,7 @@ fn a_trace_is_replayed_with_its_lengths_where_the_data_want_them() {
     };
     let lengths_of = |text: &str| match &workload(text).stages[0].load {
         Load::Trace { trace: Trace::File(file), count, lengths, speed: 1.0, .. } => {
-            // With the lengths of the trace the original sends as many requests as it has rows.
+            // If the trace contains the lengths, the original sends one request per row.
             assert_eq!(*count, if *lengths { None } else { Some(60) });
             assert_eq!(
                 (file.file.as_path().to_str(), file.time, file.at_column.as_str()),

@@ -11,19 +11,19 @@ use crate::{
 pub(crate) enum SettingType {
     /// 0 or 1; 1 is on.
     Flag,
-    /// A whole number. A point or an exponent, and everything after it, is ignored.
+    /// A whole number. A decimal point or an exponent, and everything after it, is ignored.
     Integer,
     Real,
 }
 
-/// A setting.
+/// A setting that a file may contain.
 #[derive(Debug)]
 pub(crate) struct Key {
     pub name: &'static str,
     pub setting_type: SettingType,
-    /// The scenarios that use it.
+    /// The scenarios that use the setting.
     pub under: &'static [Scenario],
-    /// Only mlperf.conf can set it.
+    /// Whether only mlperf.conf can set it.
     pub built_in_only: bool,
 }
 
@@ -41,7 +41,7 @@ const fn built_in(name: &'static str, setting_type: SettingType) -> Key {
 
 const SERVER: &[Scenario] = &[Scenario::Server];
 const WITH_LATENCY: &[Scenario] = &[Scenario::SingleStream, Scenario::MultiStream, Scenario::Server];
-/// Offline does not use its percentile, but mlperf.conf sets it.
+/// All scenarios. Offline does not use its percentile, but mlperf.conf sets it.
 const WITH_PERCENTILE: &[Scenario] = &Scenario::ALL;
 
 /// All settings.
@@ -81,7 +81,7 @@ pub(crate) const KEYS: [Key; 33] = [
     key("accuracy_sample_count_override", SettingType::Integer),
 ];
 
-/// The remark about a line, if its effect may surprise its author.
+/// Returns a remark about a line if its effect may surprise its author.
 pub(super) fn remark(file: ConfFile, key: &str, value: &str) -> Option<String> {
     let mut parts = key.rsplitn(3, '.');
     let (Some(name), Some(scenario), Some(model)) = (parts.next(), parts.next(), parts.next()) else {
@@ -138,7 +138,7 @@ pub(super) fn remark(file: ConfFile, key: &str, value: &str) -> Option<String> {
     }
 }
 
-/// Flags that are on only at 1. All other flags are on at every value but 0.
+/// Flags that are on only if their value is 1. All other flags are on for every value except 0.
 const ON_ONLY_AT_1: [&str; 4] =
     ["use_token_latencies", "infer_token_latencies", "sample_concatenate_permutation", "test05"];
 
@@ -205,7 +205,7 @@ impl Conf {
         set(&mut it.print_timestamps, any("print_timestamps"));
         set(&mut it.sample_concatenate_permutation, one("sample_concatenate_permutation"));
         set(&mut it.server_coalesce_queries, integer_of(Scenario::Server, "coalesce_queries").map(|value| value != 0));
-        // LoadGen stores it as an int first.
+        // LoadGen converts the value to an `int` first.
         let max_async_queries =
             integer_of(Scenario::Server, "max_async_queries").map(|value| i64::from(value as i32) as u64);
         set(&mut it.server_max_async_queries, max_async_queries);
@@ -231,7 +231,7 @@ fn set<T>(to: &mut T, value: Option<T>) {
 mod tests {
     use crate::loadgen::{ConfError, ConfFile, Remark, Scenario, Settings, apply_config};
 
-    /// The remarks about a line, without its file and text.
+    /// Checks the remarks about a line, without their file and text.
     fn check(file: ConfFile, text: &str, expected: &str) {
         let mut settings = Settings::default();
         let remarks: Result<Vec<Remark>, ConfError> =

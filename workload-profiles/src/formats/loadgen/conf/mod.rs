@@ -1,7 +1,7 @@
 //! Configuration files of LoadGen: the built-in mlperf.conf, user.conf and audit.config. They are read as LoadGen reads them.
 //!
-//! A line is `model.scenario.name = value`, with blanks around `=`. `*` stands for any model or any scenario. A line that
-//! LoadGen ignores without a message, or that it reads in an unexpected way, has the same effect here, and a [`Remark`].
+//! A line is `model.scenario.name = value`, with blanks around `=`. `*` means any model or any scenario. A line that LoadGen ignores without a
+//! message, or reads in an unexpected way, has the same effect here and causes a [`Remark`].
 
 mod keys;
 mod number;
@@ -12,10 +12,10 @@ use super::{Scenario, Settings};
 use crate::problem::quoted;
 pub(crate) use keys::{KEYS, SettingType};
 
-/// The type of file: LoadGen's `conf_type`.
+/// The type of a file. LoadGen calls it `conf_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfFile {
-    /// mlperf.conf, type 0. It alone can set the seeds of the round.
+    /// mlperf.conf, type 0. Only this file can set the seeds of the round.
     MlperfConf,
     /// user.conf, type 1.
     UserConf,
@@ -34,22 +34,22 @@ impl ConfFile {
     }
 }
 
-/// A file that cannot be applied. The settings are unchanged.
+/// A configuration file that cannot be applied. The settings are then unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfError {
     /// The file does not exist.
     #[error("{} does not exist; write it, or leave it out", file.name())]
     Missing {
-        /// Which file.
+        /// The file that is missing.
         file: ConfFile,
     },
-    /// Lines that cannot be read.
+    /// Lines of a file that cannot be read.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Lines(Vec<LineError>),
 }
 
 impl ConfError {
-    /// The value that LoadGen's FromConfig returns.
+    /// The return value of LoadGen's `FromConfig` for this error.
     pub fn return_code(&self) -> i32 {
         match self {
             ConfError::Missing { .. } => -2,
@@ -58,11 +58,11 @@ impl ConfError {
     }
 }
 
-/// A line that cannot be read, or with an effect that may surprise its author.
+/// A line that cannot be read, or whose effect may surprise its author.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}, line {line}: {} {message}", file.name(), quoted(text))]
 pub struct LineError {
-    /// Which file.
+    /// The file with the line.
     pub file: ConfFile,
     /// The number of the line, from 1.
     pub line: usize,
@@ -72,14 +72,14 @@ pub struct LineError {
     pub message: String,
 }
 
-/// A line that LoadGen accepts, but with an effect that may surprise its author.
+/// A line that LoadGen accepts, but whose effect may surprise its author.
 pub type Remark = LineError;
 
-/// Applies the text of a file to the settings of a model in a scenario, as LoadGen's FromConfig does. The text is `None` when
-/// the file could not be opened. The built-in file is applied only by a call of its own.
+/// Applies the text of a file to the settings of a model in a scenario, like LoadGen's `FromConfig`. `text` is `None` if the file cannot be opened.
+/// The built-in file is not applied automatically. It needs its own call.
 ///
 /// # Errors
-/// A file that cannot be read. The settings are unchanged.
+/// Returns an error for a file that cannot be read. The settings are then unchanged.
 pub fn apply_config(
     file: ConfFile,
     text: Option<&str>,
@@ -95,10 +95,10 @@ pub fn apply_config(
     Ok(conf.remarks)
 }
 
-/// A file that was read.
+/// The content of a file.
 pub(crate) struct Conf {
     file: ConfFile,
-    /// The last line of each key.
+    /// For each key, the last line that sets it.
     entries: BTreeMap<String, Entry>,
     remarks: Vec<Remark>,
 }
@@ -135,14 +135,14 @@ impl Conf {
         if errors.is_empty() { Ok(conf) } else { Err(ConfError::Lines(errors)) }
     }
 
-    /// The line that sets a setting: a line for one model or scenario takes precedence over a line for all.
+    /// Returns the line that sets a setting. Lines for one scenario or one model take precedence over lines for all.
     fn find(&self, model: &str, scenario: Scenario, name: &str) -> Option<&Entry> {
         let scenario = scenario.name();
         let keys = [(model, scenario), ("*", scenario), (model, "*"), ("*", "*")];
         keys.iter().find_map(|(model, scenario)| self.entries.get(&format!("{model}.{scenario}.{name}")))
     }
 
-    /// The lines that LoadGen does not use because another setting disables them.
+    /// Returns a remark for each line that LoadGen does not use because another setting disables it.
     fn unread(&self, model: &str, scenario: Scenario, settings: &Settings) -> Vec<Remark> {
         let tokens = ("use_token_latencies", settings.use_token_latencies || scenario != Scenario::Server);
         let infer = ("infer_token_latencies", settings.infer_token_latencies);
@@ -156,13 +156,13 @@ impl Conf {
     }
 }
 
-/// A line as LoadGen reads it.
+/// A line, as LoadGen reads it.
 enum Line<'a> {
-    /// Empty, or a comment.
+    /// An empty line, or a comment.
     Nothing,
-    /// LoadGen ignores it; the reason.
+    /// A line that LoadGen ignores, with the reason.
     Ignored(String),
-    /// LoadGen refuses the file; the reason and the remedy.
+    /// A line for which LoadGen refuses the file, with the reason and the remedy.
     Wrong(String),
     Entry {
         key: &'a str,
@@ -172,7 +172,7 @@ enum Line<'a> {
 }
 
 fn line(text: &str) -> Line<'_> {
-    // White space as in C.
+    // White space as defined by C's `isspace`.
     let mut tokens = text.split([' ', '\t', '\r', '\x0b', '\x0c']).filter(|it| !it.is_empty());
     let Some(key) = tokens.next().filter(|it| *it != "#") else { return Line::Nothing };
     match tokens.next() {
@@ -207,7 +207,7 @@ fn line(text: &str) -> Line<'_> {
         more = last.replace(value).is_some();
     }
     match last {
-        // To LoadGen `#text = 5` sets a key with an unknown name.
+        // LoadGen reads `#text = 5` as a key with an unknown name.
         Some(_) if key.starts_with('#') => Line::Nothing,
         Some(value) => Line::Entry { key, value, more },
         None => Line::Ignored("is ignored, because it has no value; write one, or delete the line".to_owned()),
@@ -220,7 +220,7 @@ mod tests {
 
     use super::*;
 
-    /// The remarks about a user.conf, or its errors, each as a line.
+    /// Checks the remarks about a user.conf, or its errors, one per line.
     fn check(text: &str, expected: Result<&[&str], &str>) {
         let mut settings = Settings::default();
         let read = apply_config(ConfFile::UserConf, Some(text), "llama3_1-8b", Scenario::Server, &mut settings);

@@ -1,9 +1,9 @@
-//! Numbers as C's `strtoull` and `strtod` read them: the longest prefix of a text that is a number, and its length.
+//! Parses numbers like C's `strtoull` and `strtod`: the longest prefix of a text that is a number, and the length of this prefix.
 //!
 //! Rust's own parsers do not read a prefix, do not wrap negative numbers, and do not read a leading 0 as octal.
 
-/// An integer as `strtoull` with base 0 reads it: an optional sign, `0x` for hexadecimal, a leading 0 for octal. A value that is
-/// too large becomes 2^64 - 1, and a negative value wraps. The second result is the number of bytes read, 0 if there is no number.
+/// Parses an integer like `strtoull` with base 0: an optional sign, `0x` for hexadecimal, a leading 0 for octal. A value that is too large becomes
+/// 2^64 - 1, and a negative value wraps. The second result is the number of bytes read, 0 if there is no number.
 pub(super) fn integer(text: &str) -> (u64, usize) {
     let (negative, sign) = sign(text);
     let digits = &text[sign..];
@@ -30,8 +30,8 @@ pub(super) fn integer(text: &str) -> (u64, usize) {
     }
 }
 
-/// A number as `strtod` reads it: decimal or hexadecimal, with or without exponent, `inf`, `infinity` and `nan`. The second
-/// result is the number of bytes read, 0 if there is no number.
+/// Parses a number like `strtod`: decimal or hexadecimal, with or without exponent, `inf`, `infinity` and `nan`. The second result is the number of
+/// bytes read, 0 if there is no number.
 pub(super) fn real(text: &str) -> (f64, usize) {
     let (negative, sign) = sign(text);
     let digits = &text[sign..];
@@ -39,7 +39,7 @@ pub(super) fn real(text: &str) -> (f64, usize) {
     (if negative { -value } else { value }, if length == 0 { 0 } else { sign + length })
 }
 
-/// Whether the sign is a minus, and the bytes of the sign.
+/// Returns whether the sign is a minus, and the length of the sign in bytes (0 if there is none).
 fn sign(text: &str) -> (bool, usize) {
     (text.starts_with('-'), usize::from(text.starts_with(['-', '+'])))
 }
@@ -50,7 +50,7 @@ fn word(text: &str) -> Option<(f64, usize)> {
     if let Some(length) = length {
         return Some((f64::INFINITY, length));
     }
-    // Letters in brackets after nan are part of it.
+    // Letters and digits in parentheses after nan belong to it.
     begins("nan").then(|| {
         let inside = text[3..].strip_prefix('(').map(|it| digits(it, |it| it.is_ascii_alphanumeric() || it == b'_'));
         let closed = inside.map(|it| it + 4).filter(|end| text[*end..].starts_with(')'));
@@ -58,12 +58,12 @@ fn word(text: &str) -> Option<(f64, usize)> {
     })
 }
 
-/// The number of leading bytes for which `is` holds.
+/// Returns the number of leading bytes for which `is` is true.
 fn digits(text: &str, is: impl Fn(u8) -> bool) -> usize {
     text.bytes().take_while(|it| is(*it)).count()
 }
 
-/// The number of bytes including a point, and the number of digits; `None` without any digit.
+/// Returns the length in bytes, including the decimal point, and the number of digits. `None` if there is no digit.
 fn mantissa(text: &str, is: impl Fn(u8) -> bool + Copy) -> Option<(usize, usize)> {
     let whole = digits(text, is);
     let fraction = text[whole..].strip_prefix('.').map(|it| digits(it, is));
@@ -71,7 +71,8 @@ fn mantissa(text: &str, is: impl Fn(u8) -> bool + Copy) -> Option<(usize, usize)
     (length > 0).then(|| (whole + fraction.map_or(0, |it| it + 1), length))
 }
 
-/// The bytes of an exponent that begins with the letter in either case, and its value, limited to far beyond any double.
+/// Returns the length in bytes of an exponent, and its value. The exponent begins with `letter` in upper or lower case. The value is clamped, far
+/// beyond the range of a double.
 fn exponent(text: &str, letter: char) -> (usize, i64) {
     let Some(rest) = text.strip_prefix([letter, letter.to_ascii_uppercase()]) else { return (0, 0) };
     let (negative, sign) = sign(rest);
@@ -86,7 +87,7 @@ fn exponent(text: &str, letter: char) -> (usize, i64) {
 fn decimal(text: &str) -> (f64, usize) {
     let Some((length, _)) = mantissa(text, |it| it.is_ascii_digit()) else { return (0.0, 0) };
     let length = length + exponent(&text[length..], 'e').0;
-    // Rust and C both round to the nearest double, and a number that is too large is infinite.
+    // Rust and C round in the same way: to the nearest double. A number that is too large becomes infinite.
     (text[..length].parse().unwrap_or(0.0), length)
 }
 
@@ -100,7 +101,7 @@ fn hexadecimal(text: &str) -> Option<(f64, usize)> {
             after_point = true;
             continue;
         };
-        // Beyond 60 bits, only whether any digit is not 0 matters.
+        // After 60 bits, it only matters whether any further digit is not 0.
         if mantissa >> 60 == 0 {
             mantissa = mantissa << 4 | u64::from(digit);
             shift -= if after_point { 4 } else { 0 };
@@ -112,27 +113,27 @@ fn hexadecimal(text: &str) -> Option<(f64, usize)> {
     Some((scaled(mantissa, lost, shift + exponent), 2 + length + of_exponent))
 }
 
-/// The double nearest to `mantissa` * 2^`exponent`, ties to even. `lost`: the exact mantissa is slightly larger.
+/// Returns the double nearest to `mantissa` * 2^`exponent`, ties to even. `lost`: the exact mantissa is slightly larger than `mantissa`.
 fn scaled(mantissa: u64, lost: bool, exponent: i64) -> f64 {
-    /// 64 bits less the 53 of a double's mantissa.
+    /// The 64 bits of `mantissa`, minus the 53 bits of a double's mantissa.
     const SPARE: u32 = 11;
     if mantissa == 0 {
         return 0.0;
     }
     let up = mantissa.leading_zeros();
-    // The exponent of the leading bit.
+    // The exponent of the leading bit of the value.
     let leading = exponent - i64::from(up) + 63;
     if leading > 1_023 {
         return f64::INFINITY;
     }
-    // Below 2^-1022 a double has a bit less for each power of two.
+    // Below 2^-1022, a double loses one bit of its mantissa for each power of two.
     let drop = i64::from(SPARE) + (-1_022 - leading).max(0);
     let wide = u128::from(mantissa << up) << 1 | u128::from(lost);
     let drop = u32::try_from(drop + 1).unwrap_or(u32::MAX).min(100);
     let (kept, half) = ((wide >> drop) as u64, 1_u128 << (drop - 1));
     let rest = wide & ((1 << drop) - 1);
     let kept = kept + u64::from(rest > half || (rest == half && kept & 1 == 1));
-    // The leading bit of a normal number is implicit: it adds one to the exponent field.
+    // The leading bit of a normal number is not stored. Here it is part of `kept`, so it adds one to the exponent field.
     let field = u64::try_from(leading + 1_022).unwrap_or_default();
     f64::from_bits((field << 52) + kept)
 }
@@ -200,7 +201,7 @@ mod tests {
             ("0x1.8p-1075", (5e-324, 11)),
             ("0x1p-99999999999999999999", (0.0, 25)),
             ("0x1.fffffffffffff8p1023", (f64::INFINITY, 23)),
-            // Half way between two doubles, and a little more.
+            // Exactly half way between two doubles, and slightly more.
             ("0x20000000000001", (9_007_199_254_740_992.0, 16)),
             ("0x20000000000001.00000000001", (9_007_199_254_740_994.0, 28)),
             ("fast", (0.0, 0)),

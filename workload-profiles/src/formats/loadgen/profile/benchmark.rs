@@ -1,13 +1,13 @@
-//! MLPerf's language benchmarks: the number of samples, and the most tokens of an answer.
+//! MLPerf's language benchmarks: the number of samples, and the maximum tokens per answer.
 
 /// A benchmark.
 #[derive(Debug)]
 pub(super) struct Benchmark {
-    /// LoadGen's name of its model.
+    /// LoadGen's name for the benchmark's model.
     pub name: &'static str,
-    /// The number of samples of the data set.
+    /// Number of samples in the data set.
     pub samples: u64,
-    /// Maximum tokens of an answer; `None` if this project does not know the rule.
+    /// Maximum tokens per answer. `None` if the rule for this benchmark is not known to this project.
     pub max_tokens: Option<u32>,
 }
 
@@ -33,13 +33,13 @@ const BENCHMARKS: [Benchmark; 15] = [
     benchmark("gptj", 13_368, None),
 ];
 
-/// The benchmark with this name of LoadGen.
+/// Returns the benchmark with this LoadGen name.
 pub(super) fn find(name: &str) -> Option<&'static Benchmark> {
     BENCHMARKS.iter().find(|it| it.name == name)
 }
 
-/// LoadGen's name of a benchmark. The names of MLPerf's tables are accepted too, in upper or lower case: `llama3.1-8b`,
-/// `llama2-70b-99.9`. Any other name is returned as it is.
+/// Converts the name of a benchmark to LoadGen's name. The names in MLPerf's tables, such as `llama3.1-8b` or `llama2-70b-99.9`, are accepted in
+/// upper or lower case. Any other name is returned unchanged.
 pub(super) fn canonical(name: &str) -> String {
     let plain = name.to_lowercase().replacen("-99.9", "", 1).replacen("-99", "", 1).replace('.', "_");
     if find(&plain).is_some() { plain } else { name.to_owned() }

@@ -1,4 +1,4 @@
-//! Bounds of the settings of a test, whichever file set them.
+//! Bounds of a test's settings. They apply to settings from any file.
 
 use super::{mlperf_tests::Tests, target_qps::MAX_RATE};
 use crate::{
@@ -8,12 +8,12 @@ use crate::{
     workload::{LoadGenTest, MAX_REQUESTS},
 };
 
-/// The longest expected latency, a day, in milliseconds.
+/// Maximum expected latency in milliseconds: one day.
 const MAX_LATENCY_MS: f64 = 86_400_000.0;
-/// Where a wrong setting is corrected.
+/// The remedy in messages about settings.
 const REMEDY: &str = "set it under settings or in user_conf";
 
-/// A setting's name in configuration files, and what is wrong with the setting.
+/// A problem: the setting's name in configuration files, and what is wrong.
 type Found = (&'static str, String);
 
 /// Adds a problem for each setting that cannot be run. Returns true if there is none.
@@ -32,7 +32,7 @@ pub(super) fn check(root: &Section, tests: &Tests, qsl: &Qsl) -> bool {
     problems.is_empty()
 }
 
-/// The sample sets and the samples of all tests.
+/// Checks the number of sample sets, and the total number of samples of all tests.
 fn check_sums(tests: &Tests, qsl: &Qsl) -> Vec<Found> {
     let mut problems = Vec::new();
     let mut stages = 0_u64;
@@ -56,7 +56,7 @@ fn check_sums(tests: &Tests, qsl: &Qsl) -> Vec<Found> {
     problems
 }
 
-/// The samples that the performance phase of a test sends: at its rate, or at least.
+/// Returns the number of samples that the performance phase of a test sends at its target rate. The test's minimum and maximum query counts limit it.
 fn samples(effective: &Effective) -> f64 {
     let expected = effective.target_duration_ms as f64 / 1_000.0 * effective.target_qps;
     let queries = expected.max(effective.min_query_count as f64);
@@ -76,7 +76,7 @@ fn check_settings(settings: &Settings, qsl: &Qsl, auto_qps: bool) -> Vec<Found> 
     problems
 }
 
-/// Every real number, also of scenarios that the test does not have: a report has no way to write `inf` or NaN.
+/// Checks that every real number is finite, even for scenarios without a test, because JSON reports cannot contain `inf` or NaN.
 fn check_finite(settings: &Settings) -> impl Iterator<Item = Found> {
     let values = [
         ("target_latency", Scenario::SingleStream, settings.single_stream_expected_latency_ns),
@@ -98,7 +98,7 @@ fn above_zero(name: &'static str, value: f64, most: f64) -> Option<Found> {
     (!(value > 0.0 && value <= most)).then(|| (name, format!("is {value}; {REMEDY}, above 0 and at most {most}")))
 }
 
-/// The rate or the latency that the scenario expects.
+/// Checks the expected rate or latency of the scenario.
 fn check_target(settings: &Settings, auto_qps: bool) -> Vec<Found> {
     let latency = |ns: f64| above_zero("target_latency", ns / 1e6, MAX_LATENCY_MS);
     let rate = |qps: f64| above_zero("target_qps", qps, MAX_RATE).filter(|_| !auto_qps);
@@ -135,7 +135,7 @@ fn check_durations(settings: &Settings) -> impl Iterator<Item = Found> {
         .map(move |(name, ms)| (name, format!("is {ms} milliseconds; {REMEDY}, at most {most}")))
 }
 
-/// The settings that change which samples the performance phase sends.
+/// Checks the settings that change which samples the performance phase sends.
 fn check_issue_order(settings: &Settings, qsl: &Qsl) -> Vec<Found> {
     let mut problems = Vec::new();
     let same = settings.performance_issue_same;

@@ -12,7 +12,7 @@ use crate::{
 /// An audit.config.
 #[derive(Clone, Copy)]
 pub(super) struct AuditConfig<'a> {
-    /// The key of the profile with this text.
+    /// The profile's key that contains the text or names the test.
     pub key: &'static str,
     pub text: &'a str,
 }
@@ -48,7 +48,7 @@ pub(super) fn audit<'a>(root: &Section<'a>) -> Result<Option<AuditConfig<'a>>, R
     Ok(Some(AuditConfig { key: "audit", text }))
 }
 
-/// Reports what is wrong with a file, and what LoadGen silently ignores in it, at the key with its text.
+/// Reports the errors in a file, and the lines that LoadGen silently ignores. The messages name the key of the profile with the file's text.
 pub(super) fn report(root: &Section, key: &str, applied: Result<Vec<Remark>, ConfError>) {
     match applied {
         Ok(remarks) => remarks.iter().for_each(|it| root.notice(key, it.to_string())),
@@ -57,7 +57,7 @@ pub(super) fn report(root: &Section, key: &str, applied: Result<Vec<Remark>, Con
     }
 }
 
-/// Adds a notice for lines of a user.conf with a model name that differs from LoadGen's name.
+/// Adds a notice if lines of a user.conf name a model, but by another name than LoadGen's.
 pub(super) fn check_names(root: &Section, user_conf: &str, model: &str) {
     let models = user_conf.lines().filter_map(|it| it.split_whitespace().next()?.rsplitn(3, '.').nth(2));
     let others: BTreeSet<&str> = models.filter(|it| *it != model && benchmark::canonical(it) == model).collect();

@@ -18,23 +18,23 @@ use crate::{
     },
 };
 
-/// The name of the sample library when the samples are synthetic.
+/// The name of the sample library for synthetic samples.
 const SYNTHETIC: &str = "synthetic";
 
-/// The least and the most tokens of an answer.
+/// The minimum and maximum tokens per answer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tokens {
     pub max: u32,
     pub min: u32,
 }
 
-/// The samples.
+/// The samples of the tests.
 pub(super) struct Data {
     pub qsl: Qsl,
     pub requests: RequestSource,
 }
 
-/// Reads `tokens`; absent values come from the benchmark.
+/// Reads `tokens`. Absent values come from the benchmark.
 pub(super) fn tokens(root: &Section, benchmark: Option<&str>) -> Option<Tokens> {
     let known = benchmark.and_then(benchmark::find).and_then(|it| it.max_tokens);
     let section = root.section("tokens");
@@ -100,7 +100,7 @@ fn qsl(root: &Section, benchmark: Option<&str>) -> Option<Qsl> {
     Some(Qsl { name, total_sample_count: total?, performance_sample_count: performance? })
 }
 
-/// The rows of a file.
+/// Reads the samples from the rows of a file.
 fn file(section: &Section, tokens: Option<Tokens>, api: Option<Api>, count: u64) -> Option<DataSet> {
     section.require("path", "write where the launcher finds the samples, such as a .json or a .pkl file");
     let path = section.text("path").map(PathBuf::from);
@@ -118,8 +118,8 @@ fn file(section: &Section, tokens: Option<Tokens>, api: Option<Api>, count: u64)
     Some(DataSet { any_column, ..DataSet::new(path?, format?, prompt?, tokens?.max, count) })
 }
 
-/// The column of the prompts. The default is the token id column in MLPerf's data sets, or the text column for a chat, which cannot contain
-/// token ids.
+/// Reads the column of the prompts. The default is the column of MLPerf's data sets: the one with token ids, or the one with text for chats, which
+/// cannot contain token ids.
 fn prompt_column(section: &Section, api: Option<Api>) -> Option<PromptColumn> {
     let column = section.text("column");
     let ids = PromptColumn::from_form(PromptForm::TokenIds);
@@ -136,7 +136,7 @@ fn prompt_column(section: &Section, api: Option<Api>) -> Option<PromptColumn> {
     })
 }
 
-/// Synthetic prompts.
+/// Reads synthetic samples.
 fn synthetic(section: &Section, tokens: Option<Tokens>) -> Option<RequestSource> {
     let input = required_length(section, "input", NormalMean::WithinBounds);
     let output = match section.value("output") {
@@ -148,7 +148,7 @@ fn synthetic(section: &Section, tokens: Option<Tokens>) -> Option<RequestSource>
     Some(RequestSource::random(input?, output?, text?))
 }
 
-/// Limits the requested lengths to the benchmark's maximum.
+/// Limits the requested output lengths to the benchmark's maximum.
 fn within_limit(section: &Section, output: LengthDistribution, tokens: Option<Tokens>) -> Option<LengthDistribution> {
     let most = tokens?.max;
     if output.min > most {

@@ -1,7 +1,7 @@
 //! The tests of a profile, and the settings of each test.
 //!
-//! Settings are applied in LoadGen's order, and later ones override earlier ones: LoadGen's defaults, the mlperf.conf of the round,
-//! `user_conf`, the keys `settings`, `seeds`, `target_qps` and `mode`, and last audit.config.
+//! Settings are applied in LoadGen's order, and later settings override earlier ones: LoadGen's defaults, the mlperf.conf of the round, `user_conf`,
+//! the keys `settings`, `seeds`, `target_qps` and `mode`, and finally audit.config.
 
 use super::{
     benchmark,
@@ -25,7 +25,7 @@ pub(super) struct Tests {
     pub user_conf: String,
 }
 
-/// A key is wrong, and its problem is in the findings.
+/// The error for a wrong key whose problem has already been added to the findings.
 pub(super) struct Reported;
 
 /// Reads the tests; `None`: at least one problem was reported.
@@ -35,7 +35,7 @@ pub(super) fn read(root: &Section) -> Option<Tests> {
     let audit = conf_files::audit(root);
     let user_conf = root.text("user_conf").unwrap_or_default();
     let modes = modes(root);
-    // Without a scenario the other keys are read as for Server, so that their problems are reported too.
+    // If the scenario is wrong, read the other keys as for Server, so that their problems are reported, too.
     let (of_tests, interactive) = scenario.unwrap_or((Scenario::Server, false));
     let benchmark =
         benchmark.map(|it| if interactive && !it.ends_with("-interactive") { it + "-interactive" } else { it });
@@ -62,7 +62,7 @@ pub(super) fn read(root: &Section) -> Option<Tests> {
     Some(Tests { benchmark: benchmark?, round: round?, scenario, tests, auto_qps, user_conf: user_conf.to_owned() })
 }
 
-/// LoadGen's name of the benchmark.
+/// Reads LoadGen's name of the benchmark.
 fn benchmark(root: &Section) -> Option<String> {
     root.require("benchmark", "write LoadGen's name of it, such as llama3_1-8b");
     let name = root.text("benchmark")?.trim();
@@ -85,7 +85,7 @@ fn check_benchmark(root: &Section, name: &str) {
     }
 }
 
-/// The scenario, and whether it is the server with the limits of interactive use.
+/// Reads the scenario. The second value is true for Server with the latency limits for interactive use.
 fn scenario(root: &Section) -> Option<(Scenario, bool)> {
     let choices = Scenario::ALL.map(|it| (it.name(), (it, false)));
     let choices: Vec<_> = choices.into_iter().chain([("Interactive", (Scenario::Server, true))]).collect();
@@ -94,7 +94,7 @@ fn scenario(root: &Section) -> Option<(Scenario, bool)> {
     root.choice("scenario", &choices)
 }
 
-/// The mode of each test; `None` if the configuration files decide.
+/// Reads the mode of each test. `None` if the configuration files decide.
 fn modes(root: &Section) -> Result<Option<&'static [Mode]>, Reported> {
     use Mode::{AccuracyOnly, FindPeakPerformance, PerformanceOnly, SubmissionRun};
     if root.value("mode").is_none() {
@@ -112,7 +112,7 @@ fn modes(root: &Section) -> Result<Option<&'static [Mode]>, Reported> {
     root.choice("mode", &choices).map(Some).ok_or(Reported)
 }
 
-/// A test for each mode, with the settings that they share.
+/// Returns one test per mode. All tests share the other settings.
 fn tests(
     root: &Section,
     modes: Option<&[Mode]>,
@@ -126,7 +126,7 @@ fn tests(
         let mut settings = Settings { mode: *mode, ..shared.clone() };
         if let Some(AuditConfig { key, text }) = audit {
             let applied = apply_config(ConfFile::AuditConfig, Some(text), model, shared.scenario, &mut settings);
-            // The problems are the same for each test.
+            // Every test would report the same problems, so only the first one does.
             if tests.is_empty() {
                 conf_files::report(root, key, applied);
             }
@@ -146,7 +146,7 @@ fn tests(
     tests
 }
 
-/// A search for the peak is a mode of servers, and finds the rate itself.
+/// Adds a problem if a search for the peak is combined with another scenario than Server, or with another search for the rate.
 fn check_peak(root: &Section, settings: &Settings, auto_qps: Option<AutoQps>) {
     if settings.mode != Mode::FindPeakPerformance {
         return;

@@ -1,5 +1,5 @@
-//! The profile format of `harness: loadgen`. Settings have LoadGen's names, units and defaults, and come from its configuration files in its order.
-//! All other keys, such as the keys of requests, come from our own format.
+//! The profile format of `harness: loadgen`. Settings have LoadGen's names, units and defaults. They come from LoadGen's configuration files, in
+//! LoadGen's order. All other keys, such as the keys of requests, are those of our own format.
 //!
 //! `docs/loadgen.md` describes every key.
 
@@ -40,9 +40,9 @@ use crate::{
 use data::{Data, Tokens};
 use mlperf_tests::Tests;
 
-/// Maximum concurrency in Offline: enough for a server's largest batch, and few enough for its queue of new connections.
+/// Default concurrency in Offline. It is above the largest batch of a server, and below the length of a server's queue for new connections.
 const OFFLINE_CONCURRENCY: u32 = 1_024;
-/// Maximum samples per static batch. The answer then has some tens of megabytes, less than the client's limit.
+/// Maximum samples per static batch. The answer to such a batch has some tens of megabytes, less than the client's limit.
 const MAX_BATCH: u64 = 1_024;
 /// The keys of a profile.
 pub(in crate::formats) const KEYS: [&str; 23] = [
@@ -72,7 +72,7 @@ pub(in crate::formats) const KEYS: [&str; 23] = [
 ];
 /// The name of the system under test in logs. MLPerf's network division requires these words.
 const SUT_NAME: &str = "Network SUT";
-/// The default of `timeouts.request` in seconds. LoadGen itself has no limit, and waits for ever for an answer that is lost.
+/// Default of `timeouts.request`, in seconds. LoadGen itself has no limit, and waits forever for a lost answer.
 const REQUEST_SECONDS: u64 = 3_600;
 
 /// The profiles of LoadGen.
@@ -112,7 +112,7 @@ fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workloa
     let accuracy = scored(&root, tests.as_ref(), data.as_ref());
     let within = tests.as_ref().zip(data.as_ref()).is_some_and(|(tests, data)| bounds::check(&root, tests, &data.qsl));
     root.finish();
-    // `?` only from here on, so that all keys are read and all problems are found.
+    // The `?` operators come only here, so that all keys are read and all problems are found.
     let (tests, data) = (tests?, data?);
     if !within {
         return None;
@@ -133,7 +133,7 @@ fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workloa
         streaming,
         model,
         headers,
-        // The samples are a data set, and a data set does not change.
+        // The texts are the same in every run, because the samples are a fixed data set.
         prompts: PromptReuse::Repeated,
         loadgen: Some(loadgen),
         accuracy,
@@ -143,18 +143,18 @@ fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workloa
     })
 }
 
-/// LoadGen's name of a benchmark: `llama3_1-8b` of `llama3.1-8b`. Any other name is returned as it is.
+/// Converts the name of a benchmark to LoadGen's name: `llama3.1-8b` to `llama3_1-8b`. Any other name is returned unchanged.
 pub fn canonical_benchmark(name: &str) -> String {
     benchmark::canonical(name)
 }
 
-/// The samples of a benchmark by LoadGen's name; `None` for an unknown benchmark.
+/// Returns the number of samples of a benchmark, by its LoadGen name. `None` if the benchmark is unknown.
 pub fn samples_of_benchmark(name: &str) -> Option<u64> {
     benchmark::find(name).map(|it| it.samples)
 }
 
-/// How the answers of the accuracy tests are scored. Without the section, they are scored if the samples come from a file and the benchmark
-/// has a check. `accuracy: none` turns scoring off.
+/// Returns how the answers of the accuracy tests are scored. Without the section `accuracy`, they are scored if the samples come from a file and the
+/// benchmark has a check. `accuracy: none` turns scoring off.
 fn scored(root: &Section, tests: Option<&Tests>, data: Option<&Data>) -> Option<Accuracy> {
     let check = root.text("benchmark").and_then(check_of_benchmark);
     let written = root.value("accuracy");
@@ -181,7 +181,7 @@ fn scored(root: &Section, tests: Option<&Tests>, data: Option<&Data>) -> Option<
     }
 }
 
-/// A stage for each phase of each test.
+/// Returns one stage per phase of each test.
 fn stages(loadgen: &LoadGen, scenario: Scenario) -> Vec<Stage> {
     let mut names = StageNames::default();
     let loads = |(test, it): (u32, &LoadGenTest)| {
@@ -191,7 +191,7 @@ fn stages(loadgen: &LoadGen, scenario: Scenario) -> Vec<Stage> {
     loads.map(|load| Stage::new(names.name(&load), load)).collect()
 }
 
-/// Whether answers are streamed. They have to be where a test has limits on the times of tokens.
+/// Returns whether answers are streamed. Streaming is required if a test has limits for token latencies.
 fn streaming(root: &Section, tests: Option<&Tests>) -> bool {
     let scenario = tests.map(|it| it.scenario);
     let tokens = tests.is_some_and(|it| it.tests.iter().any(|it| it.settings.use_token_latencies));
@@ -204,8 +204,8 @@ fn streaming(root: &Section, tests: Option<&Tests>) -> bool {
     streaming
 }
 
-/// The samples per request. Only Offline has all samples from the start, and only completions contain several prompts. Only a non-streamed
-/// answer assigns each output to its prompt in a way that all servers share.
+/// Reads the number of samples per request. Only Offline has all samples at the start, and only a completion request can contain several prompts.
+/// Streaming is not allowed, because servers differ in how a stream assigns each output to its prompt.
 fn batch_size(root: &Section, tests: Option<&Tests>, api: Option<Api>, streaming: bool) -> Option<u32> {
     let size = root.count_u32("batchSize", 1..=MAX_BATCH)?;
     if let Some(scenario) = tests.map(|it| it.scenario).filter(|it| *it != Scenario::Offline) {
@@ -222,7 +222,7 @@ fn batch_size(root: &Section, tests: Option<&Tests>, api: Option<Api>, streaming
     Some(size)
 }
 
-/// Maximum concurrency, in scenarios that do not fix it. Static batches are sent one after the other.
+/// Returns the maximum concurrency, for scenarios that do not fix it. By default, static batches are sent one after the other.
 fn max_concurrency(root: &Section, tests: Option<&Tests>, has_batches: bool) -> Option<u32> {
     let written = concurrency(root, "maxConcurrency");
     let scenario = tests.map(|it| it.scenario);
@@ -234,7 +234,7 @@ fn max_concurrency(root: &Section, tests: Option<&Tests>, has_batches: bool) -> 
     written.or((scenario == Some(Scenario::Offline)).then_some(of_offline))
 }
 
-/// The section `sampling`. Greedy decoding, as MLPerf requires, unless the profile sets a temperature.
+/// Reads the section `sampling`. Without a temperature, decoding is greedy, as MLPerf requires.
 fn greedy_sampling(root: &Section, tokens: Option<Tokens>) -> Sampling {
     let sampling = sampling(root, Sampling { min_tokens: tokens.map(|it| it.min), ..Sampling::default() });
     if let (Some(least), Some(most)) = (sampling.min_tokens, tokens.map(|it| it.max))
@@ -246,7 +246,7 @@ fn greedy_sampling(root: &Section, tokens: Option<Tokens>) -> Sampling {
     greedy(sampling)
 }
 
-/// The section `timeouts`. The requests of an Offline test all wait for their turn, and so have a day each.
+/// Reads the section `timeouts`. In an Offline test all requests are due at the start and wait for their turn, so each may take a day.
 fn request_timeouts(root: &Section, tests: Option<&Tests>, streaming: bool) -> Timeouts {
     let is_offline = tests.is_some_and(|it| it.scenario == Scenario::Offline);
     let request = Span(Duration::from_secs(if is_offline { MAX_PAUSE_SECONDS } else { REQUEST_SECONDS }));

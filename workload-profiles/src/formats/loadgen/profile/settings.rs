@@ -1,4 +1,4 @@
-//! `settings` and `seeds`: LoadGen's settings by their names in configuration files.
+//! `settings` and `seeds`: LoadGen's settings, by the names that configuration files use.
 
 use std::fmt::Write as _;
 
@@ -7,14 +7,14 @@ use crate::{
     reader::{Section, described},
 };
 
-/// The largest real number that a setting takes.
+/// Maximum value of a real number.
 const MAX_REAL: f64 = 1e12;
-/// Maximum threads that issue queries.
+/// Maximum number of threads that issue queries.
 const MAX_THREADS: u64 = 1_024;
-/// Maximum decimals of the rate that a search finds.
+/// Maximum number of decimal places of the rate that a search finds.
 const MAX_DECIMALS: u64 = 9;
 
-/// Reads `settings` into the text of a configuration file, and applies the settings that such a file cannot contain.
+/// Converts `settings` to the text of a configuration file, and returns it. Settings that such a file cannot contain are applied here.
 pub(super) fn read(root: &Section, scenario: Scenario, settings: &mut Settings) -> String {
     let mut text = String::new();
     let Some(section) = root.section("settings") else { return text };
@@ -36,7 +36,7 @@ pub(super) fn read(root: &Section, scenario: Scenario, settings: &mut Settings) 
             if !key.under.contains(&scenario) {
                 section.notice(name, format!("has no effect in {}", scenario.name()));
             }
-            // A setting that scenarios have separately is set only for this scenario.
+            // If each scenario has its own value of the setting, set only the value for this scenario.
             let at = if key.under.contains(&scenario) { scenario } else { key.under[0] };
             // Writing to a String cannot fail.
             let _ = writeln!(text, "*.{}.{name} = {value}", at.name());
@@ -59,12 +59,12 @@ pub(super) fn read(root: &Section, scenario: Scenario, settings: &mut Settings) 
     text
 }
 
-/// The type of a setting. LoadGen reads the latency limit of a server in whole milliseconds.
+/// Returns the type of a setting. In Server, LoadGen reads the latency limit in whole milliseconds.
 fn setting_type(name: &str, setting_type: SettingType, scenario: Scenario) -> SettingType {
     if name == "target_latency" && scenario == Scenario::Server { SettingType::Integer } else { setting_type }
 }
 
-/// A value as a configuration file writes it.
+/// Returns a value as it is written in a configuration file.
 fn value(section: &Section, name: &'static str, setting_type: SettingType) -> Option<String> {
     match setting_type {
         SettingType::Integer => section.seed(name).map(|it| it.to_string()),
@@ -84,7 +84,7 @@ fn value(section: &Section, name: &'static str, setting_type: SettingType) -> Op
     }
 }
 
-/// Reads `seeds` into the settings.
+/// Reads `seeds`, and sets them.
 pub(super) fn seeds(root: &Section, settings: &mut Settings) {
     let Some(section) = root.section("seeds") else { return };
     let round = [settings.qsl_rng_seed, settings.sample_index_rng_seed, settings.schedule_rng_seed];

@@ -1,4 +1,4 @@
-//! `target_qps`: a rate, or how it is found.
+//! `target_qps`: the target rate, or how to find it.
 
 use crate::{
     loadgen::{Scenario, Settings},
@@ -8,12 +8,12 @@ use crate::{
 
 /// The highest rate, in queries per second.
 pub(super) const MAX_RATE: f64 = 1e6;
-/// The default share of the Offline rate, as in MLPerf's own runner for Llama 3.1 8B.
+/// Default share of the Offline rate. MLPerf's own runner for Llama 3.1 8B uses the same.
 const SHARE: f64 = 0.8;
-/// The largest share of the Offline rate.
+/// Maximum share of the Offline rate.
 const MAX_SHARE: f64 = 10.0;
 
-/// Reads the key. A number becomes a setting; any other value is returned.
+/// Reads the key. A number becomes a setting. Otherwise, the method to find the rate is returned.
 pub(super) fn read(root: &Section, scenario: Scenario, settings: &mut Settings) -> Option<AutoQps> {
     let value = root.value("target_qps")?;
     if root.value("settings").is_some_and(|it| !it["target_qps"].is_null()) {

@@ -1,7 +1,7 @@
 //! Rounds of MLPerf Inference, and LoadGen's built-in mlperf.conf for each.
 //!
-//! Only the seeds differ between rounds. All other values are from v6.1: a profile has to set limits that were different in an older round.
-//! Only v6.1 has the seeds of TEST05, which no language model uses.
+//! Only the seeds differ between rounds here. All other values are from v6.1. If an older round had other limits, the profile has to set them. Only
+//! v6.1 has the seeds of TEST05, which no language model uses.
 
 use std::fmt::Write as _;
 
@@ -11,11 +11,11 @@ const MODELS: &str = include_str!("mlperf.conf");
 /// A round of MLPerf Inference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Round {
-    /// April 2025.
+    /// The round of April 2025.
     V5_0,
-    /// September 2025.
+    /// The round of September 2025.
     V5_1,
-    /// April 2026.
+    /// The round of April 2026.
     V6_0,
     /// The round of LoadGen 6.0.17.
     #[default]
@@ -36,12 +36,12 @@ impl Round {
         }
     }
 
-    /// The round of a name, `v6.1` or `6.1`.
+    /// Returns the round with a name such as `v6.1` or `6.1`.
     pub fn from_name(name: &str) -> Option<Round> {
         Round::ALL.into_iter().find(|it| it.name() == name || it.name()[1..] == *name)
     }
 
-    /// `qsl_rng_seed`, `sample_index_rng_seed` and `schedule_rng_seed`.
+    /// Returns `qsl_rng_seed`, `sample_index_rng_seed` and `schedule_rng_seed`, in this order.
     pub fn seeds(self) -> [u64; 3] {
         match self {
             Round::V5_0 => [6_023_615_788_873_153_749, 15_036_839_855_038_426_416, 9_933_818_062_894_767_841],
@@ -51,7 +51,7 @@ impl Round {
         }
     }
 
-    /// The text of its mlperf.conf.
+    /// Returns the text of the round's mlperf.conf.
     pub fn mlperf_conf(self) -> String {
         const TEST05: [u64; 3] = [7_975_553_102_935_885_558, 11_403_566_307_062_068_064, 15_816_800_565_822_761_601];
         let mut text = format!("{MODELS}\n# The seeds of {}.\n", self.name());

@@ -1,4 +1,4 @@
-//! The result of reading a benchmark's data set.
+//! The result of reading a data set.
 
 use crate::{
     formats::common::{bounds::MAX_TOKENS, files::from_text, flags::word},
@@ -6,18 +6,18 @@ use crate::{
     workload::{FileSource, Images, RequestSource, TraceFile},
 };
 
-/// What a data set contributes to the load.
+/// The part of the load that a data set determines.
 pub(in crate::formats::vllm_benchmark) struct Data {
     pub requests: RequestSource,
     /// The number of requests.
     pub count: u64,
     pub times: Times,
     pub images: Option<Images>,
-    /// The text of prose.
+    /// The file from which prose is taken.
     pub corpus: Option<FileSource>,
-    /// Whether prompts are made up.
+    /// Whether the prompts are synthetic.
     pub is_synthetic: bool,
-    /// Whether the original sets `ignore_eos` for the data set.
+    /// Whether the original turns on `ignore_eos` for the data set.
     pub ignore_eos: bool,
 }
 
@@ -27,7 +27,7 @@ impl Data {
         Data { requests, count, times: Times::ByRate, images, corpus, is_synthetic: true, ignore_eos: false }
     }
 
-    /// Whether a tokenizer affects the prompts: their lengths, or which of them are sent.
+    /// Whether a tokenizer affects the lengths of the prompts, or which prompts are sent.
     pub fn needs_tokenizer(&self) -> bool {
         self.is_synthetic || matches!(&self.requests, RequestSource::DataSet(set) if !set.filter.is_empty())
     }
@@ -35,15 +35,15 @@ impl Data {
 
 /// When the requests of a data set are sent.
 pub(in crate::formats::vllm_benchmark) enum Times {
-    /// According to the flags of the load.
+    /// At times that the flags of the load determine.
     ByRate,
-    /// At the times of a trace, at this speed.
+    /// At the recorded times of a trace, replayed at this speed.
     Recorded { file: Box<TraceFile>, speed: f64 },
-    /// All requests are due immediately, with the lengths of a trace.
+    /// All requests are due immediately. A trace contains their lengths.
     AtOnce { file: Box<TraceFile> },
 }
 
-/// A length in tokens: the general flag, else the data set's own flag, else the default.
+/// Reads a length in tokens: the general flag, else the data set's own flag, else the default.
 pub(super) fn length(root: &Section, general: &'static str, own: &'static str, default: u32) -> Option<u32> {
     let own = root.or_default(own, default, |it, key| it.count_u32(key, 1..=MAX_TOKENS));
     match root.value(general) {
@@ -52,14 +52,14 @@ pub(super) fn length(root: &Section, general: &'static str, own: &'static str, d
     }
 }
 
-/// The file of a data set; a problem where it is missing.
+/// Reads the file of a data set. Adds a problem if it is missing.
 pub(super) fn file(root: &Section, what: &str) -> Option<FileSource> {
     root.require("dataset-path", &format!("write the path of {what}"));
     let path = word(root, "dataset-path")?;
     from_text(root, "dataset-path", &path)
 }
 
-/// Refuses a file, like the original does for generated data sets.
+/// Adds a problem if a file is given for a generated data set. The original refuses this, too.
 pub(super) fn no_file(root: &Section, name: &str) {
     if root.value("dataset-path").is_some() {
         let remedy = "take it out, or choose the dataset-name of the file, such as sharegpt or custom";

@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// Conversations of ShareGPT: the first turn is the prompt. Short and long conversations are left out.
+/// Conversations from ShareGPT. The first turn is the prompt. Short and long conversations are excluded.
 pub(super) fn share_gpt(root: &Section, original: Original, count: u64) -> Option<Data> {
     let fixed = fixed_output(root, "sharegpt-output-len")?;
     let file =
@@ -36,13 +36,13 @@ pub(super) fn share_gpt(root: &Section, original: Original, count: u64) -> Optio
     let mut set = rows(root, file, format, row, output);
     set.filter = filter;
     if original == Original::InferenceMax {
-        // It sends the rows that exist.
+        // InferenceMAX sends only the rows that exist.
         set.used_up = UsedUp::EndStage;
     }
     Some(from_set(set, count))
 }
 
-/// The length of all answers, if a flag sets it. `None`: the flag is wrong.
+/// Reads the length of all answers. `Some(None)` if no flag sets it. `None`: the flag is wrong.
 fn fixed_output(root: &Section, own: &'static str) -> Option<Option<u32>> {
     if root.value("output-len").is_none() && root.value(own).is_none() {
         return Some(None);
@@ -50,10 +50,10 @@ fn fixed_output(root: &Section, own: &'static str) -> Option<Option<u32>> {
     length(root, "output-len", own, 1).map(Some)
 }
 
-/// A JSONL file with the column `prompt`.
+/// Reads a JSONL file with the column `prompt`.
 pub(super) fn custom(root: &Section, api: Api, count: u64) -> Option<Data> {
     let key = if root.value("output-len").is_some() { "output-len" } else { "custom-output-len" };
-    // -1 means the lengths in the file.
+    // -1 means that the file contains the lengths.
     root.ignored("custom-output-len", crate::reader::ValueType::Number);
     let from_file = root.number(key, -1.0..=MAX_TOKENS as f64) == Some(-1.0);
     let output = match from_file {
@@ -67,7 +67,7 @@ pub(super) fn custom(root: &Section, api: Api, count: u64) -> Option<Data> {
     Some(from_set(rows(root, file, format, row, output), count))
 }
 
-/// A JSONL file of Spec-Bench: the first of several turns is the prompt.
+/// Reads a JSONL file of Spec-Bench. The first of several turns is the prompt.
 pub(super) fn spec_bench(root: &Section, count: u64) -> Option<Data> {
     no_category(root, "spec-bench-category");
     let output = length(root, "output-len", "spec-bench-output-len", 256);
@@ -77,7 +77,7 @@ pub(super) fn spec_bench(root: &Section, count: u64) -> Option<Data> {
     Some(from_set(rows(root, file, format, row, OutputLength::Fixed(output?)), count))
 }
 
-/// A folder of SPEED-Bench, with a JSONL file for each subset.
+/// Reads a folder of SPEED-Bench, which contains one JSONL file per subset.
 pub(super) fn speed_bench(root: &Section, count: u64) -> Option<Data> {
     no_category(root, "speed-bench-category");
     let output = root.or_default("speed-bench-output-len", 4_096, |it, key| it.count_u32(key, 1..=MAX_TOKENS));
@@ -97,7 +97,7 @@ fn no_category(root: &Section, flag: &'static str) {
     }
 }
 
-/// The original applies the chat template of the model itself.
+/// Adds a notice about the chat template. The original applies the model's chat template itself.
 fn note_template(root: &Section, api: Api) {
     if root.bool("skip-chat-template") == Some(true) {
         return;
@@ -114,7 +114,7 @@ fn note_template(root: &Section, api: Api) {
     );
 }
 
-/// The rows of a file in the order that the flags request.
+/// Returns the rows of a file, in the order that the flags request.
 fn rows(root: &Section, file: FileSource, format: DataSetFormat, row: RowContent, output: OutputLength) -> DataSet {
     let column = PromptColumn::from_form(PromptForm::Text);
     let mut set = DataSet { row, output, count: None, ..DataSet::new(file, format, column, 1, 1) };
@@ -127,7 +127,7 @@ fn from_set(set: DataSet, count: u64) -> Data {
     Data { is_synthetic: false, ..Data::new(RequestSource::DataSet(set), count) }
 }
 
-/// The format by the name of the file.
+/// Returns the file's format, which its name determines.
 fn format(root: &Section, file: &FileSource) -> Option<DataSetFormat> {
     let format = DataSetFormat::from_path(Path::new(&file.file_name()));
     if format.is_none() {

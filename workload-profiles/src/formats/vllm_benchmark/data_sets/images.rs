@@ -1,4 +1,4 @@
-//! Made-up images beside made-up prompts.
+//! Synthetic images in addition to synthetic prompts.
 
 use crds::benchmark_run::Api;
 
@@ -23,7 +23,7 @@ const MAX_IMAGES: u64 = 255;
 const MAX_PIXELS: u32 = 8_192;
 const MAX_SIZES: usize = 64;
 
-/// Random prompts, each with random images.
+/// Reads random prompts with random images.
 pub(super) fn random_images(root: &Section, original: Original, api: Api, count: u64) -> Option<Data> {
     no_file(root, "random-mm");
     if api != Api::Chat {
@@ -57,17 +57,17 @@ pub(super) fn random_images(root: &Section, original: Original, api: Api, count:
     Some(Data { images, ignore_eos: true, ..Data::new(requests?, count) })
 }
 
-/// Maximum images of a request.
+/// Reads the maximum number of images per request.
 fn most(root: &Section) -> Option<u32> {
     let Some(limits) = root.section("random-mm-limit-mm-per-prompt") else { return Some(MAX_IMAGES as u32) };
     let most = limits.or_default("image", MAX_IMAGES as u32, |it, key| it.count_u32(key, 0..=MAX_IMAGES));
-    // Without video sizes there are no videos.
+    // Only images have sizes, so no videos are sent and their limit has no effect.
     limits.count("video", 0..=MAX_IMAGES);
     limits.finish();
     most
 }
 
-/// The sizes: a dictionary of Python, `{(height, width, frames): weight}`.
+/// Reads the sizes from a Python dictionary, `{(height, width, frames): weight}`.
 fn sizes(root: &Section) -> Option<Vec<ImageSize>> {
     const KEY: &str = "random-mm-bucket-config";
     let Some(text) = word(root, KEY) else { return Some(DEFAULT_SIZES.to_vec()) };
@@ -97,7 +97,7 @@ fn sizes(root: &Section) -> Option<Vec<ImageSize>> {
     Some(sizes)
 }
 
-/// The keys and weights of the dictionary; `None` if it is written in another form.
+/// Parses the keys and weights of the dictionary. `None` if it is written in another form.
 fn buckets(text: &str) -> Option<Vec<([u32; 3], f64)>> {
     let compact: String = text.chars().filter(|it| !it.is_whitespace() && !['"', '\''].contains(it)).collect();
     let inside = compact.strip_prefix('{')?.strip_suffix('}')?;

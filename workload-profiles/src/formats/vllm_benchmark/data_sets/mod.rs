@@ -1,4 +1,4 @@
-//! The data sets: what the requests contain, and how many requests there are.
+//! The data sets: what the requests contain, and how many there are.
 
 mod data;
 mod files;
@@ -47,7 +47,7 @@ const NAMES: [(&str, Name); 10] = [
     ("burstgpt", Name::BurstGpt),
 ];
 
-/// Data sets of the original that cannot be sent, and why.
+/// Data sets of the original that are not supported, with the reason.
 const OTHERS: [(&str, &str); 5] = [
     ("random-rerank", "ranks texts, which generates no tokens to measure; choose random"),
     (
@@ -111,7 +111,7 @@ fn name(root: &Section, original: Original) -> Option<Name> {
     None
 }
 
-/// Where to download a Hugging Face data set, and which flags to use for the file.
+/// The message about a Hugging Face data set: how to download it, and which flags then name the file.
 fn hugging_face(root: &Section) -> String {
     let id = word(root, "hf-name").or_else(|| word(root, "dataset-path")).unwrap_or_else(|| "NAME".to_owned());
     format!(
@@ -121,7 +121,7 @@ fn hugging_face(root: &Section) -> String {
     )
 }
 
-/// The original accepts these flags for one data set only.
+/// Adds a problem if these flags are set for another data set than `timed_trace`, as in the original.
 fn check_self_timed(root: &Section, name: Option<Name>) {
     for flag in ["self-timed", "no-self-timed"] {
         if root.bool(flag) == Some(true) && name.is_some_and(|it| it != Name::TimedTrace) {

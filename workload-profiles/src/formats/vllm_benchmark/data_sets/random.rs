@@ -1,4 +1,4 @@
-//! Prompts that are made up.
+//! Synthetic prompts.
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ use crate::{
     yaml::decimal,
 };
 
-/// Prompts of random tokens after one shared prefix.
+/// Reads prompts of random tokens after a shared prefix.
 pub(super) fn random(root: &Section, original: Original, count: u64) -> Option<Data> {
     no_file(root, "random");
     if original == Original::InferenceMax && root.bool("use-chat-template") == Some(true) {
@@ -26,7 +26,7 @@ pub(super) fn random(root: &Section, original: Original, count: u64) -> Option<D
     Some(Data { ignore_eos: original == Original::VllmBenchServe, ..Data::new(requests, count) })
 }
 
-/// The prompts of `random` and `random-mm`.
+/// Reads the prompts of `random` and `random-mm`.
 pub(super) fn source(root: &Section, original: Original) -> Option<RequestSource> {
     if root.or_default("random-batch-size", 1, |it, key| it.count(key, 1..=MAX_TOKENS)).is_some_and(|it| it != 1) {
         root.problem(
@@ -57,7 +57,7 @@ pub(super) fn source(root: &Section, original: Original) -> Option<RequestSource
     Some(RequestSource::Random { input, output, text: PromptText::Words, prefixes })
 }
 
-/// The spread of prompts and of answers: a number for both, or a JSON object with both.
+/// Reads the spread of the prompt lengths and of the output lengths: one number for both, or a JSON object with both.
 fn range_ratios(root: &Section) -> Option<(f64, f64)> {
     const KEY: &str = "random-range-ratio";
     let wanted = "write a number of at least 0 and below 1, or {\"input\": 0.3, \"output\": 0.5}";
@@ -82,8 +82,8 @@ fn range_ratios(root: &Section) -> Option<(f64, f64)> {
     ratios
 }
 
-/// Lengths of at least 1 from (1 - ratio) x length, rounded down, to (1 + ratio) x length, rounded up. The original takes the tokens that
-/// its tokenizer adds from the length of a prompt before.
+/// Returns lengths from (1 - ratio) x length, rounded down, to (1 + ratio) x length, rounded up, but at least 1. The original first subtracts the
+/// tokens that its tokenizer adds from the length of a prompt.
 fn around(length: u32, ratio: f64) -> LengthDistribution {
     if ratio == 0.0 {
         return LengthDistribution::fixed(length);
@@ -93,13 +93,13 @@ fn around(length: u32, ratio: f64) -> LengthDistribution {
     LengthDistribution::uniform(min.max(1.0) as u32, max as u32)
 }
 
-/// Lengths from least x length to length.
+/// Returns lengths from `least` x `length` to `length`.
 fn up_to(length: u32, least: f64) -> LengthDistribution {
     let min = ((f64::from(length) * least).floor() as u32).max(1);
     if min == length { LengthDistribution::fixed(length) } else { LengthDistribution::uniform(min, length) }
 }
 
-/// Prompts with one of several prefixes. Each prefix has the same number of prompts.
+/// Reads prompts that begin with one of several prefixes. Each prefix has the same number of prompts.
 pub(super) fn prefix_repetition(root: &Section, count: u64) -> Option<Data> {
     no_file(root, "prefix_repetition");
     let own = |key, default, least| root.or_default(key, default, |it, key| it.count_u32(key, least..=MAX_TOKENS));
@@ -136,7 +136,7 @@ pub(super) fn prefix_repetition(root: &Section, count: u64) -> Option<Data> {
     Some(Data::new(requests, sent))
 }
 
-/// Prose after a shared prefix. The original uses whole lines from a file of poems.
+/// Reads prompts of prose after a shared prefix. The original uses whole lines from a file of poems.
 pub(super) fn sonnet(root: &Section, count: u64) -> Option<Data> {
     let own = |key, default| root.or_default(key, default, |it, key| it.count_u32(key, 1..=MAX_TOKENS));
     let (input, prefix) = (own("sonnet-input-len", 550), own("sonnet-prefix-len", 200));
@@ -167,7 +167,7 @@ pub(super) fn sonnet(root: &Section, count: u64) -> Option<Data> {
     Some(Data { corpus, ..Data::new(requests, count) })
 }
 
-/// Notices for flags that the original ignores for a data set.
+/// Adds notices for flags that the original ignores for this data set.
 fn note_ignored(root: &Section, flags: &[&'static str]) {
     for flag in flags {
         if root.value(flag).is_some() {

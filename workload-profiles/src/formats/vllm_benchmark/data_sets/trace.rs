@@ -1,4 +1,4 @@
-//! Traces: times, lengths, and the hashes of the blocks of each prompt.
+//! Traces: times, lengths, and the hashes of each prompt's blocks.
 
 use crds::benchmark_run::Api;
 
@@ -9,11 +9,11 @@ use crate::{
     workload::{LengthDistribution, PromptText, RequestSource, TraceFile, TraceFormat, TraceTime},
 };
 
-/// The units of the times in a file, as seconds.
+/// The units of times in a file, with the length of each unit in seconds.
 const UNITS: [(f64, TraceTime); 3] =
     [(1.0, TraceTime::Seconds), (0.001, TraceTime::Milliseconds), (0.000_001, TraceTime::Microseconds)];
 
-/// A JSONL file. Its rows are sent in order at their recorded times.
+/// Reads a JSONL file. Its rows are sent in order, at their recorded times.
 pub(super) fn timed_trace(root: &Section, api: Api, count: u64) -> Option<Data> {
     if api != Api::Completions {
         root.problem("backend", "is no backend for dataset-name timed_trace, which needs completions; choose openai");
@@ -45,7 +45,7 @@ pub(super) fn timed_trace(root: &Section, api: Api, count: u64) -> Option<Data> 
     Some(Data { times, ignore_eos: true, ..Data::new(requests, count) })
 }
 
-/// A CSV file of BurstGPT. Only its lengths are used.
+/// Reads a CSV file of BurstGPT. Only its lengths are used.
 pub(super) fn burst_gpt(root: &Section, count: u64) -> Option<Data> {
     let file = file(root, "a CSV file of BurstGPT")?;
     root.notice(

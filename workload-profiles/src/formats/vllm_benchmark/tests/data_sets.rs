@@ -5,7 +5,7 @@ use crate::workload::{
     TraceTime, UsedUp,
 };
 
-/// Lengths of prompts and answers as (min, max), and the prefixes.
+/// Returns the lengths of prompts and of answers as (min, max), and the prefixes.
 fn lengths(workload: Workload) -> ((u32, u32), (u32, u32), Prefixes) {
     let RequestSource::Random { input, output, prefixes, .. } = workload.requests else { panic!("it is random") };
     let bounds = |it: &LengthDistribution| {
@@ -56,7 +56,7 @@ fn a_random_prompt_may_have_a_prefix() {
     assert_eq!((prefixes.buckets.len(), prefixes.buckets[0].count, prefixes.buckets[0].tokens), (1, 1, 50));
 }
 
-/// InferenceMAX's ratio is the shortest length as a share of the longest.
+/// In InferenceMAX, the ratio is the shortest length divided by the longest.
 #[test]
 fn inferencemax_reads_the_ratio_in_another_way() {
     let (input, output, _) =

@@ -33,14 +33,14 @@ fn a_rate_has_rescaled_gaps() {
     check_error("request-rate: 0", "request-rate: is \"0\"; write a number above 0 and at most 1000000, or inf");
 }
 
-/// Trap 11: the original's clock starts after its queue.
+/// The original's clock for a request starts after its wait in the client.
 #[test]
 fn a_wait_in_the_client_is_in_our_latencies() {
     let notice = "max-concurrency: lets requests wait in the client; vllm bench serve starts their clock after the wait, \
                   here latencies count from the time that they were due";
     check_notice("request-rate: 5\nmax-concurrency: 3", notice);
     assert_eq!(load("request-rate: 5\nmax-concurrency: 3").max_concurrency(), Some(3));
-    // In a closed loop both clocks are the same.
+    // In a closed loop both clocks start at the same time.
     check_silent("max-concurrency: 3", "max-concurrency");
 }
 
@@ -50,7 +50,7 @@ fn a_ramp_up_gives_the_rate_of_each_request() {
     let Load::Open { arrivals, rate: Rate::Varying(RateShape::RampUp { strategy, from, to }), .. } = load(flags) else {
         panic!("it is a ramp-up")
     };
-    // Not rescaled.
+    // A varying rate has gamma gaps that are not rescaled.
     assert_eq!(arrivals, Arrivals::Gamma { burstiness: 1.0 });
     assert_eq!((strategy, from.per_second(), to.per_second()), (RampUpStrategy::Exponential, 1.0, 8.0));
     check_error(
@@ -69,7 +69,7 @@ fn a_ramp_up_gives_the_rate_of_each_request() {
     check_notice("ramp-up-end-rps: 8", "ramp-up-end-rps: is not used: it needs ramp-up-strategy");
 }
 
-/// Trap 11: warm-ups repeat the first prompt.
+/// The original's warm-up repeats the first prompt. Here the warm-up sends other prompts.
 #[test]
 fn warm_ups_are_a_stage_that_is_not_measured() {
     let stages = workload("num-warmups: 5\nmax-concurrency: 2\nnum-prompts: 9").stages;
@@ -99,7 +99,7 @@ fn probes_are_beside_the_load() {
     assert_eq!(workload("probe-request-rate: 0.0").probes, None);
 }
 
-/// Trap 8 is about the figure itself; the bounds are milliseconds.
+/// The flags are in milliseconds.
 #[test]
 fn goodput_is_in_milliseconds() {
     for flags in [

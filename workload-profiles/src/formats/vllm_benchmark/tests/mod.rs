@@ -10,7 +10,7 @@ use crate::{Notice, parse_text, problem::ProfileError, workload::Workload};
 
 use super::*;
 
-/// Reads flags of `vllm bench serve`: lines of a mapping, or a command line.
+/// Reads flags of one of the tools: lines of a mapping, or a command line.
 fn read_for(harness: Harness, flags: &str) -> Result<(Workload, Vec<String>), ProfileError> {
     let (workload, notices) = parse_text(harness, Target::default(), flags)?;
     Ok((workload, notices.iter().map(Notice::to_string).collect()))
@@ -32,13 +32,13 @@ fn check_error(flags: &str, expected: &str) {
     assert_eq!(read(flags).unwrap_err().to_string(), expected, "{flags}");
 }
 
-/// Checks that the notices contain this one.
+/// Checks that the notices contain `expected`.
 fn check_notice(flags: &str, expected: &str) {
     let notices = read(flags).unwrap().1;
     assert!(notices.iter().any(|it| it == expected), "{flags}\n{notices:#?}\nlacks {expected}");
 }
 
-/// No notice is about the flag.
+/// Checks that no notice is about the flag.
 fn check_silent(flags: &str, flag: &str) {
     let notices = read(flags).unwrap().1;
     assert!(!notices.iter().any(|it| it.starts_with(&format!("{flag}:"))), "{flags}\n{notices:#?}");
@@ -61,7 +61,7 @@ fn a_command_line_is_a_profile() {
         "python3 benchmarks/benchmark_serving.py --dataset-name random --num-prompts 7 --max-concurrency 2 --header 'x-a=1' 'x-b=2' --ignore-eos",
     ] {
         let found = workload(line);
-        // Without llm-d-benchmark, texts repeat.
+        // A command line is not from llm-d-benchmark, so its texts repeat in every run.
         assert_eq!(found, Workload { prompts: PromptReuse::PerStage, ..mapping.clone() }, "{line}");
     }
     check_error(
@@ -112,7 +112,7 @@ fn every_mistake_is_reported_at_once() {
     }
 }
 
-/// Trap 12: llm-d-benchmark changes some flags.
+/// llm-d-benchmark replaces some flags, such as the seed.
 #[test]
 fn what_llm_d_benchmark_changes_is_noticed() {
     let fresh = "dataset-name: random\nseed: 42";
@@ -128,7 +128,7 @@ fn what_llm_d_benchmark_changes_is_noticed() {
         repeated,
         "seed: texts are the same in every run with the same seed of the run, as with vllm bench serve: a server that ran before may have them in its prefix cache",
     );
-    // The texts of a timed trace are new in each run, whatever the seed.
+    // The texts of a timed trace are new in each run, whatever the seed is.
     let trace = "vllm bench serve --dataset-name timed_trace --dataset-path t.jsonl";
     assert_eq!(workload(trace).prompts, PromptReuse::Fresh);
     check_silent(trace, "seed");

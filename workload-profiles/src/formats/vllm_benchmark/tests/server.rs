@@ -33,7 +33,7 @@ fn the_backend_is_the_api() {
     }
 }
 
-/// Trap 11: the first event of a chat contains only the role.
+/// The original takes the first event of a chat as the first token, but this event contains only the role.
 #[test]
 fn the_first_token_of_a_chat_is_noticed() {
     check_notice(
@@ -76,7 +76,7 @@ fn a_tokenizer_is_a_file() {
         "dataset-name: sharegpt\ndataset-path: s.json",
         "tokenizer: is left out, and vllm bench serve loads that of the model; here a token is counted as a word; for exact lengths write the path of a tokenizer.json",
     );
-    // The rows of a file have the lengths that they have.
+    // The lengths of rows in a file are fixed, so the tokenizer does not matter.
     check_silent("dataset-name: custom\ndataset-path: a.jsonl", "tokenizer");
 }
 
@@ -106,7 +106,7 @@ fn sampling_is_what_the_original_sends() {
     assert_eq!(extra("dataset-name: random"), r#"{"repetition_penalty":1.0}"#);
     assert_eq!(extra("backend: openai-chat\ntop-k: -1\ntemperature: 0"), r#"{"temperature":0.0,"top_k":-1}"#);
     assert_eq!(extra("logprobs: 2\ntop-p: 0.9"), r#"{"logprobs":2,"repetition_penalty":1.0,"top_p":0.9}"#);
-    // extra-body is added last.
+    // The fields of `extra-body` are added last, so they take precedence.
     assert_eq!(
         extra("temperature: 0.5\nextra-body: '{\"temperature\": 1, \"stop\": [\"x\"]}'"),
         r#"{"repetition_penalty":1.0,"stop":["x"],"temperature":1}"#

@@ -17,7 +17,7 @@ fn prepared(harness: Harness, template: &str, model: &str, variables: &[&str]) -
     ready.unwrap_or_else(|error| panic!("{template}\n{error}"))
 }
 
-/// The load of a shipped profile.
+/// Returns the load of a shipped profile.
 fn load(harness: Harness, name: &str, variables: &[&str]) -> Load {
     let ready = prepared(harness, shipped(harness, name).unwrap(), "m", variables);
     assert_eq!(ready.workload.stages.len(), 1, "{name}");

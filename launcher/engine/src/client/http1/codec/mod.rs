@@ -1,9 +1,9 @@
-//! The part of HTTP/1.1 for a client that sends a request and reads the answer as it arrives. Pure: turns bytes in any pieces into a head and
-//! pieces of a body, without a copy.
+//! HTTP/1.1 for a client that sends a request and reads the response while it arrives. Pure: converts bytes, in pieces of any size, to a
+//! head (status line and headers) and pieces of the body.
 //!
-//! It is written by hand because it runs between the arrival of a token and its timestamp: a piece of a body costs no
-//! copy, no channel and no buffer. `httparse` reads the heads. Deliberately absent: upgrades, pipelining, and transfer
-//! codings other than chunked. Trailers and chunk extensions are ignored.
+//! Hand-written because this code runs between the arrival of a token and its timestamp: a piece of a body is not copied, queued or
+//! buffered. `httparse` parses the heads. Deliberately absent: upgrades, pipelining, and transfer codings other than chunked. Trailers and
+//! chunk extensions are ignored.
 
 use std::io::Write as _;
 
@@ -15,16 +15,16 @@ use http::{
 
 use crate::client::response::{Head, Malformed};
 
-/// Maximum length of an answer's head, in bytes. No honest server sends more.
+/// Maximum length of a response head, in bytes. No legitimate server sends more.
 const MAX_HEAD: usize = 64 << 10;
 /// Maximum number of header fields.
 const MAX_FIELDS: usize = 128;
 /// Maximum length of a chunk size line, and of the trailer section, in bytes.
 const MAX_FRAMING: usize = 16 << 10;
-/// Hexadecimal digits of a 64-bit number.
+/// Maximum hexadecimal digits of a chunk size: those of a 64-bit number.
 const MAX_DIGITS: u8 = 16;
 
-/// The head of a request in the form in which it is sent.
+/// Serializes the head of a request.
 pub(super) fn write_head(request: &Request<Bytes>) -> Vec<u8> {
     let mut head = Vec::with_capacity(512);
     head.extend_from_slice(request.method().as_str().as_bytes());
@@ -41,21 +41,21 @@ pub(super) fn write_head(request: &Request<Bytes>) -> Vec<u8> {
     head
 }
 
-/// The head of an answer, and how its body is framed.
+/// The head of a response, and the framing of its body.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Start {
     pub(super) head: Head,
     pub(super) body: Body,
     /// Whether the connection may carry another request after the body.
     pub(super) keep_alive: bool,
-    /// Bytes of the head.
+    /// Length of the head, in bytes.
     pub(super) length: usize,
 }
 
-/// Reads the head of an answer and skips interim answers; `None` while it is incomplete.
+/// Parses the head of a response, and skips interim (1xx) responses. Returns `None` while the head is incomplete.
 ///
 /// # Errors
-/// The bytes are not a head, the head is too long, or it frames its body in two ways.
+/// The bytes are not a head, the head is too long, or it contradicts itself about the framing of the body.
 pub(super) fn read_head(bytes: &[u8]) -> Result<Option<Start>, Malformed> {
     let mut passed = 0;
     loop {
@@ -76,14 +76,14 @@ pub(super) fn read_head(bytes: &[u8]) -> Result<Option<Start>, Malformed> {
     }
 }
 
-/// The relevant header fields.
+/// The header fields that the client evaluates.
 #[derive(Default)]
 struct Fields {
     content_type: Option<String>,
     content_encoding: Option<String>,
     server: Option<Box<str>>,
     length: Option<u64>,
-    /// Whether the last transfer coding is `chunked`.
+    /// Whether `chunked` is the last transfer coding; `None` if there is no transfer coding.
     chunked: Option<bool>,
     close: bool,
     keep_alive: bool,
@@ -118,7 +118,7 @@ impl Fields {
         Ok(read)
     }
 
-    /// RFC 9112, section 6.3: a transfer coding overrides a length. Without both, the body ends with the connection.
+    /// RFC 9112, section 6.3: a transfer coding overrides a length. Without either, the body ends when the connection is closed.
     fn start(self, status: u16, version_1_1: bool, length: usize) -> Result<Start, Malformed> {
         if status == 101 {
             return Err(Malformed("the server switches to a protocol that nobody asked for"));
@@ -130,7 +130,7 @@ impl Fields {
             (_, None, Some(length)) => Body::Sized(length),
         };
         let persistent = if version_1_1 { !self.close } else { self.keep_alive && !self.close };
-        // Two ways of framing are a sign of request smuggling: bytes after such an answer cannot be trusted.
+        // A response with two kinds of framing may be request smuggling, so bytes after such a response cannot be trusted.
         let keep_alive = persistent && body != Body::UntilClose && !(self.chunked.is_some() && self.length.is_some());
         let Fields { content_type, content_encoding, server, .. } = self;
         Ok(Start { head: Head { status, content_type, content_encoding, server }, body, keep_alive, length })
@@ -146,7 +146,7 @@ fn last_token(value: &[u8]) -> &[u8] {
     value.rsplit(|it| *it == b',').next().unwrap_or(value).trim_ascii()
 }
 
-/// The part of a body that has not arrived.
+/// The framing state: how much of the body has not arrived.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Body {
     Sized(u64),
@@ -155,11 +155,11 @@ pub(super) enum Body {
 }
 
 impl Body {
-    /// Takes bytes and calls `take` with each piece of the body in them. Returns how many bytes belong to the body: all bytes, or the bytes
-    /// before its end.
+    /// Takes bytes and calls `take` with each piece of body data in them. Returns how many of the bytes belong to the body. The number is
+    /// less than all bytes if the body ends before them.
     ///
     /// # Errors
-    /// The bytes break the chunked coding.
+    /// The bytes violate the chunked coding.
     pub(super) fn push(&mut self, bytes: &[u8], mut take: impl FnMut(&[u8])) -> Result<usize, Malformed> {
         match self {
             Body::Sized(left) => {
@@ -178,7 +178,7 @@ impl Body {
         }
     }
 
-    /// Whether it has ended by its own framing.
+    /// Whether the framing shows that the body has ended.
     pub(super) fn has_ended(&self) -> bool {
         match self {
             Body::Sized(left) => *left == 0,
@@ -196,26 +196,26 @@ impl Body {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Chunked {
     part: Part,
-    /// Bytes of framing since the last data, to bound the length of lines.
+    /// Bytes of framing since the last data. They are counted to limit the length of lines.
     framing: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
-    /// In the digits of a size.
+    /// In the digits of a chunk size.
     Size {
         size: u64,
         digits: u8,
     },
-    /// After the digits, up to the end of the line.
+    /// After the digits, before the end of the line.
     Extension {
         size: u64,
     },
-    /// In the data; `left` is above 0.
+    /// In the data of a chunk; `left` bytes, more than 0, are missing.
     Data {
         left: u64,
     },
-    /// After the data: CR, LF.
+    /// After the data of a chunk: CR or LF is expected.
     DataEnd,
     /// In the trailers.
     Trailer {
@@ -256,7 +256,7 @@ impl Chunked {
 }
 
 impl Part {
-    /// The next part after a byte of framing.
+    /// Returns the next part after a byte of framing.
     fn after(self, byte: u8) -> Result<Part, Malformed> {
         const BAD_SIZE: Malformed = Malformed("a chunk of the answer has no size");
         Ok(match (self, byte) {
@@ -282,7 +282,7 @@ impl Part {
             (Part::Trailer { line_start: true }, b'\n') => Part::End,
             (Part::Trailer { line_start }, b'\r') => Part::Trailer { line_start },
             (Part::Trailer { .. }, byte) => Part::Trailer { line_start: byte == b'\n' },
-            // No framing byte: `push` handles these.
+            // These parts contain no framing bytes; `push` handles them.
             (Part::Data { .. } | Part::End, _) => self,
         })
     }

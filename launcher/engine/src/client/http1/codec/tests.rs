@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// The result of an answer in pieces: status, body, whether it has ended, bytes after its end.
+/// The parsed response: status, body, whether the body has ended, and the number of bytes after its end.
 type Read = (u16, Vec<u8>, bool, usize);
 
 fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Read, Malformed> {
@@ -24,7 +24,7 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Read, Malforme
     Ok((start.head.status, found, start.body.has_ended(), after))
 }
 
-/// The result does not depend on the pieces.
+/// Checks that the result does not depend on how the bytes are split into pieces.
 fn check(answer: &[u8], body: &[u8], ended: bool, after: usize) {
     let whole = read([answer]);
     assert_eq!(whole, Ok((200, body.to_vec(), ended, after)), "{}", String::from_utf8_lossy(answer));
@@ -139,7 +139,7 @@ proptest! {
     fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..300), coding in 0..3) {
         let head = ["", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n", "HTTP/1.1 200 OK\r\n"][coding as usize];
         let all = [head.as_bytes(), &bytes].concat();
-        // The result for single bytes is the same, and a body is never longer than its bytes.
+        // Feeding single bytes gives the same result, and a body is never longer than the bytes fed.
         let whole = read([all.as_slice()]);
         prop_assert_eq!(read(all.chunks(1)).ok(), whole.clone().ok());
         prop_assert!(whole.is_err() || whole.is_ok_and(|it| it.1.len() <= all.len()));

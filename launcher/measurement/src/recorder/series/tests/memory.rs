@@ -1,9 +1,9 @@
-//! The memory of a series is bounded, whatever its length.
+//! Tests that the memory of a series is limited, whatever its length.
 
 use super::*;
 
-/// The bins and the bytes of a series with this many requests, spread evenly over a time. TTFT and ITL vary like a real server's: within a
-/// factor of four.
+/// Returns the number of bins and the bytes of a series with this many requests, spread evenly over `length`. As for a real server, TTFT
+/// and ITL vary by a factor of up to four.
 fn check(requests: u64, length: Duration) -> (usize, usize) {
     let mut series = TimeSeries::of_stage(1, LatencyOrigin::Scheduled);
     let spread = |number: u64, most: u64| Duration::from_micros(number * 7_919 % most);

@@ -17,8 +17,8 @@ fn millis(count: u64) -> Duration {
     Duration::from_millis(count)
 }
 
-/// A request of 10 prompt tokens that was sent 1 ms after it was due. `events`: when its content arrived. It ended 1 ms after the last
-/// event, or after the send.
+/// Returns a request with 10 prompt tokens that is sent 1 ms after it is due. `events` are the times at which its content arrives. It ends
+/// 1 ms after the last event, or after it was sent if there is none.
 fn request(due: Duration, events: &[Duration], tokens: u32, outcome: RequestOutcome) -> (RequestRecord, WireTally) {
     let sent = due + millis(1);
     let (first, last) = (events.first().copied(), events.last().copied());
@@ -46,14 +46,14 @@ fn request(due: Duration, events: &[Duration], tokens: u32, outcome: RequestOutc
     (record, WireTally { gaps, ..WireTally::default() })
 }
 
-/// The series of these requests with at most this many bins.
+/// Returns the series of these requests, with at most this many bins.
 fn series(most_bins: usize, requests: &[(RequestRecord, WireTally)]) -> TimeSeries {
     let mut series = TimeSeries::new(most_bins, LatencyOrigin::Scheduled);
     requests.iter().for_each(|(record, wire)| series.record(record, wire));
     series
 }
 
-/// The values of a column, bin by bin.
+/// Returns the values of a column, one per bin.
 fn column<T>(series: &TimeSeries, of_bin: impl Fn(&Bin) -> T) -> Vec<T> {
     series.bins().map(|(bin, _)| of_bin(bin)).collect()
 }

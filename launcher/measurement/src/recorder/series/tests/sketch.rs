@@ -1,4 +1,4 @@
-//! The error of a sketch, and that sketches are added exactly.
+//! Tests the error of a sketch, and that sketches are merged exactly.
 
 use proptest::prelude::*;
 
@@ -12,7 +12,7 @@ fn sketch(times: &[u64]) -> QuantileSketch {
     sketch
 }
 
-/// From nanoseconds to more than an hour, each power of two as likely as the others.
+/// Generates times from nanoseconds to more than one hour. Each power of two is equally likely.
 fn times() -> impl Strategy<Value = Vec<u64>> {
     let time = (0_u32..44, any::<u64>()).prop_map(|(bits, draw)| (1 << bits) + draw % (1 << bits));
     prop::collection::vec(time, 1..200)

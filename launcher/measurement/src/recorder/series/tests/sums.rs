@@ -1,10 +1,10 @@
-//! Series depend neither on the order of requests, nor on the recorders, nor on the widths that the bins had before.
+//! Tests that series do not depend on the order of requests, on the number of recorders, or on earlier widths of the bins.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// A request with times within the first hours of a run, or within a second: both are as likely.
+/// Generates requests whose times are within the first hours of a run, or within one second, with equal probability.
 fn requests(most: usize) -> impl Strategy<Value = Vec<(RequestRecord, WireTally)>> {
     let nanos = (prop::bool::ANY, any::<u64>()).prop_map(|(is_long, draw)| {
         let most = if is_long { 20_000_000_000_000 } else { 1_000_000_000 };
@@ -20,7 +20,7 @@ fn requests(most: usize) -> impl Strategy<Value = Vec<(RequestRecord, WireTally)
     ]);
     let one = (nanos, 0_u64..5_000_000_000, gaps, 0_u32..100, outcome, prop::bool::ANY);
     let one = one.prop_map(|(due, ttft, gaps, tokens, outcome, is_sent)| {
-        // A gap is kept to 10 ns.
+        // Gaps are stored in units of 10 ns.
         let gaps = gaps.into_iter().map(|it| Duration::from_nanos(it / 10 * 10));
         let mut at = due + millis(1) + Duration::from_nanos(ttft);
         let mut events = vec![at];
@@ -37,7 +37,7 @@ fn requests(most: usize) -> impl Strategy<Value = Vec<(RequestRecord, WireTally)
     prop::collection::vec(one, 1..most)
 }
 
-/// The length of the part from `begin` to `end` that lies within a bin.
+/// Returns how much of the time from `begin` to `end` is within a bin.
 fn within(series: &TimeSeries, bin: usize, begin: Duration, end: Duration) -> Duration {
     let from = series.start() + series.bin_width() * bin as u32;
     let (from, to) = (from.max(begin), (from + series.bin_width()).min(end));

@@ -1,4 +1,4 @@
-//! Entry: a line of the detail log.
+//! A line of the detail log.
 
 use std::{
     borrow::Cow,
@@ -12,37 +12,34 @@ use crate::{
     results::figures::FigureValue,
 };
 
-/// The content of a line.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// The key of the entry.
     pub key: Cow<'static, str>,
     /// The value of the entry, as in the line.
     pub value: String,
-    /// Since the start of the test.
+    /// Time since the start of the test.
     pub at: Duration,
-    /// Whether it is an error or a warning.
+    /// Whether it is a note, a warning or an error.
     pub level: Level,
-    /// Where in the source it was made.
+    /// The source location that created the entry.
     place: &'static Location<'static>,
 }
 
-/// A value of a line.
+/// A value in the detail log.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Value<'a> {
-    /// An integer.
     Count(u64),
-    /// An integer.
     Signed(i64),
-    /// With six significant digits.
+    /// A number, printed with six significant digits.
     Real(f64),
-    /// true or false.
+    /// Printed as true or false.
     Flag(bool),
-    /// In quotes.
+    /// Printed in quotes.
     Text(&'a str),
-    /// In brackets, without blanks.
+    /// Printed in brackets, without blanks.
     List(&'a [u32]),
-    /// `{}`.
+    /// Printed as `{}`.
     NoObject,
 }
 
@@ -87,10 +84,10 @@ impl<'a> From<&'a FigureValue> for Value<'a> {
 }
 
 impl Entry {
-    /// Writes the line.
+    /// Writes the entry as one line.
     pub(super) fn write(&self, pid: u32, out: &mut impl Write) -> io::Result<()> {
         let nanos = self.at.as_nanos();
-        // The folder carries no information, and differs between builds.
+        // Only the file name is logged. The folder carries no information, and differs between builds.
         let file = self.place.file().rsplit(['/', '\\']).next().unwrap_or_default();
         writeln!(
             out,
@@ -108,16 +105,16 @@ impl Entry {
     }
 }
 
-/// Entries in order of arrival.
+/// Entries in the order in which they were added.
 #[derive(Debug, Default)]
 pub(super) struct Entries {
-    /// The time of new entries; it never decreases.
+    /// The time that new entries get, since the start of the test. It never decreases.
     pub(super) at: Duration,
     all: Vec<Entry>,
 }
 
 impl Entries {
-    /// Adds an entry.
+    /// Adds an entry at the current time.
     #[track_caller]
     pub(super) fn add<'a>(&mut self, key: impl Into<Cow<'static, str>>, value: impl Into<Value<'a>>) {
         self.all.push(Entry {
@@ -133,7 +130,7 @@ impl Entries {
         self.all.last_mut()
     }
 
-    /// All of them, in order.
+    /// Returns all entries, in order.
     pub(super) fn into_all(self) -> Vec<Entry> {
         self.all
     }

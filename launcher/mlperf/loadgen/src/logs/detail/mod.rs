@@ -1,8 +1,8 @@
-//! Detail: mlperf_log_detail.txt, one entry per line, with the keys in LoadGen's order.
+//! Writes the detail log, mlperf_log_detail.txt: one entry per line, with the keys in LoadGen's order.
 //!
-//! Unlike LoadGen's log, it stays valid JSON: strings are escaped, and non-finite numbers are written as `Infinity`, `-Infinity` or `NaN`.
-//! The run's own faults are error_runtime lines before the figures. They make the result INVALID, and appear in its reason. The source
-//! location in an entry refers to this launcher's source.
+//! Unlike LoadGen's log, it is always valid JSON: strings are escaped, and non-finite numbers are written as `Infinity`, `-Infinity` or
+//! `NaN`. Faults that only this launcher checks for are error_runtime lines before the figures. They make the result INVALID, and appear in
+//! its reason. The source location in an entry refers to this launcher's source.
 
 mod entry;
 mod settings;
@@ -25,7 +25,7 @@ use crate::{
     results::figures::figures,
 };
 
-/// Counters of LoadGen's logger. None of them applies here.
+/// Counters of LoadGen's logger. They are always 0, because this launcher has no such logger.
 const LOGGER: [&str; 6] = [
     "logger_swap_request_slots_retry_count",
     "logger_swap_request_slots_retry_retry_count",
@@ -38,12 +38,12 @@ const LOGGER: [&str; 6] = [
 /// Writes the detail log of a test.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Writing to `out` fails.
 pub fn write(log: &TestLog, mut out: impl Write) -> io::Result<()> {
     entries(log).iter().try_for_each(|it| it.write(log.pid, &mut out))
 }
 
-/// All entries, in order.
+/// Returns all entries, in order.
 pub fn entries(log: &TestLog) -> Vec<Entry> {
     let mut entries = Entries::default();
     head(log, &mut entries);
@@ -97,14 +97,14 @@ fn head(log: &TestLog, entries: &mut Entries) {
     settings::effective(&log.settings, &log.effective, entries);
 }
 
-/// Whether it is the first phase of its kind.
+/// Whether the phase is the first accuracy phase, or the first performance phase.
 fn starts_a_mode(log: &TestLog, phase: &PhaseLog) -> bool {
     let accuracy = |it: &PhaseLog| matches!(it.phase, Phase::Accuracy { .. });
     let first = log.phases.iter().find(|it| accuracy(it) == accuracy(phase));
     first.is_some_and(|it| std::ptr::eq(it, phase))
 }
 
-/// All between loading the samples and the figures.
+/// Adds all entries between loading the samples and the figures.
 fn run(phase: &PhaseLog, entries: &mut Entries) {
     entries.at = entries.at.max(phase.generated_at);
     entries.add("generated_query_count", phase.generated.queries);
@@ -127,7 +127,7 @@ fn run(phase: &PhaseLog, entries: &mut Entries) {
     entries.add("power_end", time(end).as_str());
 }
 
-/// The trials of a search for the peak. The samples are loaded for each trial until the bounds are found, and then once.
+/// Adds the trials of a peak search. Before the bounds are found, the samples are loaded for each trial; after that, they are loaded once.
 fn search(log: &TestLog, entries: &mut Entries) {
     if log.settings.mode != Mode::FindPeakPerformance {
         return;
@@ -186,7 +186,7 @@ impl Entries {
         self.mark(event.level());
     }
 
-    /// Marks the last entry.
+    /// Sets the level of the last entry.
     fn mark(&mut self, level: Level) {
         if let Some(entry) = self.last() {
             entry.level = level;

@@ -1,6 +1,6 @@
-//! TestLog: everything that a test's logs report, in one value. [`summary`](super::summary) and [`detail`](super::detail) write it.
+//! Everything that the logs of a test report, in one value. [`summary`](super::summary) and [`detail`](super::detail) write it.
 //!
-//! Times count from the start of the test. No trace file is written: nothing reads it, and it takes a kilobyte per query.
+//! Times count from the start of the test. No trace file is written, because nothing reads it and it takes a kilobyte per query.
 
 #[cfg(test)]
 mod tests;
@@ -20,37 +20,37 @@ use crate::{
     results::{PhaseResult, Results, validity::Validity},
 };
 
-/// How many failure reasons of samples are reported individually.
+/// Maximum number of different failure reasons that are reported.
 const MOST_REASONS: usize = 20;
 
-/// A test, from its start to its end.
+/// The results of a test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TestLog {
-    /// Who wrote the logs.
+    /// The program that ran the test.
     pub build: Build,
-    /// When the test began. The logs have UTC; LoadGen's have local time.
+    /// When the test began. These logs contain it in UTC, but LoadGen's in local time.
     pub started: Timestamp,
-    /// The process that ran it.
+    /// Id of the process that ran the test.
     pub pid: u32,
-    /// The system under test.
+    /// Name of the system under test.
     pub sut_name: String,
-    /// How long it took to learn its name.
+    /// How long it took to find out that name.
     pub get_sut_name: Duration,
-    /// What the sample library reported.
+    /// What the sample library reported about itself.
     pub qsl: Qsl,
-    /// As requested, after all configuration files.
+    /// The settings as requested, after applying all configuration files.
     pub settings: Settings,
-    /// As normalised.
+    /// The settings as LoadGen normalises them.
     pub effective: Effective,
-    /// An audit.config was applied.
+    /// Whether an audit.config was applied.
     pub audited: bool,
-    /// Events before the first phase: errors in configuration and settings.
+    /// Events before the first phase, such as errors in configuration and settings.
     pub messages: Messages,
-    /// The phases of the test, or the trials of a search for the peak, in order.
+    /// The phases of the test, or the trials of a peak search, in order.
     pub phases: Vec<PhaseLog>,
 }
 
-/// The version block. It marks these logs as not from an official build.
+/// The version block of the logs. It shows that they do not come from an official build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are LoadGen's, without `loadgen_`")]
 pub struct Build {
@@ -63,7 +63,7 @@ pub struct Build {
 }
 
 impl Build {
-    /// This launcher. Unknown build facts are "NA".
+    /// Describes this launcher. Unknown values are "NA".
     pub fn own() -> Build {
         let unknown = || "NA".to_owned();
         Build {
@@ -77,49 +77,49 @@ impl Build {
     }
 }
 
-/// A phase, or a trial.
+/// The results of a phase, or of a trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhaseLog {
     pub phase: Phase,
-    /// In a search for the peak: the trial and its result.
+    /// The trial and its result, in a peak search.
     pub tried: Option<Tried>,
-    /// The samples that were loaded, with MultiStream's padding.
+    /// The samples that were loaded, including MultiStream's padding.
     pub loaded: Vec<u32>,
     /// The queries that were generated.
     pub generated: Generated,
     /// Events during the phase.
     pub messages: Messages,
-    /// When its samples were loaded, from the start of the test.
+    /// When the phase's samples were loaded, from the start of the test.
     pub loaded_at: Duration,
-    /// When its queries were generated.
+    /// When its queries were generated, from the start of the test.
     pub generated_at: Duration,
-    /// When all its samples were complete.
+    /// When all its samples were complete, from the start of the test.
     pub ended_at: Duration,
-    /// The time of day when issuing began.
+    /// The wall-clock time when issuing began.
     pub power_begin: Timestamp,
-    /// From `power_begin` to the latest completion.
+    /// Time from `power_begin` to the last completion.
     pub lasted: Duration,
-    /// The measurements of a performance phase. Among trials, only the reported one needs them.
+    /// The measurements of a performance phase. Of several trials, only the reported one needs them.
     pub result: Option<PhaseResult>,
-    /// Samples that failed, by reason. They are in no figure.
+    /// Number of failed samples per reason. They are not part of any figure.
     pub failed: BTreeMap<String, u64>,
-    /// Why the phase ended early, such as the deadline or a signal.
+    /// Why the phase ended early, for example because of a deadline or a signal; `None` if it did not.
     pub stopped_early: Option<String>,
 }
 
 /// The queries generated for a phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Generated {
-    /// Queries.
+    /// Number of queries.
     pub queries: u64,
-    /// Samples of each, after padding.
+    /// Number of samples per query, including padding.
     pub samples_per_query: u64,
-    /// The time that would be the next query's.
+    /// The time at which one more query would have been due.
     pub duration: Duration,
 }
 
 impl Generated {
-    /// The logged facts about these queries.
+    /// Summarises generated queries for the logs.
     pub fn from_queries(queries: &PhaseQueries) -> Generated {
         Generated {
             queries: queries.len() as u64,
@@ -130,7 +130,7 @@ impl Generated {
 }
 
 impl PhaseLog {
-    /// The same phase as a trial of a search, which began this long before.
+    /// Returns the phase as a trial of a search that began earlier by `by`.
     pub fn later(mut self, by: Duration, tried: Option<Tried>) -> PhaseLog {
         self.messages.delay(by);
         for at in [&mut self.loaded_at, &mut self.generated_at, &mut self.ended_at] {
@@ -139,7 +139,7 @@ impl PhaseLog {
         PhaseLog { tried, ..self }
     }
 
-    /// The text about failed samples.
+    /// Returns the text about failed samples; `None` if no sample failed.
     fn failed_fault(&self) -> Option<String> {
         let failed: u64 = self.failed.values().sum();
         let reasons = self.reasons().into_iter().map(|(reason, count)| format!("{reason}: {count}"));
@@ -154,7 +154,7 @@ impl PhaseLog {
         self.stopped_early.as_ref().map(|why| format!("The run was ended before its time: {why}."))
     }
 
-    /// Failures, early ends and omitted messages, as error lines of the detail log.
+    /// Returns failures, early ends and dropped messages, as error lines of the detail log.
     pub(crate) fn own_errors(&self) -> Vec<Event> {
         let failed = self.reasons().into_iter().map(|(reason, count)| {
             let samples = if count == 1 { "sample" } else { "samples" };
@@ -167,12 +167,12 @@ impl PhaseLog {
         more.into_iter().chain(failed).chain(cut).map(Event::Runtime).collect()
     }
 
-    /// The errors of the phase: messages, and a line for each of [`Self::own_errors`].
+    /// Returns the number of errors of the phase: those among its messages, and the lines of [`Self::own_errors`].
     pub fn errors(&self) -> u64 {
         self.messages.errors() + self.own_errors().len() as u64
     }
 
-    /// The reasons of failed samples, the most frequent first. Reasons beyond a limit are combined.
+    /// Returns the reasons why samples failed, the most frequent first. Reasons beyond a limit are combined.
     fn reasons(&self) -> Vec<(String, u64)> {
         let mut reasons: Vec<(String, u64)> =
             self.failed.iter().map(|(reason, count)| (reason.clone(), *count)).collect();
@@ -187,8 +187,8 @@ impl PhaseLog {
 }
 
 impl TestLog {
-    /// The phase with the figures that the logs report: the performance phase, or the last trial that met the limits, or the first trial if
-    /// none did.
+    /// Returns the phase whose figures the logs report: the performance phase. In a peak search, it is the last trial that met the limits,
+    /// or the first trial if none did.
     pub fn reported(&self) -> Option<&PhaseLog> {
         let tried = self.tried();
         if tried.is_empty() {
@@ -197,7 +197,7 @@ impl TestLog {
         self.phases.get(tried.iter().rposition(|it| it.met).unwrap_or_default())
     }
 
-    /// The settings of a phase; a trial's settings contain its own rate.
+    /// Returns the settings of a phase. The settings of a trial contain its own rate.
     pub fn effective_of(&self, phase: &PhaseLog) -> Effective {
         let mut effective = self.effective.clone();
         if let Some(tried) = &phase.tried {
@@ -206,8 +206,8 @@ impl TestLog {
         effective
     }
 
-    /// The figures that the logs report, and their verdict; `None` without a performance phase with measurements. Sorts all latencies: this
-    /// takes a second for some millions.
+    /// Calls `tell` with the figures that the logs report, and with their verdict. Returns `None` if no performance phase has measurements.
+    /// Sorts all latencies, which takes a second for some millions.
     pub fn judged<T>(&self, tell: impl FnOnce(&Results, &Validity) -> T) -> Option<T> {
         let phase = self.reported()?;
         let effective = self.effective_of(phase);
@@ -216,32 +216,32 @@ impl TestLog {
         Some(tell(&results, &validity))
     }
 
-    /// Why the test does not count by the run's own rule; empty if nothing failed. Failed samples in unreported
-    /// trials are ignored, because they already affected the search. An early end of any phase counts.
+    /// Returns why the test does not count, by rules that only this launcher has; empty if it counts. Failed samples in unreported trials
+    /// are ignored, because they already affected the search. An early end of any phase counts.
     pub fn faults(&self) -> Vec<String> {
         let reported = self.reported();
         let counts =
             |it: &&PhaseLog| it.tried.is_none() || reported.is_some_and(|reported| std::ptr::eq(*it, reported));
         let failed = self.phases.iter().filter(counts).filter_map(PhaseLog::failed_fault);
         let mut cut: Vec<String> = self.phases.iter().filter_map(PhaseLog::cut_fault).collect();
-        // An end of one phase also ends the phases after it, for the same reason.
+        // If a phase ends early, the phases after it end for the same reason, which is reported once.
         cut.dedup();
         failed.chain(cut).collect()
     }
 
-    /// All errors of the test.
+    /// Returns the number of all errors of the test.
     pub fn errors(&self) -> u64 {
         let base = u64::from(self.base_fails());
         self.messages.errors() + self.phases.iter().map(PhaseLog::errors).sum::<u64>() + base
     }
 
-    /// All warnings of the test.
+    /// Returns the number of all warnings of the test.
     pub fn warnings(&self) -> u64 {
         let found = self.settings_warnings().len() as u64;
         found + self.messages.warnings() + self.phases.iter().map(|it| it.messages.warnings()).sum::<u64>()
     }
 
-    /// Errors, warnings and other messages, in the order of the detail log.
+    /// Returns errors, warnings and other messages, in the order of the detail log.
     pub fn events(&self) -> impl Iterator<Item = Event> {
         let kept = |messages: &Messages| messages.kept().iter().map(|it| it.event.clone()).collect::<Vec<_>>();
         let phases = |trials: bool| {
@@ -252,7 +252,7 @@ impl TestLog {
         head.chain(phases(true)).chain(self.base_error()).chain(phases(false))
     }
 
-    /// LoadGen's warnings before it logs the settings. In an audit the first warning announces the audit.
+    /// Returns the warnings that LoadGen logs before the settings. In an audit, the first one announces the audit.
     pub(crate) fn settings_warnings(&self) -> Vec<Event> {
         let audited = self
             .audited
@@ -261,19 +261,19 @@ impl TestLog {
         audited.into_iter().chain(test05).map(|it| Event::Warning(it.into())).collect()
     }
 
-    /// The error of a search that ended with its first trial.
+    /// Returns the error of a peak search whose first trial failed; `None` if there was none.
     pub(crate) fn base_error(&self) -> Option<Event> {
         let advice = || self.judged(|_, validity| validity.perf_advice.replace('\n', " ")).unwrap_or_default();
         self.base_fails().then(|| Event::Runtime(peak::base_fails_text(&advice())))
     }
 
-    /// The search ended with its first trial, which is an error.
+    /// Whether a peak search ended because its first trial failed.
     fn base_fails(&self) -> bool {
         let tried = self.tried();
         !tried.is_empty() && peak::next(&self.settings, &tried) == Next::BaseFails
     }
 
-    /// Whether the search completed.
+    /// Whether a peak search was completed.
     pub(crate) fn found_peak(&self) -> bool {
         matches!(peak::next(&self.settings, &self.tried()), Next::Found(_))
     }

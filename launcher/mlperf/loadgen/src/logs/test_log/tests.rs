@@ -6,7 +6,7 @@ use crate::{
     peak::Trial,
 };
 
-/// A Server test with one VALID performance phase.
+/// Returns a Server test with one VALID performance phase.
 fn valid() -> TestLog {
     let settings = Settings { scenario: Scenario::Server, min_duration_ms: 1_000, ..Settings::default() };
     let qsl = Qsl { name: "QSL".into(), total_sample_count: 10, performance_sample_count: 10 };
@@ -69,7 +69,7 @@ fn value(log: &TestLog, key: &str) -> serde_json::Value {
     lines.iter().find(|it| it["key"] == key).unwrap_or_else(|| panic!("no {key}"))["value"].clone()
 }
 
-/// Lines that are marked as errors.
+/// Returns the values of the lines that are marked as errors.
 fn errors(log: &TestLog) -> Vec<String> {
     let lines = detail_of(log).into_iter().filter(|it| it["metadata"]["is_error"] == true);
     lines.map(|it| it["value"].as_str().unwrap().to_owned()).collect()
@@ -206,7 +206,7 @@ fn what_ended_all_phases_is_told_once() {
     log.phases.insert(0, log.phases[0].clone());
     let failed = "1 sample failed (timeout: 1); a run with failed samples is never VALID.";
     let ended = "The run was ended before its time: it was stopped on request.";
-    // Failures are listed once per phase.
+    // Failed samples are reported once per phase, but the early end only once.
     assert_eq!(value(&log, "result_invalid_reason"), [failed, failed, failed, ended].join(" "));
     log.phases.pop();
     log.settings.mode = Mode::AccuracyOnly;

@@ -1,4 +1,4 @@
-//! [I/O] For tests: valid trees, and changes that add one fault to a tree.
+//! [I/O] Valid trees for tests, and changes that add one fault to a tree.
 
 use std::{
     fs,
@@ -21,19 +21,19 @@ use crate::{
 pub(super) enum Change {
     /// Sets the value of a key in a log or JSON file; `None` removes the key.
     Key(&'static str, Option<&'static str>),
-    /// A further line at the end of a log.
+    /// Appends a line to a log.
     Line(&'static str, &'static str, bool),
-    /// Any text.
+    /// Replaces one text in a file by another.
     Text(&'static str, &'static str),
-    /// Replaces the content.
+    /// Replaces the whole content of a file.
     Content(Vec<u8>),
-    /// Removes the file or folder.
+    /// Removes a file or folder.
     Gone,
-    /// Empties the folder.
+    /// Removes everything in a folder.
     Emptied,
-    /// Renames it.
+    /// Renames a file or folder.
     Renamed(&'static str),
-    /// Moves it, and puts a link to it in its place.
+    /// Moves a file or folder, and puts a link to it in its place.
     Linked,
 }
 fn apply(change: &Change, path: &Path) {
@@ -84,7 +84,7 @@ fn apply(change: &Change, path: &Path) {
     }
 }
 
-/// Copies a folder with all that is in it.
+/// Copies a folder with all its contents.
 pub(super) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
@@ -98,16 +98,16 @@ pub(super) fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// A tree in a folder of its own.
+/// A copy of a valid tree, in its own folder.
 pub(super) struct TreeCopy {
     folder: TempDir,
     pub(super) out: PathBuf,
 }
 
-/// Paths and contents.
+/// Paths and contents of files.
 type Files = Vec<(PathBuf, Vec<u8>)>;
 
-/// All files of a valid tree, by division. Built once, because the logs are large.
+/// All files of a valid tree for each division. They are built only once, because the logs are large.
 static FILES: [LazyLock<Files>; 3] = [
     LazyLock::new(|| built(Division::Closed)),
     LazyLock::new(|| built(Division::Open)),
@@ -135,7 +135,7 @@ fn built(division: Division) -> Files {
     files
 }
 
-/// A tree without a fault.
+/// Returns a copy of a valid tree.
 pub(super) fn tree(division: Division) -> TreeCopy {
     let at = Division::ALL.iter().position(|it| *it == division).unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -148,7 +148,7 @@ pub(super) fn tree(division: Division) -> TreeCopy {
     TreeCopy { folder, out }
 }
 
-/// The report on the tree with one change. The change is reverted afterwards.
+/// Checks the tree after one change, and returns the report. The change is reverted afterwards.
 pub(super) fn changed(fixture: &TreeCopy, file: &str, change: &Change) -> Report {
     let path = fixture.out.join(file);
     let around = path.ancestors().skip(1).find(|it| it.exists()).unwrap().canonicalize().unwrap();

@@ -1,4 +1,4 @@
-//! Random workloads.
+//! Proptest strategies for workloads.
 
 mod requests;
 mod rules;
@@ -75,7 +75,7 @@ fn some_load() -> BoxedStrategy<Load> {
     prop_oneof![
         (arrivals, some_rate_shape(), 1_u64..1_000, any::<(bool, bool)>(), places()).prop_map(
             |(arrivals, rate, count, (by_count, by_time), max_concurrency)| {
-                // At least one of both limits, and a duration that is long enough for a request at the lowest rate.
+                // Sets at least one of both limits. The duration is long enough for one request at the lowest rate.
                 let duration = (by_time || !by_count).then_some(span(100_000.0));
                 Load::Open { arrivals, rate, duration, count: by_count.then_some(count), max_concurrency }
             }
@@ -88,7 +88,7 @@ fn some_load() -> BoxedStrategy<Load> {
             }
         ),
         (1_u64..9_999, places()).prop_map(|(count, max_concurrency)| Load::Burst { count, max_concurrency }),
-        // The slowest replays a day of requests within the longest stage.
+        // Even the lowest speed replays one day of requests within the maximum stage length.
         (trace, 0.2_f64..100.0, prop::option::of(1_u64..99), any::<bool>(), places()).prop_map(
             |(trace, speed, count, lengths, max_concurrency)| Load::Trace {
                 trace,
@@ -114,11 +114,11 @@ fn some_load() -> BoxedStrategy<Load> {
     .boxed()
 }
 
-/// The margins are shares of the stage.
+/// The two `Option<f64>` are the margins, as shares of the stage.
 type DrawnStage = (Load, Span, Option<f64>, Option<f64>, Option<Span>);
 
 fn some_stages() -> BoxedStrategy<Vec<Stage>> {
-    // As a share of the stage.
+    // A margin, as a share of the stage.
     let margin = || prop::option::of(0.0_f64..0.24);
     let stage = (some_load(), some_span(), margin(), margin(), prop::option::of(some_span()));
     prop::collection::vec(stage, 1..4)
@@ -133,7 +133,7 @@ fn some_stages() -> BoxedStrategy<Vec<Stage>> {
                 };
                 let (warm_up, cool_down) = (warm_up.map(of_stage), cool_down.map(of_stage));
                 let ends = !matches!(load, Load::Closed { duration: None, .. } | Load::Burst { .. });
-                // A stage without its own end has no setting that needs an end.
+                // A stage without an end time gets no setting that needs one.
                 let warm_up = if ends { warm_up } else { Some(Margin::All) };
                 let (cool_down, grace) = if ends { (cool_down, grace) } else { (Some(Margin::Count(1)), None) };
                 Stage { name: format!("s{index}"), load, pause_after, warm_up, cool_down, grace }
@@ -186,7 +186,7 @@ fn some_sampling() -> BoxedStrategy<Sampling> {
         .boxed()
 }
 
-/// Prompts of blocks, with the traces that name them.
+/// Prompts of blocks, with traces that contain the block hashes.
 fn some_blocks() -> BoxedStrategy<Workload> {
     (some_file(), 1_u32..9_999, 1_usize..4)
         .prop_map(|(file, block_size, stages)| {
@@ -206,7 +206,7 @@ fn some_blocks() -> BoxedStrategy<Workload> {
         .boxed()
 }
 
-/// The requests, the images with them, and where their texts are from.
+/// The requests, their images, the tokenizer, and the corpus that texts are taken from.
 type Content = (RequestSource, Option<Images>, Option<FileSource>, Option<FileSource>);
 
 fn some_content() -> BoxedStrategy<Content> {
@@ -255,7 +255,7 @@ fn some_plain_workload() -> BoxedStrategy<Workload> {
         .prop_map(|(head, (content, rules), stages, (window, abandonment, probes), sampling, timeouts, goodput)| {
             let (api, (streaming, prompts), model, headers) = head;
             let ((requests, images, tokenizer, corpus), (classes, sessions, stop_rules)) = (content, rules);
-            // These bounds have no effect without streaming.
+            // These limits have no effect without streaming.
             let (timeouts, goodput) = match streaming {
                 true => (timeouts, goodput),
                 false => (

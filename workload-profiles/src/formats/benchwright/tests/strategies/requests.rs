@@ -1,4 +1,4 @@
-//! Random contents of requests.
+//! Proptest strategies for the contents of requests.
 
 use crds::units::Seed;
 use proptest::{option, prelude::*, sample::select};
@@ -6,7 +6,7 @@ use proptest::{option, prelude::*, sample::select};
 use super::some_span;
 use crate::workload::*;
 
-/// Any distribution. The mean of some shapes may lie outside of its bounds.
+/// Any distribution. For some shapes the mean may lie outside the bounds.
 pub(super) fn some_length() -> BoxedStrategy<LengthDistribution> {
     let shape = prop_oneof![
         select(vec![Shape::Normal, Shape::Lognormal, Shape::Poisson, Shape::Uniform, Shape::Fixed]),
@@ -165,7 +165,7 @@ fn some_recorded() -> BoxedStrategy<RequestSource> {
         .boxed()
 }
 
-/// Any requests but blocks, which need a trace for each stage.
+/// Any requests except prompts of blocks, which need a trace for each stage.
 pub(super) fn some_requests() -> BoxedStrategy<RequestSource> {
     let text = prop_oneof![
         Just(PromptText::Words),
@@ -193,7 +193,7 @@ pub(super) fn some_requests() -> BoxedStrategy<RequestSource> {
         .boxed()
 }
 
-/// Any images. `grouped`: whether the requests have groups that could share them.
+/// Any images. `grouped`: whether the requests have groups whose requests could share images.
 pub(super) fn some_images(grouped: bool) -> BoxedStrategy<Images> {
     let per_request = prop_oneof![
         (0_u32..9).prop_map(LengthDistribution::fixed),

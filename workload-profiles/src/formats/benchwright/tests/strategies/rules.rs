@@ -1,4 +1,4 @@
-//! Random classes, sessions and stop rules.
+//! Proptest strategies for classes, sessions and stop rules.
 
 use proptest::{option, prelude::*, sample::select};
 
@@ -32,7 +32,7 @@ pub(super) fn some_sessions() -> BoxedStrategy<Sessions> {
         .boxed()
 }
 
-/// Rules that need no stream.
+/// Stop rules that do not require streaming.
 pub(super) fn some_stop_rules() -> BoxedStrategy<Vec<StopRule>> {
     let hit = prop_oneof![
         Just(Hit::Failed),

@@ -10,7 +10,7 @@ fn later_settings_win_over_earlier_ones() {
     assert_eq!((of_conf.server_target_qps, of_conf.min_duration_ms, of_conf.min_query_count), (3.0, 1_000, 7));
     let over = settings(&format!("{conf}settings: {{min_duration: 2000, min_query_count: 8}}\ntarget_qps: 2.5"));
     assert_eq!((over.server_target_qps, over.min_duration_ms, over.min_query_count), (2.5, 2_000, 8));
-    // LoadGen applies audit.config when the test starts.
+    // LoadGen applies audit.config last, when the test starts.
     let audited = loadgen(&format!("{conf}settings: {{min_query_count: 8}}\naudit: TEST06"));
     assert!(audited.tests[0].audited);
     let it = &audited.tests[0].settings;
@@ -57,7 +57,7 @@ fn a_number_without_bound_is_refused_in_every_scenario() {
     let what = "write a finite number in the file or the key that sets it";
     let conf = "user_conf: '*.Offline.target_qps = inf'\ntarget_qps: 5";
     check_error(conf, &format!("settings.target_qps: is inf for Offline; {what}"));
-    // Too large for a number once it is in nanoseconds.
+    // The value is finite in milliseconds, but infinite in nanoseconds.
     let latency = "user_conf: '*.MultiStream.target_latency = 1e305'";
     check_error(latency, &format!("settings.target_latency: is inf for MultiStream; {what}"));
     let percentile = "user_conf: '*.SingleStream.target_latency_percentile = nan'";

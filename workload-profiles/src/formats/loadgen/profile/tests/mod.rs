@@ -17,7 +17,7 @@ use crate::{
     yaml,
 };
 
-/// A profile that is right, less the keys that a test writes itself.
+/// A valid profile. Required keys that are not in `keys` have default values.
 fn profile(keys: &str) -> String {
     let mut text = keys.to_owned();
     for (key, default) in [
