@@ -225,7 +225,7 @@ kueue: ## Queue runs by a real Kueue on our own cluster; the first build takes m
 	@$(linted) e2e/run kueue
 
 reference: prepare ## Write the pages of commands and fields, docs/reference-*.md, from the code
-	@UPDATE_GOLDEN=1 $(linted) cargo test --locked --quiet --workspace the_reference_of_
+	@UPDATE_GOLDEN=1 $(linted) cargo test --locked --quiet --workspace -- the_reference_of_ the_page_lists_
 
 crd: ## Write the generated CRDs into the chart
 	cargo run --quiet -p crds --features kube --bin crdgen > charts/benchwright/files/benchmarkruns.yaml
