@@ -72,20 +72,20 @@ impl<'a> Document<'a> {
         let day = self.measured_at.strftime("%Y-%m-%d");
         let mut text = format!(
             "# Performance\n\n\
-             This page shows what the launcher itself costs, and how exactly it measures. Use it to decide whether the launcher can\n\
-             distort the figures of a run. Do not edit it: `make performance` writes the whole page by\n\
+             This page shows how much CPU time and memory the launcher itself needs, and how exact its times are. Use it to decide\n\
+             whether the launcher can distort the figures of a run. Do not edit the page: `make performance` writes all of it with\n\
              `{}`.\n\n\
-             benchwright {version} ({build}), {day}, {cpu}, {cores} cores, Linux {kernel}.\n\
-             Each figure is the median of {}, with the spread between the runs. In a run, both sides of a comparison take\n\
-             turns {}, and the value of the run is their mean. Other loads run once per run. Starts and reports\n\
-             are measured several times per run, and the median counts.\n",
+             Measured with benchwright {version} ({build}) on {day}: {cpu}, {cores} cores, Linux {kernel}.\n\
+             Each figure is the median of {}; the spread is from the lowest to the highest run. For a comparison, each run\n\
+             measures both sides in turn, {} each, and takes the mean of each side. It measures other loads once. It measures\n\
+             starts and reports several times, and takes the median.\n",
             self.settings.command(),
             times(self.settings.runs, "run"),
             times(self.settings.repeats, "time"),
         );
         if !self.settings.left_out.is_empty() {
             text.push_str(&format!(
-                "\n**Not measured, because it was not asked: {}.**\n",
+                "\n**Not measured, because `--only` selects other groups: {}.**\n",
                 self.settings.left_out.join(", ")
             ));
         }
@@ -119,22 +119,23 @@ impl<'a> Document<'a> {
 }
 
 const HOW: &str = "
-The launcher's engine is compared with a bare client (hyper and tokio), which only connects, posts, reads frames and
-records their times. Both take turns on a server of this bench, which answers immediately or at an exact pace from one
-thread. Client and server are separate processes on one machine, each on a core of its own where that is possible. CPU
-time and memory are the client's alone. Both processes read one monotonic clock: an error is the client's time minus the
-server's, per request and per token.
+The launcher's engine is compared with a bare client (hyper and tokio), which only connects, sends requests, reads
+frames and records their times. A server of this bench answers both, immediately or at an exact pace from one thread.
+Client and server are two processes on one machine, each on its own core where that is possible. CPU time and memory are
+only the client's. Both processes read one monotonic clock. An error is the client's time of an event minus the server's
+time, for each request and token.
 ";
 
 const ASKED: &str = "\
-A value beyond its floor is a defect; an aim is a goal. \"share of them held\" is the share of the asked tokens/s that
-arrived. \"A, of that with B\" is A divided by B.
+A value beyond its floor is a defect; an aim is only a goal. \"share of them held\" is the share of the requested tokens/s
+that arrived. \"rate kept\" is the share of the requested rate that was sent. \"A, of that with B\" is A divided by the same
+figure with B.
 
 ";
 
 const LIMITS: &str = "\
-The figures of the bare client show the machine's own part, such as wake-ups. \"server behind its pace\" shows how late
-the server sent its tokens.
+The bare client's figures show which part of an error the machine causes, for example by waking up late. \"server behind
+its pace\" shows how late the server sent its tokens.
 
 ";
 
@@ -187,7 +188,7 @@ mod tests {
         };
         let text = with(part, |it| it.markdown());
         let command = "`benchwright-bench --only streams --only wave --quick --runs 1 --repeats 1`";
-        assert!(text.contains(command) && text.contains("not asked: start, memory."), "{text}");
+        assert!(text.contains(command) && text.contains("other groups: start, memory."), "{text}");
         assert!(!with(settings(), |it| it.markdown()).contains("--only"));
     }
 
