@@ -1,11 +1,11 @@
-//! Sets BENCHWRIGHT_COMMIT to the commit of the binary: the variable of that name, else what git reports for this working tree, with `-dirty` if the
-//! sources were changed since; else `unknown`.
+//! Sets BENCHWRIGHT_COMMIT to the commit of the binary. If the environment has that variable, its value is used. Otherwise it is what git reports for
+//! this working tree, with `-dirty` if the sources were changed since the commit. Without git, it is `unknown`.
 
 use std::{env, fs, path::Path, process::Command};
 
-/// What the binary is made of, from the root of the repository.
+/// The files and folders from which the binary is built, relative to the root of the repository.
 const SOURCES: [&str; 5] = ["Cargo.toml", "Cargo.lock", "crds", "workload-profiles", "launcher"];
-/// Paths that git leaves out: the tests, which are not part of the binary.
+/// A git pathspec that excludes the tests, because they are not part of the binary.
 const TESTS: &str = ":(top,exclude,glob)**/tests/**";
 
 fn main() {
@@ -16,12 +16,11 @@ fn main() {
 }
 
 fn of_git() -> Option<String> {
-    // In another place this is a copy of the sources in somebody else's repository.
+    // If this is not the folder `launcher` of its repository, the sources were copied into another repository, whose commit means nothing here.
     if git(&["rev-parse", "--show-prefix"])? != "launcher/" {
         return None;
     }
-    // A commit and a checkout write HEAD's log, where there is one.
-    // The file of the branch changes with a commit also where git keeps no logs.
+    // These files change with each commit and checkout. Where git keeps no logs, the file of the branch still changes with a commit.
     let branch = git(&["rev-parse", "--symbolic-full-name", "HEAD"])?;
     for file in ["HEAD", "logs/HEAD", &branch] {
         let path = git(&["rev-parse", "--git-path", file])?;
@@ -40,7 +39,7 @@ fn of_git() -> Option<String> {
     Some(commit + suffix)
 }
 
-/// Watches a file, or the contents of a folder without the tests, which are not part of the binary.
+/// Makes cargo rebuild when a file or folder changes. Of a crate, everything except the tests is watched, because tests are not part of the binary.
 fn watch(path: &Path) {
     let parts = fs::read_dir(path).into_iter().flatten().flatten().map(|it| it.path());
     let parts: Vec<_> = parts.filter(|it| !it.ends_with("tests")).collect();
@@ -51,7 +50,7 @@ fn watch(path: &Path) {
     }
 }
 
-/// What git prints, without the end of the line; `None`: there is no git, or no repository.
+/// The output of a git command, without the line break at its end; `None` without git, and outside a repository.
 fn git(arguments: &[&str]) -> Option<String> {
     let output = Command::new("git").args(arguments).output().ok().filter(|it| it.status.success())?;
     Some(String::from_utf8(output.stdout).ok()?.trim_end().to_owned())

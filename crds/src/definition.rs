@@ -8,8 +8,8 @@ use crate::{BenchmarkRun, BenchmarkSchedule};
 /// JSON pointer to the properties of a custom resource in its definition.
 const SCHEMA: &str = "/spec/versions/0/schema/openAPIV3Schema/properties";
 
-/// The definition of BenchmarkRun as YAML. The schema has a default for the status, so that GitOps tools treat a new object as in progress even
-/// before the operator has written its first status.
+/// The definition of BenchmarkRun as YAML. The schema has a default for the status. So GitOps tools treat a new object as in progress even before the
+/// operator has written its first status.
 ///
 /// # Errors
 /// A schema that cannot be written as YAML. The types of this release never cause this error.
@@ -69,25 +69,25 @@ fn visit(value: &mut Value, change: &mut dyn FnMut(&mut Map<String, Value>)) {
     }
 }
 
-/// Removes `format: uint64` and similar formats. Kubernetes does not know them and prints a warning about them at every install. They are not needed,
-/// because each such field has explicit bounds.
+/// Removes `format: uint64` and similar formats. Kubernetes does not know these formats, and would print a warning about them at every install. They
+/// are not needed, because each such field has explicit bounds.
 fn forget_unsigned_formats(schema: &mut Map<String, Value>) {
     schema.retain(|key, value| key != "format" || !value.as_str().is_some_and(|it| it.starts_with("uint")));
 }
 
-/// Removes `nullable: true`. The API server then drops nulls before it checks the rules, so null and absent are equal. A patch can set one
-/// member of a union to null and another to a value, and so switch between them.
+/// Removes `nullable: true`. The API server then drops nulls before it checks the rules, so null and absent are equal. So one patch can switch
+/// between the members of a union: it sets the old member to null and the new member to a value.
 fn forget_nullable(schema: &mut Map<String, Value>) {
     schema.retain(|key, value| key != "nullable" || !value.is_boolean());
 }
 
-/// Removes the list of required fields. After a rollback, the older operator writes statuses without newer fields, and the API server would refuse
-/// them if these fields were required. A property that is named `required` is kept.
+/// Removes the list of required fields. After a rollback, the older operator writes statuses without newer fields. If these fields were required, the
+/// API server would refuse the statuses. A property that is named `required` is kept.
 fn forget_required(schema: &mut Map<String, Value>) {
     schema.retain(|key, value| key != "required" || !value.is_array());
 }
 
-/// Removes the rules that compare a field with its stored value. They make a run immutable, but the run template of a schedule may change.
+/// Removes the rules that compare a field with its stored value. These rules make a run immutable, but the run template of a schedule may change.
 fn forget_transitions(schema: &mut Map<String, Value>) {
     if let Some(Value::Array(rules)) = schema.get_mut("x-kubernetes-validations") {
         rules.retain(|it| !it["rule"].as_str().is_some_and(|it| it.contains("oldSelf")));

@@ -1,8 +1,8 @@
 //! The termination message of the launcher: two JSON lines, the only way from the launcher into the status.
 //!
-//! The core is the first line. If the message is cut, only the second line is damaged, and only rows of stages and objectives and the last artifacts
-//! are lost. The kubelet keeps 4,096 bytes of a container's message, but only 2,048 if a pod has six containers. The message contains no prompts,
-//! outputs, response bodies or headers.
+//! The first line is the core: the figures, and the data that identify the run. If the message is cut, only the second line is damaged, and only rows
+//! of stages and objectives and the last artifacts are lost. The kubelet keeps 4,096 bytes of a container's message, but only 2,048 if a pod has six
+//! containers. The message contains no prompts, outputs, response bodies or headers.
 
 use jiff::Timestamp;
 #[cfg(feature = "kube")]
@@ -151,9 +151,9 @@ struct SecondLine {
 
 impl Envelope {
     /// Returns the text of the termination message: at most [`MAX_BYTES`], its first line at most [`MAX_CORE_BYTES`]. If the core is too long, its
-    /// last artifacts move to the second line; if it is still too long, the message is shortened. If the second line is too long, entries are dropped
-    /// from the end of each list: first artifacts, then stage rows, then objectives. The accuracy is never dropped. If stage rows are dropped,
-    /// `stages_truncated` is set. Met objectives are dropped before all other objectives.
+    /// last artifacts move to the second line. If the core is still too long, the sentence in `message` is shortened. If the second line is too long,
+    /// entries are dropped from the end of its lists: first artifacts, then stage rows, then objectives. Of the objectives, those that are met are
+    /// dropped first. The accuracy is never dropped. If stage rows are dropped, `stages_truncated` is set.
     pub fn to_text(&self) -> String {
         let mut core = self.core.clone();
         core.message = core.message.chars().take(MAX_MESSAGE_CHARS).collect();

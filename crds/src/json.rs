@@ -1,7 +1,7 @@
 //! The single function that reads large documents from JSON.
 //!
-//! The compiler generates about a megabyte of code for each type of deserializer that reads a BenchmarkRun. So YAML documents are converted to JSON
-//! first, and every reader calls [`read`], which needs only one deserializer.
+//! The compiler generates about a megabyte of code for each type of deserializer with which a BenchmarkRun is read. So YAML documents are converted
+//! to JSON first, and every reader calls [`read`], which needs only one deserializer.
 
 use serde::de::DeserializeOwned;
 

@@ -189,7 +189,7 @@ impl Reason {
         match self {
             Reason::Disrupted | Reason::ResultLost => Some(RetryCause::Disrupted),
             Reason::TargetUnavailable => Some(RetryCause::TargetUnavailable),
-            // Only the general timeout: a specific reason such as ImagePull would occur again.
+            // Only this general timeout can be retried. After a more specific reason, such as ImagePull, the next attempt would fail in the same way.
             Reason::StartTimeout => Some(RetryCause::StartTimeout),
             _ => None,
         }

@@ -1,6 +1,6 @@
 //! Finds text that looks like a secret in the output of other programs, such as the log of a model server. Pure.
 //!
-//! The search does not use regular expressions, for speed: every line of a server's log passes through it, while the server waits.
+//! The search uses no regular expressions, because it must be fast: a server waits while a line of its log is searched.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -90,7 +90,7 @@ fn without_urls(text: Cow<'_, str>) -> Cow<'_, str> {
 
 /// The range of the secret that belongs to the word at `from..end`: the word is a token, contains one, or is the name of a value that follows it.
 fn secret(text: &str, from: usize, end: usize) -> Option<Range<usize>> {
-    // Some programs print a line break as `\n`. Then the letter `n` is not part of the word.
+    // Some programs print a line break as `\n`. In this case the letter `n` is not part of the word.
     let is_escaped = text[..from].ends_with('\\') && end - from > 1;
     token(text, from, end, is_escaped)
         .or_else(|| announced(text, from, end))
@@ -104,7 +104,7 @@ fn announced(text: &str, from: usize, end: usize) -> Option<Range<usize>> {
     if let Some(scheme) = scheme {
         let value = &behind[blanks(behind)..];
         let length = open_end(value);
-        // "basic" is also an ordinary English word.
+        // "basic" is also an ordinary English word, so its value must be base64-encoded.
         let is_value = value.len() < behind.len()
             && value.starts_with(is_word)
             && (scheme == "bearer" || is_base64(&value[..length]));
@@ -113,7 +113,7 @@ fn announced(text: &str, from: usize, end: usize) -> Option<Range<usize>> {
     }
     let value = end + value_behind(behind, word)?;
     let name = word.trim_start_matches('-');
-    // `key` alone is usually a key of a map or a model's weights, and no secret.
+    // A name that is just `key` usually belongs to a map or to a model's weights, and its value is no secret.
     if !is_secret_name(name) || is_class(name) || name.eq_ignore_ascii_case("key") {
         return None;
     }
@@ -131,8 +131,7 @@ fn is_base64(word: &str) -> bool {
 fn token(text: &str, from: usize, end: usize, is_escaped: bool) -> Option<Range<usize>> {
     let word = &text[from..end];
     for (begin, least) in TOKENS {
-        // If the prefix is not at the beginning of the word, the rest must consist of letters and digits only, because English words also end in
-        // `sk-`.
+        // A prefix inside a word only counts if the rest of the word consists of letters and digits, because English words also end in `sk-`.
         let is_token = |at: usize| {
             let behind = &word[at + begin.len()..];
             let is_begin = at == 0 || (at == 1 && is_escaped);
@@ -155,7 +154,7 @@ fn web_token(word: &str, text: &str) -> Option<usize> {
     // A token has three parts: header, payload and signature.
     let is_part = |it: char| is_word(it) || it == '.';
     let mut length = text.find(|it| !is_part(it)).unwrap_or(text.len());
-    // A dot at the end belongs to the sentence.
+    // A dot at the end belongs to the sentence, not to the token.
     length -= usize::from(text[..length].ends_with('.'));
     let payload = text[word.len()..length].strip_prefix('.').and_then(|it| it.split('.').next());
     if payload.is_some_and(|it| it.len() >= least) { Some(length) } else { (head.len() >= 20).then_some(word.len()) }
@@ -165,7 +164,7 @@ fn is_word(it: char) -> bool {
     it.is_ascii_alphanumeric() || matches!(it, '_' | '-')
 }
 
-/// Whether a name is that of an error class. `AuthenticationError` is not the name of a secret.
+/// Whether a name is that of an error class, such as `AuthenticationError`. The text after such a name is no secret.
 fn is_class(word: &str) -> bool {
     ["error", "exception", "warning"].into_iter().any(|it| ends_with(word, it))
 }
@@ -202,7 +201,7 @@ impl Quote {
         self.backslashes + 1
     }
 
-    /// Position at which the text ends that this quote has opened. `text` begins after the quote.
+    /// Position in `text` at which the quoted text ends. `text` begins after the opening quote.
     fn end(self, text: &str) -> usize {
         let closes = |at: usize| {
             let backslashes = at - text[..at].trim_end_matches('\\').len();
@@ -224,14 +223,14 @@ fn opening_quote(before: &str) -> Option<Quote> {
 /// Start of the value after a name: behind `=`, `:`, or the blank after a flag. In a list of command words, a comma separates flag and value.
 fn value_behind(rest: &str, word: &str) -> Option<usize> {
     let is_flag = word.starts_with("--");
-    // `'api_key': ['a']`, `api_key=a`, `--api-key a`, `\"api_key\": \"a\"`
+    // The forms are `'api_key': ['a']`, `api_key=a`, `--api-key a` and `\"api_key\": \"a\"`.
     let quote = Quote::first(rest).map_or(0, Quote::length);
     let before = blanks(&rest[quote..]);
     let mut at = quote + before;
     let separator = &rest[at..];
     let is_listed = separator.starts_with(',') && quote > 0 && (is_flag || is_header(word));
     if separator.starts_with("::") {
-        // A module path such as `auth::session` has no value.
+        // A module path such as `auth::session` is not a name with a value.
         return None;
     } else if separator.starts_with(['=', ':']) {
         at += separator.bytes().take_while(|it| matches!(it, b'=' | b':' | b'>')).count();
@@ -265,7 +264,7 @@ fn secret_within(value: &str, name: &str, around: Option<Quote>) -> Option<Range
             0..around.map_or(line, |it| line.min(it.end(value)))
         }
         (None, _) => {
-            // `token: Bearer abc`
+            // A scheme may precede the secret, as in `token: Bearer abc`.
             let is_scheme = |it: &&str| {
                 value.get(..it.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(it))
                     && blanks(&value[it.len()..]) > 0
@@ -286,7 +285,7 @@ fn is_absent(value: &str) -> bool {
     ["", "None", "null", "True", "False", "true", "false", "[]", "{}"].contains(&value)
 }
 
-/// The end of an unquoted value: the next blank, comma or bracket, or the quote that closes the surrounding text.
+/// The end of an unquoted value: the next blank, comma or bracket, or the quote that closes the text around the value.
 fn open_end(value: &str) -> usize {
     let is_end = |it: char| it.is_whitespace() || matches!(it, ',' | ')' | '}' | ']' | ';');
     let end = value.find(is_end).unwrap_or(value.len());

@@ -91,7 +91,7 @@ pub struct Span(pub Duration);
 
 impl Span {
     const WANTED: &'static str = "a duration such as 90s, 1.5s, 250ms or 5m";
-    /// Maximum number of decimals that are accepted. A floating-point number such as a third of a second prints fewer.
+    /// Maximum number of decimals that are accepted. Even a third of a second prints with fewer decimals.
     const MAX_DECIMALS: usize = 64;
 
     /// The same duration, rounded to four significant digits for display in a status or a table.

@@ -14,7 +14,7 @@ fn the_chart_holds_the_generated_crd_of_schedules() {
     assert!(held == generated, "charts/benchwright/files/benchmarkschedules.yaml is another one: run `make crd`");
 }
 
-/// A rule that compares a run with its stored version would make a schedule's run template immutable, so the schedule's CRD must not contain it.
+/// The schedule's CRD must not contain the rules that compare a run with its stored version. They would make the run template immutable.
 #[test]
 fn the_template_of_a_schedule_has_the_rules_of_a_run_but_may_change() {
     let rules = |yaml: &str| yaml.lines().filter(|it| it.trim_start().starts_with("rule:")).count();
@@ -33,7 +33,7 @@ fn kubernetes_knows_every_format_of_the_crds() {
     assert!(formats.iter().all(|it| known.contains(it)), "an install warns of {formats:?}");
 }
 
-/// The operator copies the chart's default resources for launchers into each status, so the status must accept them.
+/// The operator copies the launcher's default resources from the chart into each status, so the status must accept them.
 #[test]
 fn the_chart_takes_resources_that_a_status_takes() {
     use crds::{

@@ -52,7 +52,7 @@ fn every_field_has_a_description() {
     check("status", &schema["status"]);
 }
 
-/// The schema contains no defaults. So `kubectl explain` can only show a default in the description.
+/// The schema contains no defaults, so the description is the only place where `kubectl explain` can show one.
 #[test]
 fn every_description_tells_the_default_that_is_filled_in() {
     fn check(path: &str, schema: &Value, effective: &Value) {
@@ -75,8 +75,8 @@ fn every_description_tells_the_default_that_is_filled_in() {
     for target in ["{simulator: {}}", "{serviceRef: {name: gateway}}", "{server: {engine: Simulator}}"] {
         let spec = serde_saphyr::from_str(&format!("{{target: {target}}}")).unwrap();
         let mut effective = serde_json::to_value(EffectiveSpec::new(&spec, "", &Settings::default())).unwrap();
-        // Three fields are exceptions: the profile has a default as a whole, the launcher's defaults are settings of the operator, and the seed is
-        // drawn.
+        // Three fields have no default of their own: the profile has a default as a whole, the launcher's defaults are settings of the operator, and
+        // the seed is drawn.
         for field in ["profile", "launcher", "seed"] {
             effective.as_object_mut().unwrap().remove(field).unwrap();
         }

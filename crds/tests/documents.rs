@@ -28,7 +28,7 @@ fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Removes the indentation of the first line from all lines of a block.
+/// Removes the indentation that the first line has from all lines of a block.
 fn at_the_margin(block: &str) -> String {
     let indentation = block.len() - block.trim_start_matches(' ').len();
     block.lines().map(|it| format!("{}\n", it.get(indentation..).unwrap_or_default())).collect()
@@ -109,7 +109,7 @@ fn ask_kubectl(texts: &[String]) -> Result<Vec<Value>, String> {
     command.envs([("GOFLAGS", "-mod=mod"), ("GOPROXY", "off"), ("GOSUMDB", "off")]);
     let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = child.map_err(|error| format!("go: {error}"))?;
-    // The process may have exited already because its module is missing. Its output then reports that.
+    // The process may have exited already because its module is missing. Its output reports this later, so the write error is ignored.
     let _ = child.stdin.take().unwrap().write_all(serde_json::to_string(texts).unwrap().as_bytes());
     let output = child.wait_with_output().unwrap();
     fs::remove_dir_all(&folder).unwrap();

@@ -102,7 +102,8 @@ fn lacks(path: &str, schema: &Value, value: &Value) -> Vec<String> {
     absent.chain(inner).chain(items).collect()
 }
 
-/// After a rollback, an earlier operator writes its statuses while the CRD is that of the later release.
+/// After a rollback, the operator is an earlier release while the CRD is that of the later release. The CRD must accept the statuses that this
+/// operator writes.
 #[test]
 fn the_definition_accepts_the_status_of_every_release() {
     let crd: Value = serde_saphyr::from_str(&crds::crd_yaml().unwrap()).unwrap();

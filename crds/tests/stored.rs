@@ -9,7 +9,7 @@ fn spec_schema() -> Value {
     crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"].clone()
 }
 
-/// A stored default would be immutable like the rest of the spec, and a stored null would count as a member of a union. So neither may be stored.
+/// A stored default could never be changed, like the rest of the spec. A stored null would count as a member of a union. So neither may be stored.
 #[test]
 fn nothing_is_stored_that_the_user_did_not_write() {
     fn check(path: &str, schema: &Value) {

@@ -60,7 +60,7 @@ impl Namespace {
         let created = api.create(&PostParams::default(), &namespace).await?;
         let name = created.metadata.name.context("the API server names what it creates")?;
         let namespace = Namespace { name, client: cluster.client.clone() };
-        // The default service account is created a moment after its namespace, and pods are refused before.
+        // The default service account is created a moment after its namespace. Before that, pods are refused.
         namespace
             .until("the default service account", Duration::from_secs(120), || async {
                 let accounts: Api<ServiceAccount> = namespace.api();

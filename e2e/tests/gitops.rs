@@ -11,9 +11,11 @@ const RUNS: &str = "e2e/tests/gitops/runs.jsonl";
 const PAGE: &str = "docs/gitops.md";
 /// The page with the table of results, which has one row per run.
 const HEALTH: &str = "e2e/tests/gitops/health.md";
+/// The header of the table in [`HEALTH`].
 const HEALTH_HEAD: &str = "| run | kstatus | Argo CD | as a sync hook | Flux |";
 /// The page with the messages that the tests of Flux have seen.
 const MESSAGES: &str = "e2e/tests/gitops/flux.md";
+/// The header of the table in [`MESSAGES`].
 const MESSAGES_HEAD: &str = "| message of the Kustomization | cause | remedy |";
 
 /// The rows of the table with this header.

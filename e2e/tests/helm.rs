@@ -56,7 +56,7 @@ async fn the_chart_installs_upgrades_tests_and_uninstalls() -> anyhow::Result<()
         whole - until_load - load
     );
     // A run whose steps follow quickly takes twelve writes. The claim of the namespace takes one more. A step that is slow enough to be reported
-    // takes two more, for a status and an event.
+    // takes two more writes, for a status and an event.
     assert!((5..=15).contains(&writes), "one run took {writes} writes");
 
     install(&["logLevel=debug"])?;
@@ -147,7 +147,7 @@ fn rendered(values: &[&str]) -> anyhow::Result<String> {
     tools::helm(&arguments)
 }
 
-/// Tests figure 24.
+/// Tests figure 24 of docs/reliability.md.
 #[test]
 #[ignore = "needs helm: make e2e"]
 fn each_value_does_what_it_says() -> anyhow::Result<()> {

@@ -67,13 +67,14 @@ impl Drop for Cut {
     }
 }
 
-/// Duration of the blocked connection. The operator drops a connection earlier, and the rest of the cluster tolerates this duration.
+/// Duration of the blocked connection. It is longer than the operator needs to give up a connection, but short enough for the other parts of the
+/// cluster.
 const OUTAGE: Duration = Duration::from_secs(60);
 /// Maximum time until the operator sees the API server again: its time to detect a dead connection plus its delay between retries, doubled for a busy
 /// machine.
 const SEEN_AGAIN: Duration = Duration::from_secs(60);
-/// Maximum time until the scheduler, the controllers and the kubelet see the API server again. It may be longer than for the operator, and the next
-/// tests need them.
+/// Maximum time until the scheduler, the controllers and the kubelet see the API server again. This may take longer than for the operator. The next
+/// tests need all of them.
 const ALL_SEEN_AGAIN: Duration = Duration::from_secs(300);
 
 #[tokio::test(flavor = "multi_thread")]

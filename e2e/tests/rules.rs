@@ -75,7 +75,7 @@ const CASES: [(&str, &str, &str, &str); 12] = [
     ("", "metadata.name must be", "chat-r42", "chat.r42"),
 ];
 
-/// For each immutable field of the spec, a value. Setting it is refused if the stored run does not have the field.
+/// Each immutable field of the spec, with a value. An update that adds the field to a stored run is refused.
 const CHANGES: [(&str, &str); 12] = [
     ("target", "{url: 'http://other'}"),
     ("harness", "loadgen"),
@@ -221,7 +221,7 @@ fn the_largest_run_costs_little_of_the_api_servers_budget() -> anyhow::Result<()
     );
     // The API server accepts objects of 1.5 MiB, but `kubectl apply` stores a second copy in an annotation, which may have at most 256 KiB.
     assert!(definition < 256 * 1024, "{definition} bytes");
-    // These limits are far above the smallest run, so they reveal whether the large fields are missing.
+    // These limits are far above the values of the smallest run, so they reveal whether the large fields are missing.
     assert!(bytes > 50_000 && cost > 1_000, "{bytes} bytes cost {cost}");
     assert!(cost <= limit / 10, "{cost} of {limit}");
     Ok(())

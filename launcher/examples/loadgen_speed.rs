@@ -1,7 +1,8 @@
 //! Measures how long our implementation of LoadGen takes. `make loadgen-performance` compares it with MLCommons' own library.
 //!
 //! `plan SETTINGS QSL` generates the queries of a performance phase. `results SETTINGS QSL FOLDER` generates the records that the engine would have
-//! made for these queries, and writes the three log files. SETTINGS and QSL (the query sample library) are JSON. The program prints one line of JSON.
+//! made for these queries, and writes the three log files. SETTINGS and QSL (the query sample library) are JSON files. The program prints one line of
+//! JSON.
 
 #![expect(clippy::disallowed_methods, reason = "no run: it only looks how long something takes")]
 
@@ -65,7 +66,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the time from the end of the last request to the end of the last file.
+/// Returns the time from the end of the last request until the last file is complete.
 fn results(settings: &Settings, qsl: &Qsl, queries: &PhaseQueries, folder: &Path) -> anyhow::Result<Duration> {
     let records: Vec<RequestRecord> = (0..queries.len()).map(|it| record(queries, it)).collect();
     let outputs: Vec<KeptOutput> =

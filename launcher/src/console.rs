@@ -43,9 +43,9 @@ pub fn print_with(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result
     }
 }
 
-/// Prints a line on stderr. An error is ignored, because there is no other place to report it. The exit status does not change.
+/// Prints a line on stderr. A write error is ignored, because there is no other place to report it, and does not change the exit status.
 pub fn say(what: impl Display) {
-    // A single write, so that lines of several processes do not mix.
+    // Write the line with one call, so that lines of several processes do not mix.
     let _ = Messages.write_all(format!("{what}\n").as_bytes());
 }
 

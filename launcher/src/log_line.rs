@@ -74,7 +74,7 @@ impl Fields {
         match name {
             "message" => self.message = value,
             "error" => self.error = Some(value),
-            // Omits the fields that the `log` crate adds, such as the file and the line.
+            // Omit the fields that the `log` crate adds, such as the file and the line.
             _ if name.starts_with("log.") => {}
             _ => self.others.push((name, value)),
         }

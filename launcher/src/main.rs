@@ -157,11 +157,11 @@ fn parse() -> Result<Cli, clap::Error> {
 fn main() -> ExitCode {
     let cli = match parse() {
         Ok(cli) => cli,
-        // clap exits with 2, which means an invalid run with `--gate`.
+        // clap would exit with 2. With `--gate`, 2 means an invalid run, so the exit code is another one here.
         Err(error) => {
             let status = if error.use_stderr() { crds::ExitCode::Configuration.code() } else { 0 };
             return match error.print() {
-                // A help text without a reader is not an error.
+                // A help text whose reader has closed the pipe is not an error.
                 Err(unprinted) if !error.use_stderr() && unprinted.kind() != io::ErrorKind::BrokenPipe => {
                     failed(&PrintError::from(unprinted).into())
                 }
@@ -224,7 +224,7 @@ fn start_log() {
         .with_writer(|| console::Messages)
         .with_ansi(false)
         .with_target(false)
-        // A log without a reader must not cause a panic: it would lose the results.
+        // An error while writing the log must not cause a panic, which would lose the results.
         .log_internal_errors(false);
     match io::stderr().is_terminal() {
         true => log.event_format(LogLine { paint: console::stderr_paint() }).init(),
@@ -232,14 +232,14 @@ fn start_log() {
     }
 }
 
-/// An event loop needs several open files, and tokio panics if it cannot open one.
+/// Returns an error if the process cannot open the files that an event loop needs. Otherwise tokio would panic.
 fn has_spare_files() -> anyhow::Result<()> {
     let opened = (0..SPARE_FILES).map(|_| rustix::io::dup(io::stdin())).collect::<Result<Vec<_>, _>>();
     match opened {
         Err(Errno::MFILE | Errno::NFILE) => anyhow::bail!(
             "fewer than {SPARE_FILES} further files can be opened; raise the limit of open files (ulimit -n)"
         ),
-        // A closed stdin cannot be duplicated.
+        // The copy also fails if stdin is closed, which is no reason to stop.
         _ => Ok(()),
     }
 }

@@ -50,8 +50,8 @@ impl Margins {
         self.warm_up.is_none() && self.cool_down.is_none()
     }
 
-    /// Returns the stage with these margins. A stage that is completely warm-up does not change. If the old and the new margin both exclude nothing,
-    /// the old one is kept as it was written.
+    /// Returns the stage with these margins. A stage that consists of warm-up does not change. If neither the old nor the new margin excludes a
+    /// request, the old one is kept as it was written.
     fn of_stage(&self, stage: &Stage, window: Window) -> Stage {
         if stage.warm_up == Some(Margin::All) {
             return stage.clone();
@@ -164,7 +164,7 @@ pub fn count_again(order: &Order<'_>) -> anyhow::Result<ReportDocument> {
 const NO_TOKEN_TIMES: &str = "ITL and the times of the steps are missing, because the run kept no times between tokens; \
                               spec.storage.perRequestRecords: FullWithTokenTimes keeps them";
 
-/// A remark which states that these are not the windows that the run had.
+/// The remark that the figures use other margins than the run itself did.
 fn changed(document: &ReportDocument, moved: &[(&Stage, &Stage)]) -> String {
     let one = |(old, new): &(&Stage, &Stage)| {
         let margins = [("warm-up", old.warm_up, new.warm_up), ("cool-down", old.cool_down, new.cool_down)];

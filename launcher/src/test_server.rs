@@ -21,7 +21,7 @@ pub(crate) fn serve(
             thread::spawn(move || {
                 let lines = BufReader::new(&stream).lines().map_while(Result::ok).take_while(|it| !it.is_empty());
                 let head = lines.collect::<Vec<_>>().join("\n");
-                // The client may leave early.
+                // The client may disconnect early, which is no error.
                 let _ = stream.write_all(answer(&head).as_bytes());
             });
         }

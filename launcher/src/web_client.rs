@@ -1,5 +1,5 @@
 //! The HTTP client for everything that the launcher calls except the target: files at URLs, and the bucket for the results. It refuses the addresses
-//! that a target may not have either. It checks each address after the name lookup, so it uses no proxy: a proxy would resolve the name itself.
+//! that targets may not have. Each address is checked after the name lookup. So the client uses no proxy: a proxy would resolve the name itself.
 
 use std::{error::Error, sync::Arc, time::Duration};
 
@@ -12,7 +12,7 @@ use reqwest::{
 /// Timeout of a connection attempt.
 const CONNECT: Duration = Duration::from_secs(30);
 
-/// Returns a client without a redirect policy and without response timeouts.
+/// Returns the builder of a client. The caller sets the redirect policy and the response timeouts.
 ///
 /// # Errors
 /// The certificate authorities of the system cannot be read.

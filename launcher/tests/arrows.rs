@@ -1,4 +1,4 @@
-//! Which crate of the workspace may depend on which others. Compares the arrows in `docs/architecture.md` with the output of Cargo.
+//! Which crate of the workspace may depend on which others. Compares the arrows in `docs/architecture.md` with the dependencies that Cargo reports.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -215,8 +215,8 @@ fn each_crate_uses_the_crates_below_it_and_no_other() {
     assert_eq!(found, wanted.collect());
 }
 
-/// Checks that `main.rs` lists every file. With a single test program per crate, Cargo does not find test files itself, so an unlisted file would
-/// never run.
+/// Checks that `main.rs` lists every test file. With a single test program per crate, Cargo does not find test files itself, so the tests in an
+/// unlisted file would never run.
 #[test]
 fn each_file_of_integration_tests_is_a_module_of_their_program() {
     let text = cargo(&["metadata", "--locked", "--no-deps", "--format-version", "1"]);

@@ -25,7 +25,7 @@ fn a_load_that_fits_is_told_with_its_margin_and_one_that_does_not_with_a_remedy(
     for form in ["api.type=chat", "api.streaming=false"] {
         ask(&["small.yaml", "-o", form]).assert().success().stdout(yes());
     }
-    // The rate is so low that a trial of a few seconds sends no request.
+    // At this low rate, a trial of a few seconds sends no request.
     folder.write("rare.yaml", &simulated(&open.replace("rate: 1000000, duration: 1", "rate: 0.01, duration: 600")));
     let assumed = predicate::str::contains("1ms to each further token (--ttft, --itl)");
     ask(&["rare.yaml"]).assert().success().stdout(yes().and(assumed).and(predicate::str::contains("not judged: ")));

@@ -513,7 +513,7 @@ fn finished_loadgen_runs_become_a_tree_that_says_what_it_lacks() {
         "performance-sample-count",
         "system-key",
     ];
-    // Whether such a short test is VALID depends on how busy the machine is.
+    // Whether such a short test passes these three checks depends on how busy the machine is.
     let chance = ["validity", "early-stopping", "token-limits"];
     let found: Vec<_> = rules.into_iter().filter(|it| !chance.contains(it)).collect();
     assert_eq!(found, expected);

@@ -82,7 +82,7 @@ fn the_map_of_the_repository_has_each_folder_and_each_crate() {
 }
 
 /// Returns the chains in a picture. A chain is a list of groups of crates, and each group is used by the next one. Two spaces end a chain, and `...`
-/// stands for omitted crates. The first group is empty if the picture continues the line above, or says `all of these`.
+/// stands for omitted crates. If the picture continues the line above, or says `all of these`, the first group is empty.
 fn chains(picture: &str) -> Vec<Vec<Vec<&str>>> {
     let mut chains = Vec::new();
     for line in picture.lines() {

@@ -101,7 +101,7 @@ impl Server {
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let server = Arc::clone(&serving);
-                // Errors are ignored, because some of these tests have clients that disconnect.
+                // Errors are ignored, because the clients of some tests disconnect on purpose.
                 thread::spawn(move || server.serve(stream.unwrap()).ok());
             }
         });
@@ -137,7 +137,8 @@ impl Server {
                         "HTTP/1.1 200 OK\r\n{kind}\r\n{kept}\r\n\r\n{:x}\r\n{body}\r\n0\r\n\r\n",
                         body.len()
                     )?;
-                    // During this pause the next request arrives. Closing with unread data then resets the connection.
+                    // During this pause the next request arrives. Its data is unread when the connection is closed, so the close resets the
+                    // connection.
                     thread::sleep(Duration::from_millis(10));
                     return Result::Ok(());
                 }
@@ -226,8 +227,8 @@ fn until_gone(stream: &mut TcpStream) -> std::io::Result<()> {
     stream.read(&mut [0; 64]).map(drop)
 }
 
-/// Runs a number of requests, with a maximum concurrency and a maximum time per request in seconds. The shell command `before` is executed first.
-/// Returns the report, its Markdown and the printed table.
+/// Runs a number of requests, with a maximum concurrency and a maximum time per request in seconds (the three numbers in `requests`). The shell
+/// command `before` is executed first. Returns the report, its Markdown and the printed table.
 fn run(url: &str, requests: [usize; 3], more: &str, before: &str) -> (Value, String, String) {
     let [requests, concurrency, timeout] = requests;
     let folder = Folder::new();
@@ -313,7 +314,7 @@ fn every_end_of_a_request_is_counted_and_shown() {
     assert_eq!((&report["figures"]["usageSetAside"], &report["figures"]["inOnePiece"]), (&json!(1), &json!(1)));
     let told = words(&table);
     assert!(told.contains("99999999") && told.contains("came in one piece"), "{table}");
-    // The request after OkAndCloseLater was read once and discarded, and then answered on a new connection.
+    // The server read the request after OkAndCloseLater once without answering it. It answered the request on a new connection.
     assert_eq!(report["figures"]["retried"], 1);
     let seen = server.seen.lock().unwrap();
     let twice: Vec<_> = seen.iter().filter(|(_, times)| **times != 1).collect();
@@ -330,8 +331,8 @@ fn a_server_that_keeps_no_connection_gets_a_new_one_for_each_request() {
         assert_eq!(report["outcome"], "Passed", "{}", report["reasons"]);
         let count = |key: &str| figures[key].as_u64().unwrap();
         let (resent, own, concurrency) = (count("retried"), count("ownConnections"), concurrency as u64);
-        // The first three resent requests can be explained by keep-alive. From the fourth on the cause is clear, and applies to all requests in
-        // flight.
+        // From the fourth resent request on, the launcher knows that the server keeps no connection open. The requests in flight at that time may be
+        // resent, too.
         assert!((4..4 + concurrency).contains(&resent), "{resent} were sent again");
         assert!(own >= 200 - 5 * concurrency - 4 && own + resent < 200, "{own} had a connection of their own");
         for text in [&markdown, &table] {

@@ -1,8 +1,9 @@
 //! [I/O] Serves `/metrics`, `/healthz` and `/readyz`.
 //!
 //! The operator is ready if the API server answers every watch and the requests for the lease, and if the caches are filled. A replica that does not
-//! lead has no watches; it is ready if it can take over. The operator is healthy if it makes progress: it sends requests for every watch and the
-//! lease, its turns end, and its tasks are alive. `/healthz` does not depend on the API server, because a restart would not help while that is down.
+//! lead has no watches. It is ready if it can take over. The operator is healthy if it makes progress: it sends requests for every watch and the
+//! lease, its turns (reconciliations of one run) end, and its tasks are alive. `/healthz` does not depend on the API server, because a restart would
+//! not help while that is down.
 
 use std::{
     collections::BTreeMap,
@@ -15,9 +16,9 @@ use tokio::net::TcpListener;
 
 use crate::{context::Context, reconcile::TURN_LIMIT, turns::Turns, watches::Runs};
 
-/// Maximum duration of a turn. A turn ends at its time limit, but on a busy machine a little later.
+/// A turn that runs for longer is reported as stuck. The 30 seconds are for busy machines, on which a turn ends a little after its time limit.
 const LONGEST_TURN: Duration = Duration::from_secs(TURN_LIMIT.as_secs() + 30);
-/// Maximum time for which turns may wait without any turn ending. A turn that runs always ends at its time limit.
+/// If turns wait and none has ended for longer than this, they are reported as stuck. A running turn always ends at its time limit.
 const LONGEST_IDLE: Duration = Duration::from_secs(300);
 
 /// The caches of the leading replica. Empty until this replica leads.

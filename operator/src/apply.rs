@@ -1,5 +1,5 @@
-//! [I/O] Writes a plan to the API server, in this order: deletions, new objects, one status patch, the event. A finished run also gets a mark, an
-//! annotation that outlives a restore without status.
+//! [I/O] Writes a plan to the API server, in this order: deletions, new objects, one status patch, the event. A finished run also gets a mark. This
+//! annotation remains if a backup tool restores the run without its status.
 
 use std::fmt::Debug;
 
@@ -273,7 +273,7 @@ fn publish_event(context: &Context, run: &BenchmarkRun, after: &BenchmarkRun, pl
     });
 }
 
-/// Ignores the error if the operator has no right to delete a Job or pod of a run that ends now. Kubernetes ends the Job at its own deadline.
+/// Ignores the error if the operator has no right to delete a Job or pod of a run that ends now. Kubernetes ends the Job at the Job's deadline.
 fn allow_terminal(run: &BenchmarkRun, plan: &Plan, stopped: Result<(), Error>) -> Result<(), Error> {
     match stopped {
         Err(Error::Api(kube::Error::Api(status))) if status.code == FORBIDDEN && has_ended(&plan.status) => {

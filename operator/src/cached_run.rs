@@ -1,5 +1,5 @@
-//! The fields of a run that the cache keeps. They suffice because each turn of an unfinished run reads the run live, and a finished run needs few
-//! fields. So large annotations or profiles of one user cannot fill the operator's memory.
+//! The fields of a run that the cache keeps. They suffice because each turn of an unfinished run reads the run from the API server, and a finished
+//! run needs few fields. So the large annotations or profiles of one user cannot fill the operator's memory.
 
 use std::borrow::Cow;
 
@@ -80,7 +80,7 @@ impl From<Guarded> for CachedRun {
             ..ObjectMeta::default()
         };
         let kept = run.0.ok().map(|run| {
-            // The cache does not keep the lifecycle of the server, so the resolved retention replaces it.
+            // The default retention depends on the server's lifecycle, which the cache does not keep. So the cache keeps the resolved retention.
             let server = server_cleanup(&run.spec).map(|it| ServerCleanup {
                 after_success_seconds: Some(it.after_success_seconds),
                 after_failure_seconds: Some(it.after_failure_seconds),
@@ -167,14 +167,14 @@ impl Resource for CachedRun {
     }
 }
 
-/// Whether a turn may use the cached run: it has finished, has its mark, and needs no status write. For every other run the turn reads the run live,
+/// Whether a turn may use the cached run: it has finished, has its mark, and needs no status write. Every other run is read from the API server,
 /// because a decision on an outdated status could create a second Job, and because a status write needs the whole status.
 pub fn is_enough(run: &BenchmarkRun) -> bool {
     let observed = run.status.as_ref().map(|it| it.observed_generation);
     run.is_finished()
         && Mark::read(run).is_some()
         && observed == Some(run.metadata.generation.unwrap_or_default())
-        // A turn that deletes Jobs writes the time of the deletion into the status.
+        // A turn that deletes Jobs writes the time of the deletion into the status, so it needs the whole status.
         && !keeps_jobs(run)
         && !keeps_server(run)
 }

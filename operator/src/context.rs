@@ -87,7 +87,7 @@ impl Context {
         Context { policy, ..self }
     }
 
-    /// Removes everything that is remembered about a deleted run. No further turn of the run would do it.
+    /// Removes everything that is remembered about a deleted run. Otherwise it would stay in memory, because a deleted run gets no further turn.
     pub fn forget(&self, run_uid: &str) {
         self.ended_pods.forget(run_uid);
         self.failures.clear(run_uid);
@@ -106,7 +106,7 @@ type ServerLock = Arc<tokio::sync::Mutex<()>>;
 pub struct SharedServers(Mutex<HashMap<(String, String), ServerLock>>);
 
 impl SharedServers {
-    /// Waits until no other turn begins to use this server or removes it. Then locks it for the caller.
+    /// Locks a server for the caller, after every other turn has released the lock.
     pub async fn lock(&self, namespace: &str, server: &str) -> tokio::sync::OwnedMutexGuard<()> {
         let lock = {
             let mut locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);

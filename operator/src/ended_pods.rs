@@ -1,4 +1,4 @@
-//! How the launcher's containers ended. It is read from the pod, and remembered from the watch after the pod was deleted.
+//! How the launcher's containers ended. This is read from the pod, or, after the pod was deleted, from what the watch on pods recorded.
 
 use std::{
     collections::HashMap,
@@ -63,8 +63,8 @@ struct EndedPod {
 }
 
 impl EndedPods {
-    /// Records how a pod ended, if it is the pod in the run's status. Only that pod is trusted: the operator has read it live, and verified that the
-    /// attempt's Job controls it. Other pods may have copied labels and owner references.
+    /// Records how a pod ended, if it is the pod in the run's status. Only that pod is trusted: the operator has read it from the API server, and
+    /// verified that the attempt's Job controls it. Other pods may have copied labels and owner references.
     pub fn note(&self, run: &BenchmarkRun, pod: &Pod) {
         let attempt = run.status.as_ref().and_then(current_attempt);
         let (Some(run_uid), Some(attempt), Some(pod_uid)) = (run.uid(), attempt, pod.uid()) else { return };

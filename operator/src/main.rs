@@ -262,7 +262,7 @@ async fn remove_servers(flags: &Flags) -> anyhow::Result<()> {
             servers::remove_idle(&context, namespace).await;
         }
     };
-    // Prints the problem without an error, because a failed hook would prevent Helm from uninstalling the release.
+    // A timeout is only printed and is no error, because a failed hook would prevent Helm from uninstalling the release.
     if tokio::time::timeout(REMOVAL_LIMIT, removal).await.is_err() {
         println!("not all servers were checked within {} seconds", REMOVAL_LIMIT.as_secs());
     }

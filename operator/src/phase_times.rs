@@ -14,7 +14,7 @@ use tokio::time::Instant;
 pub struct PhaseTimes(Mutex<HashMap<String, (Phase, Instant)>>);
 
 impl PhaseTimes {
-    /// Records that a run entered a phase. Returns its previous phase and the time that it spent there. `None` if that is not known.
+    /// Records that a run entered a phase. Returns its previous phase and the time that it spent there. `None` if they are not known.
     pub fn enter(&self, run_uid: &str, phase: Phase) -> Option<(Phase, Duration)> {
         let mut phases = self.lock();
         let before = if phase.is_terminal() {

@@ -25,17 +25,17 @@ use crate::{
     traces,
 };
 
-/// Delay after the first failed turn of a run. Each further consecutive failure doubles it.
+/// Delay after the first failed turn of a run. Each further consecutive failure doubles the delay.
 const FIRST_BACKOFF: Duration = Duration::from_secs(1);
 const MAX_BACKOFF: Duration = Duration::from_secs(300);
 /// The kind of the claim for the results.
 const CLAIM: &str = "PersistentVolumeClaim";
 /// Time limit of a turn. It is needed because the number of concurrent turns is limited, and a request may never be answered.
 pub const TURN_LIMIT: Duration = Duration::from_secs(60);
-/// Maximum number of plans per turn. A run needs three at its end: the first writes the intent, the second carries it out, and the third marks the
+/// Maximum number of plans per turn. A run needs three at its end: the first writes what will be done, the second does it, and the third marks the
 /// run. The maximum stops an endless cycle.
 const MAX_STEPS: usize = 6;
-/// How often a turn may start again because the run has changed while it was planned. After that the change waits for the next turn.
+/// How often a turn may start again because the run has changed while it was planned. After that, the next turn handles the change.
 const MAX_CONFLICTS: usize = 3;
 
 /// Runs one turn of the loop: read the state, decide, write the decision.
@@ -44,7 +44,7 @@ const MAX_CONFLICTS: usize = 3;
 /// The error of the API server. The next turn continues from what was written before.
 pub async fn reconcile(cached: Arc<BenchmarkRun>, context: Arc<Context>) -> Result<Action, Error> {
     let timer = context.metrics.turn();
-    // This future and those of the steps below are boxed because they are large, and moving them would take stack.
+    // This future and those of the steps below are boxed because they are large, and moving them would need much stack.
     let turn = tokio::time::timeout(TURN_LIMIT, Box::pin(run_turn(&cached, &context)));
     let done = turn.await.unwrap_or(Err(Error::Timeout(TURN_LIMIT)));
     timer.end(done.as_ref().err());
@@ -123,7 +123,7 @@ async fn step(run: &BenchmarkRun, context: &Context) -> Result<Step, Error> {
     }
     observed.namespace_line = context.namespaces.turn(run, &context.policy, namespaces::asks(run, &observed));
     let mut refusal = None;
-    // If the API server refuses a part of the plan, the refusal becomes an observation and the run is planned again, at most once per reason.
+    // If the API server refuses a part of the plan, the refusal is recorded in `observed` and the run is planned again, at most once per reason.
     let (decided, applied) = loop {
         let (decided, applied) = decide(context, run, &mut observed, &turn).await;
         match applied {
@@ -157,8 +157,8 @@ async fn step(run: &BenchmarkRun, context: &Context) -> Result<Step, Error> {
         return Err(refusal);
     }
     if !observed.unread.iter().any(|it| it.passing) {
-        // As long as a read fails, the number of failures is kept. Otherwise several turns would have to fail again before one decides without that
-        // read.
+        // As long as a read fails, the count of failed turns is kept. Otherwise the next turns would have to fail again before a plan is made without
+        // that read.
         context.failures.clear(&run.uid().unwrap_or_default());
     }
     if after.is_finished() {

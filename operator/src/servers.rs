@@ -74,8 +74,8 @@ pub(crate) async fn stop_deleted_server(context: &Context, run: &BenchmarkRun) -
     stop_where(context, &run.namespace().unwrap_or_default(), &server.name, is_its).await
 }
 
-/// Deletes the shared server with this name if no existing run uses it or has used it. So users who may delete runs can thereby remove the server of
-/// these runs.
+/// Deletes the shared server with this name if no existing run uses it or has used it. So users who may delete runs can remove the runs' server in
+/// this way.
 ///
 /// # Errors
 /// The error of the API server.

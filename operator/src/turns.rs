@@ -1,6 +1,6 @@
 //! Decides which turns may run now, and when a waiting run gets its next turn. A namespace with a thousand runs, or with requests that are never
-//! answered, must not delay other namespaces. Therefore some places (permits for a turn) are reserved for namespaces with few turns, and the periodic
-//! turns of waiting runs are spread over time.
+//! answered, must not delay other namespaces. Therefore some places (permits for a turn) are reserved for namespaces that have few turns in progress,
+//! and the periodic turns of waiting runs are spread over time.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -21,7 +21,7 @@ pub const COMMON: usize = PLACES - SHARE;
 const LOOKS_OF_NAMESPACE: u32 = 10;
 /// Maximum number of periodic turns per second for all waiting runs.
 const LOOKS: u32 = 20;
-/// Runs whose next periodic turn is later than this do not count as waiting, because they cause little load.
+/// Runs whose next periodic turn is later than this do not count toward these two rates, because they cause little load.
 const SOON: Duration = Duration::from_secs(60);
 
 /// The places, and the turns that wait for one.
@@ -42,7 +42,7 @@ struct Places {
 #[derive(Debug, Default)]
 struct Namespace {
     running: usize,
-    /// Its length is bounded by the number of runs, because the loop starts no second turn of a run.
+    /// The waiting turns of a namespace. Their number is bounded by the number of runs, because the loop starts no second turn of a run.
     waiting: VecDeque<oneshot::Sender<Place>>,
 }
 
@@ -56,7 +56,7 @@ pub struct Place {
 }
 
 impl Turns {
-    /// Waits for a place. Within a namespace the turns get places in the order of their requests, and between namespaces in turn.
+    /// Waits for a place. Turns of one namespace get places in the order of their requests. Namespaces take turns.
     pub async fn enter(self: &Arc<Self>, namespace: &str) -> Place {
         let (place, granted) = oneshot::channel();
         {
@@ -89,7 +89,7 @@ impl Turns {
         self.lock().running.values().next().map(Instant::elapsed)
     }
 
-    /// Time since the last end of a turn, while other turns wait. `None` if no turn waits.
+    /// Time for which no turn has ended while turns wait. `None` if no turn waits.
     pub fn idle(&self) -> Option<Duration> {
         let places = self.lock();
         let since = places.last_end.or_else(|| places.running.values().next().copied())?;

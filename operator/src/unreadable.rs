@@ -31,7 +31,7 @@ pub const RETRY: Duration = Duration::from_secs(300);
 const MAX_NOTE: usize = 1_000;
 
 /// Reports to the user that a run cannot be parsed: with a log line, an event, and conditions. If the run has a phase, another release has written
-/// its status, so the conditions are not written.
+/// its status. The conditions are then left unchanged.
 ///
 /// # Errors
 /// The error of the API server.
@@ -53,7 +53,7 @@ pub async fn leave_alone(context: &Context, namespace: &str, name: &str) -> Resu
         warning: true,
         reason: Reason::Unreadable.name().to_owned(),
         note: truncate(&message, MAX_NOTE),
-        // With the generation as occasion, a restarted operator does not report the same problem again.
+        // The generation is the occasion, so a restarted operator does not report the same problem again.
         occasion: run.metadata.generation.unwrap_or_default().to_string(),
     });
     Ok(Action::await_change())

@@ -1,5 +1,5 @@
-//! [I/O] The watches on one namespace or on all, and the loop that they drive. They keep little in memory: runs without their large fields, because
-//! each turn reads these live, and no Jobs or pods, because their events only start turns.
+//! [I/O] The watches on one namespace or on all, and the loop that they drive. They keep little in memory. Runs are kept without their large fields,
+//! which each turn reads from the API server. Jobs and pods are not kept, because their events only start turns.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -44,7 +44,7 @@ use crate::{
     servers, traces, unreadable,
 };
 
-/// 0 means that kube does not limit concurrent turns. [`crate::turns`] does it instead, in such a way that a turn which waits for its namespace takes
+/// 0 means that kube does not limit concurrent turns. [`crate::turns`] limits them instead, because a turn that waits there for its namespace takes
 /// no place.
 const CONCURRENCY: u16 = 0;
 /// Several changes of a run within this time start only one turn.
@@ -56,7 +56,8 @@ const END_SERVER_TRIES: u32 = 20;
 #[derive(Clone)]
 pub struct Runs {
     store: Store<CachedRun>,
-    /// Whether the store is filled. It is kept separately, because the store itself only wakes one waiter, and the controller needs that.
+    /// Whether the store is filled. This flag is kept separately, because the store itself wakes only one waiter, and that waiter must be the
+    /// controller.
     filled: Arc<AtomicBool>,
 }
 
@@ -119,7 +120,7 @@ pub fn controller(
         .watches_stream(jobs, |job| run_of(&job))
         .watches_stream(pods, move |pod| {
             let run = run_of(&pod);
-            // The event is recorded here because a pod may be deleted shortly after its end, and then its last event has the only copy of its status.
+            // The pod's end is recorded here, because a pod may be deleted shortly after its end. Then only its last event contains its status.
             if let (Some(run), Ok(pod)) = (&run, &pod.0) {
                 known.note(run, pod, &ended_pods);
             }
@@ -220,8 +221,8 @@ struct Intake {
 
 impl Intake {
     /// Returns the runs that need a turn: new runs, and runs with a new generation. The operator's own status writes do not change the generation.
-    /// The runs of a list are only returned after its end, because the cache does not contain them before, and a turn of a run that is not in the
-    /// cache does nothing.
+    /// The runs of a list are returned only at its end. Before that the cache does not contain them, and a turn of a run that is not in the cache
+    /// does nothing.
     fn take(&mut self, event: &Event<CachedRun>) -> Vec<Arc<CachedRun>> {
         let is_known =
             |run: &CachedRun| self.runs.known(run).is_some_and(|it| it.meta().generation == run.meta().generation);

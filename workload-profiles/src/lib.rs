@@ -1,8 +1,8 @@
 //! Translates a workload-profile template into a [`Workload`].
 //!
-//! Template -> `render` -> text -> `overrides` -> tree of values -> `formats` -> [`Workload`]. It reads
-//! no file, no environment variable and no clock. The input comes from users and may be hostile: every step has a bound, and
-//! everything that is wrong becomes a [`ProfileError`] with a line for each problem.
+//! Template -> `render` -> text -> `overrides` -> tree of values -> `formats` -> [`Workload`]. This crate reads no file, no environment variable and
+//! no clock. The input comes from users and may be hostile: every step has a bound, and everything that is wrong becomes a [`ProfileError`] with a
+//! line for each problem.
 
 pub mod filter;
 mod formats;
@@ -146,7 +146,7 @@ pub fn named_url(harness: Harness, text: &str) -> Option<String> {
     is_url.then(|| url.trim_end_matches('/').trim_end_matches("/v1").to_owned())
 }
 
-/// Reads a profile by itself, without a run.
+/// Reads a profile without the settings of a run.
 #[cfg(test)]
 fn parse_text(harness: Harness, target: Target, text: &str) -> Result<(Workload, Vec<Notice>), ProfileError> {
     parse_with(harness, target, text, |workload, _| workload)
@@ -166,8 +166,8 @@ fn parse_with(
     read.map(|workload| (workload, notices)).ok_or_else(unexplained)
 }
 
-/// Reads the text of a profile as YAML. A shell script becomes one string, its command line, because YAML would misread it. The returned problems
-/// concern single values.
+/// Reads the text of a profile as YAML. A shell script becomes one string, its command line, because YAML would misread it. Also returns a problem
+/// for each single value that cannot be used.
 fn read_text(text: &str) -> Result<(Value, Vec<Problem>), Problem> {
     if formats::script::is_script(text) {
         let command = formats::script::command(yaml::bounded(text)?);
@@ -271,7 +271,7 @@ fn with_overrides(mut error: ProfileError, applied: &[Applied]) -> ProfileError 
     error
 }
 
-/// Names a variable in each problem whose message contains the variable's value, because the value probably comes from it.
+/// Names a variable in each problem whose message contains the variable's value, because this value probably comes from the variable.
 fn with_variables(mut error: ProfileError, variables: &Variables) -> ProfileError {
     let user: Vec<(&str, &str)> = variables.by_user().filter_map(|it| Some((it, variables.get(it)?))).collect();
     let plain = |it: &str| it.chars().all(|it| it.is_alphanumeric() || "._-/".contains(it));

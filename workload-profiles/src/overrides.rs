@@ -3,8 +3,8 @@
 //! A path begins at the root, and dots separate its segments. A list element is addressed by its index, as a segment or in brackets:
 //! `load.stages.0.rate` and `load.stages[0].rate` are the same, and `-1` is the last element. A key of one segment that is neither at the root nor
 //! one of the format's root keys is set wherever the profile contains a key with exactly this name, as in older versions of llm-d-benchmark. (Those
-//! versions also changed every key that only ends with the name.) Hyphens and underscores are equivalent if the profile has only one of both forms.
-//! If the profile is a command line, an override sets an option.
+//! versions also changed every key that only ends with the name.) A key may be written with hyphens or with underscores, unless the profile contains
+//! both forms. If the profile is a command line, an override sets an option.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Describes where the problems of a profile are, without quoting its text. It is for readers without permission to read the object that contains the
-//! profile.
+//! Describes where the problems of a profile are, without quoting the profile. This description is for readers who may not read the object that
+//! contains the profile.
 
 use std::collections::HashSet;
 

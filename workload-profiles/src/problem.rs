@@ -8,7 +8,7 @@ use std::{
 pub(crate) use crds::wording::{listed, named, quoted, suggestion};
 use serde::{Deserialize, Serialize};
 
-/// Maximum problems per error: a list of a thousand wrong stages has the same problem a thousand times.
+/// Maximum problems that an error lists. More would not help: a list of a thousand wrong stages repeats the same problem a thousand times.
 const MAX_LISTED: usize = 48;
 /// Maximum characters repeated from another library's message.
 const MAX_REPEATED: usize = 240;
@@ -74,7 +74,7 @@ impl fmt::Display for Notice {
     }
 }
 
-/// Collects problems and notices, so that a reader of a profile can continue after a problem.
+/// Collects problems and notices, so that the parser of a profile can continue after a problem.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     problems: RefCell<Vec<Found>>,
@@ -90,7 +90,7 @@ pub(crate) struct Findings {
 #[derive(Debug)]
 struct Found {
     problem: Problem,
-    /// Whether the problem is an unknown key without which the profile can run.
+    /// Whether the problem is only an unknown key, so the profile can still run.
     tolerable: bool,
 }
 
@@ -110,7 +110,7 @@ impl Findings {
         self.unused.borrow_mut().push(path);
     }
 
-    /// Inserts problems before the existing ones. Ignores problems with values that have no effect.
+    /// Inserts problems before the existing ones. Leaves out problems with values that have no effect.
     pub fn add_first(&self, problems: Vec<Problem>) {
         let unused = self.unused.borrow();
         let is_used = |it: &Problem| !unused.contains(&it.path);
@@ -156,7 +156,7 @@ impl Findings {
         self.problems.borrow().len() > MAX_LISTED
     }
 
-    /// Whether a problem was found that may have changed the profile's content.
+    /// Whether there is any problem other than an unknown key. Such a problem means that the parsed profile may differ from what its author wrote.
     pub fn has_problems(&self) -> bool {
         self.problems.borrow().iter().any(|it| !it.tolerable)
     }
@@ -166,8 +166,8 @@ impl Findings {
         self.notices.borrow_mut().push(Notice { path: path.into(), message: message.into() });
     }
 
-    /// Returns the notices, or the problems if there are any. Unknown keys then count as problems, because one may be a misspelt form of a missing
-    /// key.
+    /// Returns the notices, or the problems if there are any. Unknown keys are then problems too, because an unknown key may be the misspelling of a
+    /// missing one.
     pub fn into_result(self) -> Result<Vec<Notice>, ProfileError> {
         let problems = self.problems.into_inner();
         if problems.iter().any(|it| !it.tolerable) {

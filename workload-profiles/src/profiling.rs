@@ -12,7 +12,7 @@ const STAGE: &str = "spec.profiling.stage";
 /// The path of the field that sets the start of the profiling.
 const START: &str = "spec.profiling.start";
 
-/// Returns the index of the profiled stage. `None` if the load has no such stage. [`crate::prepare`] reports this as a problem.
+/// Returns the index of the stage to profile. `None` if the load does not have this stage, which [`crate::prepare`] reports as a problem.
 pub fn profiled_stage(profiling: &ResolvedProfiling, stages: &[Stage]) -> Option<usize> {
     match (&profiling.stage, stages) {
         (Some(name), _) => stages.iter().position(|it| it.name == *name),
@@ -30,7 +30,7 @@ pub fn profiling_start(profiling: &ResolvedProfiling, stage: &Stage) -> std::tim
     profiling.start.map_or(after_warm_up, |it| it.0)
 }
 
-/// Returns how long a stage sends requests, if its load sets this. `None` if the length depends on a number of requests or on the concurrency.
+/// Returns how long a stage sends requests. `None` if this depends on a number of requests or on the concurrency, and so is not known before the run.
 fn sends_for(load: &Load) -> Option<Span> {
     match load {
         Load::Open { duration, max_concurrency: None, .. }
@@ -40,7 +40,8 @@ fn sends_for(load: &Load) -> Option<Span> {
     }
 }
 
-/// Adds a problem if the load has no such stage, if several stages are possible, or if the stage ends before profiling starts.
+/// Adds a problem if the load does not have the named stage, if no stage is named and there are several, or if the stage ends before profiling
+/// starts.
 pub(crate) fn check(profiling: Option<&ResolvedProfiling>, workload: &Workload, findings: &Findings) {
     // In a profile with errors, defaults replace the wrong values. The stage may be missing only because of that.
     let Some(profiling) = profiling.filter(|_| !findings.has_problems()) else { return };

@@ -503,7 +503,7 @@ fn a_window_after_the_end_of_its_stage_is_refused() {
         "spec.profiling.start: is 10s, and stage \"a\" sends requests for 5s only; write a time below 5s, or make the stage longer"
     );
     assert!(problem("5s", "closed: {concurrency: 2, duration: 5s}").contains("is 5s, and stage"));
-    // Requests that wait in the client extend such a stage beyond its duration.
+    // With a concurrency limit, requests may wait in the client, so the stage may send longer than its duration.
     assert_eq!(problem("10s", "open: {rate: 10, duration: 5s, maxConcurrency: 1}"), "");
     assert_eq!(problem("10s", "closed: {concurrency: 2, count: 5}"), "");
 }

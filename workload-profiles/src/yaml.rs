@@ -6,7 +6,7 @@ use crate::problem::{Findings, Problem, first_line, quoted};
 
 /// Maximum bytes of a rendered profile. The profile and the run have to fit into one ConfigMap of 1 MiB.
 pub(crate) const MAX_TEXT_BYTES: usize = 256 * 1024;
-/// Maximum values in a profile, after its aliases are expanded. One stage has three values.
+/// Maximum values in a profile, after its aliases are expanded. A short stage already has three values.
 const MAX_NODES: usize = 50_000;
 
 /// Reads one YAML or JSON document. The bound on the number of values includes expanded aliases.
@@ -28,7 +28,7 @@ pub(crate) fn bounded(text: &str) -> Result<&str, Problem> {
 /// Reads one document. Unusable values, such as `.nan`, are returned as problems.
 pub(crate) fn read_all(text: &str) -> Result<(Value, Vec<Problem>), Problem> {
     let text = bounded(text)?;
-    // `crds::yaml` has the better messages. `serde_saphyr` keeps words such as yes and off as texts.
+    // Two readers parse the text: `crds::yaml` has the better messages, and `serde_saphyr` keeps words such as yes and off as texts.
     let document = crds::yaml::read(text).map_err(from_yaml_problem)?;
     let problems = document.map(|it| it.problems).unwrap_or_default();
     let twice = |it: &&crds::yaml::Problem| it.message.starts_with("is given twice");
@@ -37,7 +37,7 @@ pub(crate) fn read_all(text: &str) -> Result<(Value, Vec<Problem>), Problem> {
     }
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! { max_nodes: MAX_NODES },
-        // `crds::yaml` has already reported these numbers.
+        // Accept numbers that are not finite, because `crds::yaml` has already reported them.
         non_finite_float_policy: serde_saphyr::NonFiniteFloatPolicy::AsString,
     };
     let value = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
@@ -83,7 +83,7 @@ pub(crate) fn typed(text: &str) -> Result<Value, String> {
     if let Ok(number) = text.parse::<i64>() {
         return Ok(Value::Number(number.into()));
     }
-    // A seed may need all 64 bits.
+    // A seed may need all 64 bits, so whole numbers are parsed before other numbers.
     if let Ok(number) = text.parse::<u64>() {
         return Ok(Value::Number(number.into()));
     }

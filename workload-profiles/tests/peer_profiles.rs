@@ -48,10 +48,10 @@ fn expectations(folder: &Path) -> Vec<Expectation> {
     rows.collect()
 }
 
-/// Reads a profile as a run would. Every name that a user must supply gets a value.
+/// Reads a profile as a run would. Every variable that a user must set gets a value.
 fn prepared(harness: Harness, template: &str) -> Result<Prepared, ProfileError> {
     let mut run = crate::common::run("{target: {url: 'http://gateway:80', model: facebook/opt-125m}}");
-    // A run with the harness nop would need a server that it starts.
+    // A real run with the harness nop would need a server to start.
     run.harness = harness;
     let mut user: BTreeMap<String, AnyValue> = BTreeMap::new();
     for rest in template.split("REPLACE_ENV_").skip(1) {
@@ -94,7 +94,8 @@ fn fault(expected: &Expectation, outcome: &Result<Prepared, ProfileError>) -> Op
     (!is_right).then(|| format!("{}: wanted {wanted}\n{said}\n", expected.file))
 }
 
-/// Whether a message contains all names from a description, and at least one. Names are words that are keys, or that do not occur in a dictionary.
+/// Whether a message contains all names from a description. The description must contain at least one name: a word that is a key, or is not in a
+/// dictionary.
 fn names_cause(said: &str, description: &str) -> bool {
     let words: Vec<&str> = description
         .split(|it: char| it.is_whitespace() || "(),;:".contains(it))

@@ -5,9 +5,9 @@ use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 
 /// Number of fields of a cron expression.
 const FIELDS: usize = 5;
-/// How far back [`Times::latest`] searches, in minutes. The ranges are tried one after the other, the shortest first, because each time in a range is
-/// computed from the previous time, and the times of most schedules are close together. The longest range is four years. A schedule without any time
-/// in it counts as a schedule without times.
+/// How far back [`Times::latest`] searches, in minutes. The shortest range is searched first, because finding the latest time in a range means
+/// computing all earlier times in it, and the times of most schedules are close together. The longest range is four years. A schedule without a time
+/// in this range counts as a schedule without times.
 const LOOKS_BACK: [i64; 4] = [60, 1_440, 44_640, 2_103_840];
 
 /// The times at which a schedule starts runs, with a resolution of one minute.

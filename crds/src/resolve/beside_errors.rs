@@ -3,8 +3,8 @@
 use super::{ResolvedRun, RunIdentity, Settings, resolve, target};
 use crate::benchmark_run::{BenchmarkRunSpec, Slo, Target};
 
-/// Resolves the fields that a check of the profile needs: harness, profile, seed, API, model and, if they have no error, the objectives. All other
-/// fields get their defaults, and the target is a simulator. `None` if the profile itself has an error, or cannot be resolved alone.
+/// Resolves the fields that a check of the profile needs: harness, profile, seed, API, model and, if they are valid, the objectives. All other fields
+/// get their defaults, and the target is a simulator. `None` if the profile itself has an error, or cannot be resolved alone.
 pub fn resolve_profile(identity: &RunIdentity, spec: &BenchmarkRunSpec, settings: &Settings) -> Option<ResolvedRun> {
     [spec.slo.clone(), Slo::default()].into_iter().find_map(|slo| {
         let target = Target {

@@ -8,7 +8,7 @@ use crate::{
 
 const FIELD: &str = "spec.execution.collect";
 
-/// The name of the folder to report. `None` if the load is sent.
+/// The name of the folder to report. `None` if the run sends a load.
 pub(super) fn folder(spec: &BenchmarkRunSpec, errors: &mut Errors) -> Option<String> {
     let folder = &spec.execution.collect.as_ref()?.folder;
     let is_part = |it: char| it.is_ascii_alphanumeric() || it == '-';

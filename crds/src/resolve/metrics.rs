@@ -23,7 +23,7 @@ pub struct MetricsEndpoint {
     pub kind: MetricsKind,
 }
 
-/// The sources in the spec. `None` if the spec has no list; the launcher then tries the target.
+/// The sources in the spec. `None` if the spec has no list. The launcher then reads `/metrics` of the target.
 pub(super) fn endpoints(
     spec: &BenchmarkRunSpec,
     namespace: &str,

@@ -106,7 +106,7 @@ pub struct ResolvedRun {
     /// Whether the user chose the seed. If so, every repeat uses it; otherwise each repeat draws its own. True in files of earlier releases.
     #[serde(default = "fixed", skip_serializing_if = "Clone::clone")]
     pub fixed_seed: bool,
-    /// Text from which, together with the seed, the synthetic prompts derive.
+    /// The synthetic prompts derive from this text and the seed.
     pub prompt_salt: String,
     /// How many times the load is run, from 1 to 30. Each repeat has its own prompt salt.
     #[serde(default = "once", skip_serializing_if = "is_once")]
@@ -127,8 +127,8 @@ pub struct ResolvedRun {
     pub slo: Option<ResolvedSlo>,
     /// The window in which a profiler records the server; absent if there is none.
     pub profiling: Option<ResolvedProfiling>,
-    /// Earlier attempts whose results folders may be reported again. The operator saw that their Jobs completed, but their results were lost. The
-    /// folder alone is no proof that an attempt completed, because everyone who may create a run can write to a shared claim.
+    /// Earlier attempts whose results folders may be reported again: the operator saw that their Jobs completed, but their results were lost. The
+    /// folder alone does not prove that an attempt completed, because everyone who may create a run can write to a shared claim.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub finished_attempts: Vec<u32>,
     /// The results folder on the claim that is reported instead of sending a load.
@@ -247,7 +247,7 @@ pub fn resolve(
 fn egress(run: &RunIdentity, spec: &BenchmarkRunSpec, settings: &Settings) -> Option<Egress> {
     let mut egress = settings.egress.clone()?;
     let own = server::called_host(run, spec, settings);
-    // The list only has exceptions to `blocked`, so it does no harm to extend an empty list.
+    // If there were no list, an empty one is equivalent, because it only contains exceptions to `blocked`. So it can be extended in any case.
     egress.allowed_hosts.extend(own.into_iter().flatten());
     Some(egress)
 }
@@ -274,8 +274,8 @@ fn check_times(effective: &EffectiveSpec, errors: &mut Errors) {
     }
 }
 
-/// Bounds the names of resources, because the status repeats them and its size is limited. The schema cannot bound the names of entries whose values
-/// are numbers or strings.
+/// Limits the length of resource names, because the status repeats them and its size is limited. The check is here because the schema cannot limit
+/// the keys of a map whose values are int-or-string.
 fn check_resource_names(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     let resources = &spec.launcher.resources;
     let groups = resources.iter().flat_map(|it| [("requests", &it.requests), ("limits", &it.limits)]);
@@ -309,7 +309,7 @@ fn check_labels(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     }
 }
 
-/// Refuses an invalid service account name. With it the Job could not create a pod, and the status could not report why.
+/// Refuses an invalid service account name. The Job could create no pod with it, and the status could not report why.
 fn check_service_account(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     let name = spec.launcher.service_account_name.as_deref().filter(|it| !it.is_empty());
     if let Some(name) = name.filter(|it| !is_object_name(it)) {

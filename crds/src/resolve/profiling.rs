@@ -1,5 +1,5 @@
-//! The window in which a profiler records the server, and the checks of the spec's profiling fields. Whether the load has the stage is checked where
-//! the profile is parsed.
+//! The window in which a profiler records the server, and the checks of the spec's profiling fields. Whether the load has the named stage is checked
+//! elsewhere, where the profile is parsed.
 
 use std::time::Duration;
 
@@ -146,7 +146,7 @@ mod tests {
     fn assert_refused(more: &str, profiling: &str, expected: &str) {
         let spec = format!("{{target: {{url: 'http://h:1'}}, profiling: {profiling}{more}}}");
         let errors = check("", &spec).unwrap_err();
-        // Some harnesses also refuse other fields of such a spec.
+        // Ignore errors about other fields. Some harnesses refuse fields of these specs that have nothing to do with profiling.
         let of_profiling: Vec<&String> = errors.iter().filter(|it| it.starts_with("spec.profiling")).collect();
         assert!(of_profiling.len() == 1 && of_profiling[0].starts_with(expected), "{spec}: {errors:?}");
     }

@@ -1,4 +1,4 @@
-//! How many times a load is run. Some runs cannot be repeated.
+//! How many times a load is run, and which runs cannot be repeated.
 
 use super::{EffectiveSpec, Errors};
 use crate::{

@@ -3,7 +3,8 @@
 use super::{EffectiveSpec, Errors, server::is_of_charts};
 use crate::benchmark_run::{BenchmarkRunSpec, Harness, Lifecycle};
 
-/// Refuses harness nop if the run does not start its server itself. In a cluster it also refuses repeats, because the server starts only once.
+/// Refuses harness nop if the run does not start its own server. In a cluster it also refuses repeats, because there the server starts only once per
+/// run.
 pub(super) fn check(spec: &BenchmarkRunSpec, effective: &EffectiveSpec, in_cluster: bool, errors: &mut Errors) {
     if effective.harness != Harness::Nop {
         return;

@@ -102,7 +102,7 @@ fn server_endpoint(server: &Server, run: &RunIdentity, settings: &Settings, erro
     let in_cluster = !run.namespace.is_empty();
     let managed = super::server::resolve(server, if in_cluster { Place::Cluster } else { Place::Laptop }, errors);
     if is_of_charts(server) {
-        // As with a Gateway, the URL is read from objects of the cluster later.
+        // llm-d's charts start this server. As with any Gateway, the URL is read from objects of the cluster later.
         return Endpoint::Url(String::new());
     }
     if in_cluster {
@@ -154,8 +154,8 @@ pub(super) fn check_ca(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     }
 }
 
-/// The model to request: the model in the spec, or the model that the managed server is certain to serve. `None` if the profile's model, or the model
-/// that the server reports, is to be used.
+/// The model to request: the model in the spec, or the only model that the managed server can serve. `None` if the request uses the profile's model,
+/// or the model that the server reports.
 pub(super) fn model(spec: &BenchmarkRunSpec) -> Option<String> {
     let written = spec.target.model.clone().filter(|it| !it.is_empty());
     written.or_else(|| spec.target.server.as_ref().and_then(served_model).filter(|it| is_plain(it)))

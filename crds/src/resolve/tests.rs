@@ -186,7 +186,7 @@ fn a_server_of_a_cluster_is_called_by_the_names_of_its_objects() {
     assert_eq!(two.model.as_deref(), Some("org/m"));
     let renamed = run("engine: VLLM, image: i, model: org/m, config: {served_model_name: other}");
     assert_eq!(renamed.model, None, "the server is asked for the name");
-    // This host is allowed no matter which networks of the cluster are blocked.
+    // The server's own host is allowed even if the networks of the cluster are blocked.
     let allowed = two.egress.unwrap().allowed_hosts;
     assert_eq!(allowed[0], "chat-0bfe93-server.bench.svc.cluster.local");
     // With several replicas, the launcher calls each directly, according to `distribution`.

@@ -19,7 +19,7 @@ use crate::{
 
 /// Maximum value of the upload's time limit, in seconds: one day.
 const MAX_SECONDS: u32 = 86_400;
-/// Maximum length of the prefix, in bytes. A URI in the status has at most 1,024.
+/// Maximum length of the prefix, in bytes. A URI in the status may have 1,024 bytes in total.
 const MAX_PREFIX: usize = 512;
 
 /// Where and how the results folder is uploaded.
@@ -48,7 +48,7 @@ impl Upload {
         format!("s3://{}/{}", self.bucket, self.prefix)
     }
 
-    /// The URL to which the launcher connects, without a path. With virtual-hosted requests its host contains the bucket.
+    /// The URL to which the launcher connects, without a path. If requests have the bucket in the host name, the host contains the bucket.
     pub fn server(&self) -> String {
         match self.endpoint.split_once("://") {
             Some((scheme, host)) if !self.path_style => format!("{scheme}://{}.{host}", self.bucket),

@@ -176,7 +176,8 @@ impl Checker {
             (Some((_, new)), _) => format!("it is called {new}"),
             (None, Some(name)) => format!("did you mean {name}?"),
             (None, None) => {
-                // For a misplaced field, a field of this name below a sibling is a better suggestion than one in another part of the spec.
+                // For a misplaced field, a field with the same name further down in this section is a better suggestion than one in another part of
+                // the spec.
                 let (mut within, mut elsewhere) = (Vec::new(), Vec::new());
                 find(schema, path, &entry.key, &mut within);
                 find(&RUN_SCHEMA["properties"]["spec"], "spec", &entry.key, &mut elsewhere);

@@ -47,8 +47,8 @@ pub(super) const PATTERNS: [(&str, &str); 18] = [
     ),
 ];
 
-/// The pattern of a target's URL in a cluster. It is handled apart because sockets are allowed outside of a cluster, and because [`crate::resolve`]
-/// describes errors in a URL more precisely, without printing its password.
+/// The pattern of a target's URL in a cluster. It is not in [`PATTERNS`], because sockets are allowed outside of a cluster, and because
+/// [`crate::resolve`] describes errors in a URL more precisely, without printing its password.
 const URL: &str = r"^https?://(\[[0-9a-fA-F:.]+\]|[-._a-zA-Z0-9]+)(:[0-9]{1,5})?(/[^\s?#@]*)?$";
 
 /// Whether the field accepts this value. The type of the value was checked before.

@@ -25,15 +25,15 @@ pub enum Role {
     Succeeded,
     /// Number of tokens that were looked up in the prefix cache.
     PrefixQueries,
-    /// The name of [`Role::PrefixQueries`] up to vLLM 0.10. A release may have both names.
+    /// The name of [`Role::PrefixQueries`] up to vLLM 0.10. Some releases have both names.
     OldPrefixQueries,
     /// Number of tokens that were found in the prefix cache.
     PrefixHits,
-    /// The name of [`Role::PrefixHits`] up to vLLM 0.10. A release may have both names.
+    /// The name of [`Role::PrefixHits`] up to vLLM 0.10. Some releases have both names.
     OldPrefixHits,
     Ttft,
     Itl,
-    /// The name of the ITL metric in older releases. A release may have both names.
+    /// The name of the ITL metric in older releases. Some releases have both names.
     OldItl,
     E2e,
     Queue,
@@ -58,7 +58,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// The role with the older name of the same figure. It is used for an address that has no metric with the newer name.
+    /// The role that stands for the older name of the same figure. An address that lacks the metric with the newer name is read with the older one.
     pub fn old(self) -> Option<Role> {
         match self {
             Role::Itl => Some(Role::OldItl),
@@ -68,7 +68,8 @@ impl Role {
         }
     }
 
-    /// Whether the counter survives a restart of the server, so that it may start above zero. Energy counts from the load of the GPU's driver.
+    /// Whether the counter survives a restart of the server, so that it may start above zero. For example, the energy counts from the moment at which
+    /// the GPU's driver was loaded.
     pub fn is_absolute(self) -> bool {
         self == Role::GpuEnergy
     }

@@ -1,5 +1,5 @@
-//! The server engines that Benchwright knows: one file per engine, with one row of facts. To add an engine, add such a file, a variant of
-//! [`ServerEngine`], a line in [`ServerEngine::row`], and, if the engine has its own metrics, a variant of [`MetricsKind`].
+//! The server engines that Benchwright knows: one file per engine, with one row of facts. To add an engine, add its file, a variant of
+//! [`ServerEngine`], and a line in [`ServerEngine::row`]. If the engine has metrics of its own, also add a variant of [`MetricsKind`].
 
 mod custom;
 pub mod metric_names;

@@ -2,7 +2,7 @@
 
 use super::{metric_names::MetricNames, metrics_kind::MetricsKind, startup_log::Text};
 
-/// All facts about a server engine that are plain data. Where engines need different code, such as log parsers, a fact of this row selects the code.
+/// All facts about a server engine that are plain data. Where engines need different code, such as a log parser, a fact of this row selects the code.
 #[derive(Debug, PartialEq)]
 pub struct Row {
     /// The name in a spec.
@@ -33,7 +33,7 @@ pub struct Row {
     pub metrics_kind: MetricsKind,
     /// Metric names that no other engine has. `None` if the engine has no such names.
     pub metrics: Option<&'static MetricNames>,
-    /// The texts of the engine's startup log. `None` if it has no texts of its own.
+    /// The texts of the engine's startup log. `None` if the engine prints the texts of another engine, or its texts are unknown.
     pub startup_log: Option<StartupLog>,
 }
 
@@ -51,9 +51,9 @@ pub enum Program {
 /// How a program receives its model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelArgument {
-    /// The option, without dashes.
+    /// The name of the option, without leading dashes.
     pub option: &'static str,
-    /// The option, without the leading dashes.
+    /// Whether the program takes the model as an argument without the option.
     pub is_positional: bool,
 }
 
@@ -68,7 +68,7 @@ pub struct Options {
     pub remedy: &'static str,
     /// Aliases of options, each with the canonical name, in addition to the aliases that all engines have.
     pub aliases: &'static [(&'static str, &'static str)],
-    /// Options that this release knows, in addition to `of_fields`. `None` if every option counts as known.
+    /// Options that this release knows, in addition to the options in `of_fields`. `None` if every option counts as known.
     pub known: Option<&'static [&'static str]>,
     /// Whether `--no-<name>` turns an option off.
     pub has_negation: bool,

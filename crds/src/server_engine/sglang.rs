@@ -32,7 +32,7 @@ pub(super) const ROW: Row = Row {
             ("tensorParallelSize", "tensor-parallel-size"),
             ("maxModelLen", "context-length"),
             ("maxNumSeqs", "max-running-requests"),
-            // The share of memory for weights and KV cache, which is closest to the meaning of the field for vLLM.
+            // This option is the share of memory for weights and KV cache. It is closest to what the field means for vLLM.
             ("gpuMemoryUtilization", "mem-fraction-static"),
             ("dtype", "dtype"),
             ("quantization", "quantization"),

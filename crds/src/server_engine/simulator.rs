@@ -19,7 +19,7 @@ pub(super) const ROW: Row = Row {
         ignored_fields: &["tensorParallelSize", "gpuMemoryUtilization", "dtype", "quantization", "loadFormat"],
         remedy: "the simulated server computes nothing; take it out",
         aliases: &[],
-        // The simulator refuses unknown options itself.
+        // Every option counts as known, because the simulator itself refuses unknown options.
         known: None,
         has_negation: false,
     },

@@ -1,7 +1,7 @@
 //! The types that describe the log of a starting server engine.
 //!
-//! One list has the texts of all versions of an engine, because a log may not contain the version, and because builds from source may print texts of
-//! two successive releases.
+//! One list has the texts of all versions of an engine. A log may not contain the version, and builds from source may print texts of two successive
+//! releases.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,14 +20,15 @@ pub struct Text {
 /// The meaning of a line with a text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Role {
-    /// The start begins. If several such lines appear, the one with the lowest number has the best time.
+    /// The start begins. If several such lines appear, the one with the lowest number has the most exact time.
     Begins(u8),
     /// The server is ready. `true` if the time of the line is the time at which it became ready.
     Ready(bool),
     Starts(StepName),
-    /// The step ends. If a process prints several such lines, the one with the lowest number has the best time.
+    /// The step ends. If a process prints several such lines, the one with the lowest number has the most exact time.
     Ends(StepName, u8),
-    /// The line contains this figure: the first number after the text. If the second field is not empty, the first number after those words.
+    /// The line contains this figure: the first number after the text. If the second field is not empty, it is the first number after the words in
+    /// the second field.
     Number(Figure, &'static str),
 }
 
@@ -129,7 +130,7 @@ impl StepName {
     }
 }
 
-/// A number that an engine prints. Only the first line with it is used, so with several workers it is the value of the first worker that prints it.
+/// A number that an engine prints. Only the first line with it is used. With several workers, this is the line of the worker that prints first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Figure {

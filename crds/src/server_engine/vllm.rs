@@ -41,7 +41,7 @@ pub(super) const ROW: Row = Row {
     version_path: Some("/version"),
     has_sleep_mode: true,
     profiler: Some(Profiler {
-        // The option exists since 0.13. Older releases read the variable.
+        // The option exists since vLLM 0.13. Older releases read the environment variable instead.
         folder: TraceFolder::Config { option: "profiler-config", older_variable: "VLLM_TORCH_PROFILER_DIR" },
         layer_ranges: Some(LayerRanges { without_graphs: "enforce-eager", flag: "enable-layerwise-nvtx-tracing" }),
         hint: "vLLM with --profiler-config '{\"profiler\": \"torch\", \"torch_profiler_dir\": \"/traces\"}', before release 0.13 \
@@ -69,7 +69,7 @@ const METRICS: MetricNames = MetricNames {
         ("vllm:num_requests_running", Gauge, Running),
         ("vllm:num_requests_waiting", Gauge, Waiting),
         ("vllm:kv_cache_usage_perc", Gauge, KvCacheUsage),
-        // The name up to 0.10.
+        // The metric's name up to vLLM 0.10.
         ("vllm:gpu_cache_usage_perc", Gauge, KvCacheUsage),
         ("vllm:num_preemptions", Counter, Preemptions),
         ("vllm:prompt_tokens", Counter, PromptTokens),
@@ -77,12 +77,12 @@ const METRICS: MetricNames = MetricNames {
         ("vllm:request_success", Counter, Succeeded),
         ("vllm:prefix_cache_queries", Counter, PrefixQueries),
         ("vllm:prefix_cache_hits", Counter, PrefixHits),
-        // The names up to 0.10. From 0.9.2 on, the new names exist as well.
+        // The metrics' names up to vLLM 0.10. From 0.9.2 on, the newer names exist as well.
         ("vllm:gpu_prefix_cache_queries", Counter, OldPrefixQueries),
         ("vllm:gpu_prefix_cache_hits", Counter, OldPrefixHits),
         ("vllm:time_to_first_token_seconds", Histogram, Ttft),
         ("vllm:inter_token_latency_seconds", Histogram, Itl),
-        // The name up to 0.10. In 0.11 the new name exists as well.
+        // The metric's name up to vLLM 0.10. In 0.11 the newer name exists as well.
         ("vllm:time_per_output_token_seconds", Histogram, OldItl),
         ("vllm:e2e_request_latency_seconds", Histogram, E2e),
         ("vllm:request_queue_time_seconds", Histogram, Queue),

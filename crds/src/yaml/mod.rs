@@ -89,7 +89,7 @@ pub struct Entry {
     pub value: Node,
 }
 
-/// A document, with those problems that do not prevent reading the other parts of it.
+/// A document, and the problems after which the rest of it could still be read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
     /// The root value.
@@ -178,7 +178,7 @@ pub fn write(value: &serde_json::Value) -> String {
 /// Reads one document. Returns `None` for an empty text.
 ///
 /// # Errors
-/// The text is not valid YAML, or it is larger than any document of this project may be.
+/// The text is not valid YAML, or is larger than the limit for all documents of this project.
 pub fn read(text: &str) -> Result<Option<Document>, Problem> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut options = Options::default();
@@ -347,7 +347,7 @@ impl<'a> Reader<'a> {
 
     fn mapping(&mut self, path: &str) -> Result<Content, Problem> {
         let mut entries: Vec<Entry> = Vec::new();
-        // Index of each key in the entries. A map, because a mapping may have thousands of keys.
+        // Index of each key in the entries. It is a map, because searching a list would be slow for thousands of keys.
         let mut known: HashMap<String, usize> = HashMap::new();
         let mut merged: Vec<Node> = Vec::new();
         while let Some((event, span)) = self.next_before(&Event::MappingEnd)? {

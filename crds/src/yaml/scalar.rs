@@ -4,7 +4,7 @@ use serde_json::{Number, Value};
 
 /// The interpretation of an unquoted word.
 pub(super) enum Reading {
-    /// A value on which YAML 1.1 and 1.2 agree, or a boolean of YAML 1.1, which keeps its spelling.
+    /// A value on which YAML 1.1 and 1.2 agree. Also a boolean that only YAML 1.1 knows, which keeps its spelling.
     Value(Value),
     /// A number whose value depends on the YAML version: it is not written in plain decimal digits, or it has leading zeros.
     TwoWays {

@@ -6,7 +6,7 @@ use futures::{StreamExt as _, TryStreamExt as _, stream};
 use kube::{Client, api::PostParams};
 use serde_json::{Value, json};
 
-/// Number of concurrent requests. It is enough that the API server, and not the network, determines the duration.
+/// Number of concurrent requests. With this number the API server, and not the network, determines the duration.
 pub const AT_ONCE: usize = 32;
 
 /// The path of the runs in a namespace.

@@ -25,7 +25,7 @@ const IMAGE: &str = "registry.example/operator:one";
 /// The label of the namespaces to which the policies of these tests apply.
 const JUDGED: &str = "admission-test";
 
-/// Policies: name, content, and prefixes of the names of the namespaces for it.
+/// Policies: name, content, and the name prefixes of the namespaces to which the policy applies.
 const POLICIES: [(&str, &str, &[&str]); 2] = [
     ("shared", "{preset: shared}", &["plain"]),
     (
@@ -351,7 +351,7 @@ async fn operators_of_all_releases_and_nobody_else_are_exempt() -> anyhow::Resul
     for template in ["secret-access", "limits", "admission"] {
         create("exempt", &format!("templates/{template}.yaml"), &json!({}), Some("exempt"))?;
     }
-    // The user gets the rights of an operator, but the installed release does not name this user as its operator.
+    // The user gets the rights of an operator, but is not the service account of the installed release's operator.
     let of_operator = json!([
         {"apiGroups": ["benchwright.dev"], "resources": ["benchmarkruns"], "verbs": ["create"]},
         {"apiGroups": ["operator.benchwright.dev"], "resources": ["benchmarkruns"], "verbs": ["create", "update"]},

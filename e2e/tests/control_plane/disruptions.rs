@@ -27,8 +27,9 @@ use serde_json::json;
 const SOON: Duration = Duration::from_secs(120);
 /// Maximum time until the pod of a lost node is removed, which happens a minute after the loss.
 const LATER: Duration = Duration::from_secs(300);
-/// The label of the nodes of a test. And the label of the nodes for which KWOK sends heartbeats.
+/// The label of the nodes of a test.
 const POOL: &str = "scale.benchwright.dev/pool";
+/// The label of the nodes for which KWOK sends heartbeats.
 const KWOK: &str = "scale.benchwright.dev/node";
 
 /// A run with two attempts. The first attempt runs until an event ends it, and the second attempt succeeds after a second.
@@ -181,7 +182,7 @@ async fn a_run_on_a_node_that_is_lost_goes_on_when_its_pod_is_gone() -> anyhow::
     scene.nodes().patch(&node, &PatchParams::default(), &label).await?;
     let first = scene.first_end(LATER).await?;
     assert_eq!(first.attempts[0].reason.known(), Some(Reason::Disrupted), "{first:?}");
-    // The load of attempt 1 may still run on the lost node, so its pod object must stay until then.
+    // The load of attempt 1 may still run on the lost node, so the pod object must not be removed yet.
     assert_eq!(scene.pod().await?.metadata.uid, first.attempts[0].pod_uid, "its pod is still there");
     assert_eq!(first.attempts.len(), 1, "no attempt begins beside it");
     let jobs = scene.namespace.api::<Job>().list(&kube::api::ListParams::default()).await?;

@@ -1,6 +1,6 @@
-//! Tests with two replicas. They check which replica writes, and how long none does after the leader was killed or stopped. Several pairs of replicas
-//! work concurrently, each in its own namespace, so that a hundred takeovers with the real duration of a lease take minutes. The writer of each
-//! request is known from the API server's audit log, because each replica has its own client certificate.
+//! Tests with two replicas. They check which replica writes, and for how long no replica writes after the leader was killed or stopped. Several pairs
+//! of replicas work concurrently, each in its own namespace, so that a hundred takeovers with the real duration of a lease take minutes. The writer
+//! of each request is known from the API server's audit log, because each replica has its own client certificate.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -30,9 +30,9 @@ use tokio::{
 };
 
 const LEASE: &str = "benchwright-operator";
-/// Time limit for a takeover. On a quiet machine it takes at most 20 s, so if it takes longer than this, there is none.
+/// If no other replica leads after this time, the test fails. On a quiet machine a takeover takes at most 20 s.
 const LONG: Duration = Duration::from_secs(90);
-/// Time between two new runs of a pair. With it, all pairs together create as many runs as two cores can handle.
+/// Time between two new runs of a pair. At this rate, all pairs together create as many runs as two cores can handle.
 const RUN_EVERY: Duration = Duration::from_secs(4);
 /// Time until a killed process is replaced. It is longer than the time between two checks of the lease.
 const RESTART: Duration = Duration::from_secs(3);
@@ -42,9 +42,9 @@ const LEASE_LOST: i32 = 3;
 /// What happens to the leader.
 #[derive(Clone, Copy, PartialEq)]
 enum Fault {
-    /// It is killed, and another process replaces it, as in a Deployment.
+    /// The leader is killed, and another process replaces it, as in a Deployment.
     Killed,
-    /// It is stopped until the takeover is over, and then continued.
+    /// The leader is stopped until the takeover is over, and then continued.
     Stopped,
 }
 
@@ -197,7 +197,7 @@ struct Ended {
     jobs: usize,
 }
 
-/// Creates runs that take a second each until it is stopped, and returns their number.
+/// Until it is stopped, creates runs that take a second each. Returns the number of these runs.
 async fn create_runs(
     plane: ControlPlane,
     namespace: String,
@@ -294,7 +294,7 @@ async fn assert_one_leader_at_a_time(purpose: &str, pairs: usize, strikes: usize
     Ok(())
 }
 
-/// The number in an environment variable. With it, a hundred takeovers can be requested.
+/// The number in an environment variable. It allows tests with a hundred takeovers.
 fn number(variable: &str, default: usize) -> usize {
     std::env::var(variable).ok().and_then(|it| it.parse().ok()).unwrap_or(default)
 }

@@ -21,6 +21,7 @@ const MEMORY_LIMIT: u64 = 256 * 1024;
 const OBJECTS: usize = 64;
 /// Number of times that the operator restarts and reads all objects again.
 const STARTS: usize = 3;
+/// Time limit for the operator to become ready, and for another tenant's run to start.
 const SOON: Duration = Duration::from_secs(30);
 /// Time limit for the start of a run that waits for a run whose status cannot be written.
 const PATIENCE: Duration = Duration::from_secs(60);

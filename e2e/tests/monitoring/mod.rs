@@ -11,8 +11,9 @@ use e2e::tools;
 use regex::Regex;
 use serde_json::{Value, json};
 
-/// Minimum number of panels and of alerts. They reveal a file that was parsed wrongly.
+/// Minimum number of panels. Fewer panels mean that the file was parsed wrongly.
 const FEWEST_PANELS: usize = 30;
+/// Minimum number of alerts. Fewer alerts mean that the file was parsed wrongly.
 const FEWEST_ALERTS: usize = 8;
 /// Number of columns of Grafana's grid.
 const GRID: u64 = 24;

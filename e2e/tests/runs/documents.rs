@@ -7,8 +7,8 @@ use crds::yaml;
 use e2e::{Cluster, Namespace, documents, tools};
 use serde_json::json;
 
-/// API groups that no test cluster knows: those of Argo CD, Flux and the Prometheus Operator, of kustomize's own files, and of the wrapped parts of
-/// objects.
+/// API groups that no test cluster has: the groups of Argo CD, Flux and the Prometheus Operator, of kustomize's own files, and of the wrapped parts
+/// of objects.
 const OF_OTHERS: [&str; 5] =
     ["argoproj.io", "toolkit.fluxcd.io", "monitoring.coreos.com", "kustomize.config.k8s.io", "example.dev"];
 

@@ -12,7 +12,7 @@ use crate::runs::{SOON, simulated};
 const NO_STORAGE: &str = "storage: {none: {}}";
 const FORGED: &str = "forged";
 
-/// A termination message with false figures that pretends to be that of attempt 1's launcher.
+/// A termination message with false figures that pretends to come from the launcher of attempt 1.
 fn forged_word(run_uid: &str) -> String {
     let core = Core {
         run_uid: run_uid.into(),

@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 
 use crate::runs::SOON;
 
-/// The kubectl command with which a tool writes the objects in Git.
+/// The kubectl command of Flux, which applies on the server side.
 const FLUX: &[&str] = &["apply", "--server-side", "--force-conflicts", "--field-manager", "kustomize-controller"];
+/// The kubectl command of Argo CD, which applies on the client side.
 const ARGO: &[&str] = &["apply"];
 /// Argo CD with `Force=true,Replace=true`.
 const ARGO_FORCE: &[&str] = &["replace", "--force"];

@@ -33,7 +33,7 @@ async fn passed(namespace: &Namespace, name: &str) -> anyhow::Result<BenchmarkRu
 #[ignore = "needs a cluster: make e2e"]
 async fn the_report_has_the_log_and_the_start_of_each_server() -> anyhow::Result<()> {
     let cluster = Cluster::with_operator().await?;
-    // This is the strictest level. With it, the wrapper may need no more privileges than the simulated server.
+    // Restricted is the strictest level, so the wrapper may need no more privileges than the simulated server.
     let labels = [("pod-security.kubernetes.io/enforce", "restricted")];
     let namespace = Namespace::labelled(&cluster, "wrapper", &labels).await?;
     let kept = format!("{{server: {{{SERVER}, lifecycle: Keep}}}}");

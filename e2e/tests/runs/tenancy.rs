@@ -77,7 +77,7 @@ async fn refusal_of_pod(namespace: &Namespace, user: &str, kind: &str) -> anyhow
     namespace.refusal(user, &format!("/api/v1/namespaces/{}/pods", namespace.name), &pod).await
 }
 
-/// Finding 15, and section 6 of the operator's specification: the right to create runs must not give access to Secrets.
+/// The right to create runs must not give access to Secrets.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: make e2e"]
 async fn a_user_refers_only_to_what_a_pod_of_that_user_may_use() -> anyhow::Result<()> {
@@ -191,7 +191,7 @@ async fn a_user_refers_only_to_what_a_pod_of_that_user_may_use() -> anyhow::Resu
     Ok(())
 }
 
-/// Finding 16: the launcher must not receive requests of another Service's clients.
+/// The launcher must not receive requests of another Service's clients.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: make e2e"]
 async fn a_launcher_does_not_join_the_service_that_its_labels_name() -> anyhow::Result<()> {
@@ -226,7 +226,7 @@ async fn a_network_policy_of_somebody_else_ends_the_run() -> anyhow::Result<()> 
     Ok(())
 }
 
-/// Finding 9: the group of the files shows whether the kubelet has changed the volume.
+/// The group of the files shows whether the kubelet has changed the volume.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a cluster: make e2e"]
 async fn a_claim_of_somebody_else_keeps_the_group_of_its_files() -> anyhow::Result<()> {

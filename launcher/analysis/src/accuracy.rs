@@ -1,4 +1,4 @@
-//! How good the answers of a run were, and how that changes its verdict. Pure: the launcher scores the answers.
+//! How good the answers of a run were, and how that changes its verdict. Pure: the answers are scored elsewhere in the launcher.
 
 use crds::{
     AccuracyFigureStatus, AccuracyStatus, AccuracyVerdict, LauncherReason, Met, Outcome, accuracy::MAX_FIGURES,
@@ -10,7 +10,7 @@ use crate::validity::{Reason, Verdict};
 /// Maximum number of missed limits that a reason names.
 const MAX_NAMED: usize = 3;
 
-/// How good the answers of a run were, as `report.json` has it.
+/// How good the answers of a run were, in the form of `report.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Accuracy {
@@ -33,7 +33,7 @@ pub struct Accuracy {
     pub scored: u64,
     /// Number of requests that failed and therefore have no answer.
     pub without_answer: u64,
-    /// Number of samples that the limits apply to; absent if the check defines none.
+    /// Number of samples that must be scored so that the limits apply; absent if the check defines no such number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wanted: Option<u64>,
     /// Reasons why the scores may not describe the model, such as answers with tokens that the tokenizer does not know. They do not change the
@@ -49,7 +49,7 @@ pub struct Accuracy {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AccuracyFigure {
-    /// The reference's name of the figure, such as `rouge1`.
+    /// The name of the figure in the reference implementation, such as `rouge1`.
     pub name: String,
     /// The value.
     pub value: f64,
@@ -131,7 +131,7 @@ impl Accuracy {
         AccuracyStatus { check: self.check.clone(), verdict: self.verdict, scored: self.scored, figures: rows }
     }
 
-    /// The reason that replaces a valid verdict. `None` if the measurement stays valid.
+    /// The reason that makes an otherwise valid run invalid. `None` if the run stays valid.
     fn reason(&self) -> Option<Reason> {
         let missed = self.limits.iter().filter(|it| it.met == Some(false));
         match self.verdict {

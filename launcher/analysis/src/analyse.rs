@@ -43,7 +43,7 @@ pub fn analyse(evidence: &Evidence<'_>) -> Analysis {
     analysis
 }
 
-/// The figures of the load, judged from the measurement alone.
+/// Computes the figures of the load, and a verdict that does not yet take objectives and accuracy into account.
 fn figures(evidence: &Evidence<'_>) -> Analysis {
     let Evidence { ref measured, workload, run, model, .. } = *evidence;
     let tallies = &measured.recorder.stages;
@@ -58,7 +58,7 @@ fn figures(evidence: &Evidence<'_>) -> Analysis {
         let result = measured.stages.get(index);
         let course = series.get(index).and_then(|it| SeriesFigures::new(it, workload.streaming));
         let queue = course.as_ref().and_then(|it| backlog::of_stage(stage, it));
-        // In a run of one stage, the run already has the time series, so the stage gets none.
+        // In a run of one stage, the time series of the run is also that of the stage. So only the run stores it.
         let beside = (probes.get(index), sessions.get(index), course.filter(|_| tallies.len() > 1), queue);
         let plateau = plateaus.stages.get(index).and_then(Option::as_ref);
         StageAnalysis::new(stage, result, tally, (timings, plateau), uncertainty, delay, beside, workload, of_run)

@@ -29,16 +29,17 @@ pub struct Contamination {
     pub warm_up: Option<WarmUp>,
     /// How the data set was used; `None` if the prompts come from no data set.
     pub data_set: Option<RowsUsed>,
-    /// Prompt tokens from the cache, according to the usage of answers within the window.
+    /// Prompt tokens that came from the cache, as reported in the usage of answers within the measurement window.
     pub cached: Option<CachedPrompts>,
     /// The share of prompt tokens from the cache, according to the metrics of the servers. Covers the whole run, including requests of other
     /// clients. `None` if the servers do not report it.
     pub server_share: Option<f64>,
-    /// Number of cached prompt tokens that chance and the chat template explain, for the whole load; `None` if its requests share text on purpose.
+    /// Number of prompt tokens of the whole load that the cache may contain by chance or because of the chat template. `None` if requests of the load
+    /// share text on purpose.
     explained_tokens: Option<f64>,
 }
 
-/// Requests that no figure includes, because they were sent before the measurement window of their stage. Excludes the readiness probe.
+/// Requests before the measurement window of their stage. No figure includes them. The readiness probe is not counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WarmUp {
     /// The stages that begin with warm-up requests, or consist of them.
@@ -77,7 +78,7 @@ pub enum Exposure {
     Unlikely,
     /// Requests of this run share text, as the profile requests. Other runs use other texts.
     WithinRun,
-    /// Requests of another run may have had the same text.
+    /// Requests of another run may have had the same text as these.
     Possible,
     /// The server reported cached tokens that the load does not explain.
     Seen,
@@ -119,7 +120,7 @@ impl Contamination {
         }
     }
 
-    /// Adds what the servers counted during the run. Leaves out counts that do not cover the whole run.
+    /// Adds what the servers counted during the run. Ignores counts that do not cover the whole run.
     pub(crate) fn add_servers(&mut self, run: &WindowFigures) {
         let looked_up = run.prefix_queries.or(run.prompt_tokens);
         if let Some((hits, looked_up)) = run.prefix_hits.zip(looked_up).filter(|_| run.whole) {

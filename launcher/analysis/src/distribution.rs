@@ -1,9 +1,9 @@
 //! Distribution: count, mean, spread and percentiles of many values.
 //!
 //! A percentile is a nearest rank: the smallest value that at least p percent of the values do not exceed (numpy calls it `inverted_cdf`).
-//! Percentiles of values in memory are exact. Percentiles of many values come from HDR histograms, which have three significant digits and constant
-//! size. Their count, mean, minimum and maximum are exact. All other times are the middle of a bin, at most 0.05 % from the true value. Lengths are
-//! exact below 2,048 tokens, and rounded down by less than 0.1 % above.
+//! Percentiles of values in memory are exact. For many values, percentiles come from HDR histograms. These have a constant size and three significant
+//! digits, but their count, mean, minimum and maximum are exact. All other times from them are the middle of a bin, at most 0.05 % from the true
+//! value. Lengths are exact below 2,048 tokens. Longer ones are rounded down by less than 0.1 %.
 
 use std::time::Duration;
 

@@ -15,7 +15,7 @@ pub struct Evidence<'a> {
     pub measured: Measured<'a>,
     /// The load as it was issued.
     pub workload: &'a Workload,
-    /// The spec of the run, with its bounds and objectives.
+    /// The spec of the run, including the bounds of the validity rules, and the objectives.
     pub run: &'a ResolvedRun,
     /// The model that answered.
     pub model: &'a str,
@@ -29,8 +29,7 @@ pub struct Evidence<'a> {
     pub accuracy: Option<Accuracy>,
     /// What a profiler recorded; `None` if the run requested no profile.
     pub profiling: Option<Profiling>,
-    /// Number of prompt tokens found in the servers' prefix caches, and number looked up there. Used only if the metrics themselves are not
-    /// available.
+    /// (Prompt tokens found in the servers' prefix caches, prompt tokens looked up there). Used only if the servers' metrics are not available.
     pub cache_counts: Option<(f64, f64)>,
     /// The metrics that the servers reported during the load; `None` if none were read.
     pub scraped: Option<Arc<Scraped>>,

@@ -17,7 +17,7 @@ use measurement::{
     window::WindowPart,
 };
 
-/// If events hold more tokens than this on average, the time between two events is not an inter-token latency.
+/// If an event contains more tokens than this on average, the time between two events is not an inter-token latency.
 pub const SEVERAL_TOKENS: f64 = 1.01;
 
 /// Who counted the output tokens of successful requests.
@@ -80,11 +80,12 @@ pub struct Figures {
     pub last_end: Option<Duration>,
     /// From the first due time to the last end; zero if there was no request.
     pub duration: Duration,
-    /// Whether percentiles are exact: `ttft` to `permit_wait`, `isl` and `osl` then come from the records of all requests.
+    /// Whether percentiles are exact. If so, the distributions from `ttft` to `permit_wait`, `isl` and `osl` come from the records of all requests
+    /// instead of histograms.
     pub exact: bool,
-    /// TTFT by the latency origin of the stage; for a run, the values of all stages together.
+    /// TTFT from the latency origin of the stage (scheduled or sent). For a run: the values of all stages together.
     pub ttft: Option<Distribution<Duration>>,
-    /// Latency by the latency origin of the stage; for a run, the values of all stages together.
+    /// Latency from the latency origin of the stage. For a run: the values of all stages together.
     pub latency: Option<Distribution<Duration>>,
     /// TTFT from the scheduled time: first token minus scheduled.
     pub ttft_scheduled: Option<Distribution<Duration>>,
@@ -101,7 +102,7 @@ pub struct Figures {
     pub event_gap: Option<Distribution<Duration>>,
     /// Number of content events of successful streamed requests for which the server reported a token count.
     pub content_events: u64,
-    /// Average number of tokens per event in `content_events`; `None` if there are no such events.
+    /// Average number of tokens per event, over the events in `content_events`; `None` if there are none.
     pub tokens_per_event: Option<f64>,
     /// (last token - first token) / (OSL - 1), one value per request with at least two tokens.
     pub tpot: Option<Distribution<Duration>>,
@@ -125,7 +126,8 @@ pub struct Figures {
     pub output_tokens: u64,
     /// Who counted the output tokens; `None` where no request succeeded.
     pub token_count: Option<TokenCount>,
-    /// Rates between fill and drain of the load, or over the whole duration if there is no such window; `None` if the duration is zero.
+    /// Rates without the fill at the start and the drain at the end of the load, or over the whole duration if the time between them is unknown.
+    /// `None` if the duration is zero.
     pub throughput: Option<Throughput>,
     /// The window of `throughput`; `None` if it covers the whole duration, or several stages together.
     pub rate_window: Option<RateWindow>,
@@ -141,27 +143,27 @@ pub struct Figures {
     pub set_aside_sample: Option<SetAside>,
     /// Successful requests that got a non-streamed answer although a stream was requested. TTFT excludes them.
     pub in_one_piece: u64,
-    /// Successful requests with a prompt length that differs from the requested one: by more than a tenth for random words, or by more than one added
-    /// token for token ids.
+    /// Successful requests with a prompt length that differs from the requested one. For random words, a difference of up to a tenth is tolerated.
+    /// For token ids, one additional token is tolerated.
     pub input_length_misses: u64,
     /// Successful requests with an output length that differs from the requested one.
     pub output_length_misses: u64,
     /// Sum of the reported prompt lengths / sum of the requested prompt lengths; `None` if no length was requested or reported.
     pub input_length_ratio: Option<f64>,
-    /// The same ratio for output lengths.
+    /// Sum of the reported output lengths / sum of the requested output lengths; `None` if no length was requested or reported.
     pub output_length_ratio: Option<f64>,
     /// Prompt tokens from the server's prefix cache; `None` if no usage reports them.
     pub cached: Option<CachedPrompts>,
     /// Socket reads that contained content.
     pub reads: u64,
-    /// Number of reads in `reads` with more than one content event.
+    /// Number of reads in `reads` that contained more than one content event.
     pub coalesced_reads: u64,
     /// Number of reads in `coalesced_reads` that may have been late.
     pub late_reads: u64,
 }
 
-/// Time of requests by step. Queue, send, first byte, first token and tokens follow each other, so the sum of their means is the mean latency from
-/// the scheduled time. Build and parse are the launcher's own work and overlap with these steps.
+/// Time that requests spent in each step. Queue, send, first byte, first token and tokens follow each other, so the sum of their means is the mean
+/// latency from the scheduled time. Build and parse are the launcher's own work and overlap with the other steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepTimes {
     /// From scheduled to the first byte handed to the socket.
@@ -221,14 +223,14 @@ pub struct Throughput {
 /// Requests that met every bound of the workload's goodput.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GoodputFigures {
-    /// Number of such requests.
+    /// Number of requests that met every bound.
     pub requests: u64,
-    /// Such requests per second, in the window of [`Figures::throughput`].
+    /// These requests per second, in the window of [`Figures::throughput`].
     pub per_second: Option<f64>,
-    /// Such requests per second of the whole duration; `None` if the duration is zero.
+    /// These requests per second of the whole duration; `None` if the duration is zero.
     pub whole_per_second: Option<f64>,
-    /// Such requests as a share of all due requests that were allowed to end. Failed and cancelled requests count as not good. `None` if there were
-    /// no due requests.
+    /// These requests as a share of all due requests that were allowed to end. Failed and cancelled requests count as not good. `None` if no requests
+    /// were due.
     pub share: Option<f64>,
 }
 
@@ -243,13 +245,13 @@ impl Figures {
         Figures::from_tally(&StageTally::sum(tallies), timings, workload, plateau)
     }
 
-    /// The figures of probes: an open loop without goodput bounds.
+    /// The figures of probe requests, which are sent in an open loop and have no goodput bounds.
     pub(super) fn of_probes(tally: &StageTally, workload: &Workload) -> Figures {
         let figures = Figures::from_tally(tally, &Timings::of_tally(tally, LatencyOrigin::Scheduled), workload, None);
         Figures { goodput: None, ..figures }
     }
 
-    /// `plateau`: the successful work between fill and drain; `None` if unknown.
+    /// `plateau`: the successful work between the fill and the drain of the load; `None` if unknown.
     pub(super) fn from_tally(
         tally: &StageTally,
         timings: &Timings,
@@ -341,7 +343,7 @@ impl Figures {
         self.succeeded + self.failed
     }
 
-    /// Whether a stop of the run cut requests off, or kept some from becoming due.
+    /// Whether stopping the run cut requests off, or kept requests from becoming due.
     pub fn is_cut_off(&self) -> bool {
         let excluded = self.excluded.values().any(|it| it.contains_key(&RequestOutcome::Cancelled));
         self.cancelled > 0 || self.stopped_early || excluded
@@ -357,8 +359,8 @@ impl Figures {
         share(self.late_reads, self.reads)
     }
 
-    /// Requests that failed because the server closed their reused connection without a response. They were not sent again, because the server did so
-    /// more often than keep-alive explains.
+    /// Requests that failed because the server closed their reused connection without a response, and that were not sent again. A few such closes are
+    /// normal with keep-alive, and those requests are sent again; this server closed more connections.
     pub fn not_resent(&self) -> u64 {
         self.causes.get(&Cause::KeptClosed).map_or(0, |it| it.count)
     }
@@ -392,7 +394,7 @@ fn error_samples(tally: &StageTally) -> BTreeMap<RequestOutcome, String> {
         tally.error_samples.iter().map(|(outcome, it)| (*outcome, it.to_string())).collect();
     let mut causes: Vec<_> = tally.causes.iter().collect();
     causes.sort_by_key(|(_, it)| it.count);
-    // Sorted by count: the most common cause comes last and overwrites the message of the others.
+    // Sorted by count, so the most common cause comes last, and its message overwrites the others.
     samples.extend(causes.into_iter().map(|(cause, it)| (cause.outcome(), it.sample().to_owned())));
     samples
 }

@@ -1,4 +1,4 @@
-//! Interactivity: how fast tokens reach one user. Contains three definitions from other benchmarks, which give different numbers.
+//! Interactivity: how fast tokens reach one user. Other benchmarks define it in three ways, which give different numbers; this module has all three.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use super::Figures;
 /// Output tokens per second per user. A figure is absent if the distribution it needs is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Interactivity {
-    /// MLPerf Endpoints: 1000 / (TPOT p90 in ms). Nine in ten requests are at least this fast after their first token.
+    /// MLPerf Endpoints: 1000 / (TPOT p90 in ms). Nine of ten requests get their tokens at least this fast after the first one.
     pub inverse_of_tpot_p90: Option<f64>,
     /// InferenceX: the median of 1/TPOT, which equals 1 / (median of TPOT). Excludes the time to the first token.
     pub median_of_inverse_tpot: Option<f64>,
@@ -27,7 +27,7 @@ impl Interactivity {
     }
 }
 
-/// The inverse of a time per token; `None` if the time is zero, as between tokens of one event.
+/// The inverse of a time per token; `None` if the time is zero, because all tokens arrived in one event.
 fn per_second(time_per_token: Duration) -> Option<f64> {
     (!time_per_token.is_zero()).then(|| 1.0 / time_per_token.as_secs_f64())
 }

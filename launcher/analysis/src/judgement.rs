@@ -1,5 +1,5 @@
-//! SelfJudgement: what the launcher measured about its own measurement. `validity` has the bounds. `remarks` has sentences for values that are within
-//! the bounds but notable.
+//! SelfJudgement: what the launcher measured about its own measurement. The module `validity` has the bounds. The module `remarks` has a sentence for
+//! each value that is within its bound but notable.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::{
 };
 use measurement::vitals::{Throttling, clocks::ClockSteps, worker::StageVitals};
 
-/// Minimum length of a window for a share of its time. In a shorter window one disturbance would dominate the share.
+/// A share of time is computed only for windows of at least this length. In a shorter window, one disturbance would dominate the share.
 const MIN_WINDOW: Duration = Duration::from_secs(1);
 
 /// How far the measurement itself can be trusted. A field is `None` if it was not measured, or is not available on this system.
@@ -32,9 +32,9 @@ pub struct SelfJudgement {
     pub threads: usize,
     /// CPU time of these threads divided by wall time, in cores: 0.5 is half a core.
     pub cores: Option<f64>,
-    /// `cores` divided by the number of threads: 1 if they were never idle.
+    /// `cores` divided by the number of threads. It is 1 if the threads were never idle.
     pub cpu_share: Option<f64>,
-    /// The busiest thread, in the stage in which it was busiest.
+    /// The busiest thread, with its values in the stage in which it was busiest.
     pub busiest: Option<Busiest>,
     /// Throttling by the CPU limit.
     pub throttling: Option<Throttling>,
@@ -42,7 +42,8 @@ pub struct SelfJudgement {
     pub steal_share: Option<f64>,
     /// When the process could not run.
     pub stalls: Option<StallFigures>,
-    /// The effects of stalls on percentiles, the largest share first. Empty if no percentile changed, or if the effects are unknown.
+    /// The effects of stalls on percentiles, in descending order of their share of the percentile. Empty if no percentile changed, or if the effects
+    /// are unknown.
     pub stall_effects: Vec<StallEffect>,
     /// Clock adjustments during the run.
     pub clock_steps: Option<ClockSteps>,
@@ -52,7 +53,7 @@ pub struct SelfJudgement {
     pub coalesced_share: Option<f64>,
     /// Possibly late reads with more than one content event, as a share of reads with content.
     pub late_share: Option<f64>,
-    /// Number of records that the recorder could not keep.
+    /// One sentence for each reason to doubt the measurement.
     pub dropped: u64,
     /// One sentence per doubt.
     pub remarks: Vec<String>,
@@ -65,7 +66,7 @@ pub struct Busiest {
     pub share: f64,
     /// The part of `share` in which the thread waited for a CPU. `None` if the kernel does not report it; `share` then excludes that wait.
     pub waited_share: Option<f64>,
-    /// The stage of these values. `None` if no stage lasted a second; the values then cover the whole run.
+    /// The stage in which this was measured. `None` if no stage lasted a second; the values then cover the whole run.
     pub stage: Option<String>,
 }
 
@@ -116,7 +117,7 @@ impl SelfJudgement {
         }
     }
 
-    /// Number of periods in which the process reached its CPU limit, as a share of all observed periods.
+    /// Share of the observed periods in which the process reached its CPU limit.
     pub fn throttled_share(&self) -> Option<f64> {
         self.throttling.map(|it| it.throttled as f64 / it.periods.max(1) as f64)
     }

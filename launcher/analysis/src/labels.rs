@@ -45,7 +45,7 @@ pub struct Labels {
     pub failures: &'static str,
 }
 
-/// Labels that are the same for every stage of the run.
+/// Labels that have the same value in every stage of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OfRun {
     prompts: &'static str,
@@ -99,8 +99,8 @@ impl Labels {
     }
 }
 
-/// Which prompts of a workload are identical. `fresh`: none. `shared`: prompts of one group, and prompts of each stage. `repeated`: prompts of all
-/// stages, and of all runs with this seed. `replayed`: prompts of all runs with this seed and, except for texts per stage, with this
+/// Which requests send the same text. `fresh`: none. `shared`: requests of this run share text. `repeated`: all stages and all runs with this seed
+/// send the same prompts. `replayed`: all runs with this seed send the same prompts; unless the texts are fixed per stage, only with the same
 /// `profile.promptSalt`. `data-set`, `recorded` and `mock`: prompts are not synthetic.
 pub(super) fn prompts(workload: &Workload, run: &ResolvedRun) -> &'static str {
     match (&workload.requests, workload.prompts) {

@@ -60,7 +60,7 @@ impl<'a> From<&'a LoadResult> for Measured<'a> {
 }
 
 impl Measured<'_> {
-    /// The receive delays of a stage; with `None`, of the whole run.
+    /// The receive delays of a stage, or of the whole run if `stage` is `None`.
     pub(crate) fn receive_delay(&self, stage: Option<usize>) -> Option<Distribution<Duration>> {
         let mut all = TimeHistogram::default();
         let stages = self.workers.iter().flat_map(|worker| worker.stages.iter().enumerate());

@@ -1,5 +1,5 @@
-//! Remarks: one sentence per doubt that does not make a run invalid. A remark names a figure to read with care, and the reason. Doubts that are
-//! already reasons of the verdict are not repeated.
+//! Remarks: one sentence for each doubt that does not make a run invalid. A remark names a figure to read with care, and the reason. Doubts that the
+//! verdict already gives as reasons are not repeated.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ use measurement::{
 
 /// Above this share of its threads' time, the launcher may limit the load.
 pub const BUSY_SHARE: f64 = 0.8;
-/// Above this share of reads, time or CPU, the 99th percentiles no longer describe the server alone.
+/// Above this share of reads, of time, or of CPU, the 99th percentiles no longer describe the server alone.
 pub(super) const NOTED_SHARE: f64 = 0.01;
 /// A stall gets a remark only if its effect exceeds this share of the percentile.
 const MOVED_SHARE: f64 = 0.02;
@@ -33,21 +33,22 @@ const MOVED_SHARE: f64 = 0.02;
 const MOST_MOVED: usize = 4;
 /// Even a single stall of this length gets a remark.
 const LONG_STALL: Duration = Duration::from_millis(100);
-/// If the sending rate is below this share of the due rate, the load differs from the requested one.
+/// If the sending rate is below this share of the rate at which requests were due, the load differs from the requested one.
 const RATE_SHARE: f64 = 0.95;
-/// Above this share of a stage, its drain lowers its rates noticeably.
+/// If the drain takes more than this share of a stage, it lowers the stage's rates noticeably.
 const DRAIN_SHARE: f64 = 0.05;
 /// Minimum number of requests in a stage for a remark on its rates.
 const DRAIN_REQUESTS: u64 = 20;
-/// If more than this share of the requests is in flight at the last send, the stage is too short for its latencies.
+/// If more than this share of the requests is in flight at the last send, the stage is too short compared with the latencies.
 const UNDER_WAY_SHARE: f64 = 0.5;
 /// The choice between scheduled and sent time matters if it changes a latency by more than this share.
 const CLOCK_SHARE: f64 = 0.05;
-/// Prompt tokens of a completion that a prefix cache may contain by chance: one block of vLLM's default size.
+/// Prompt tokens that a prefix cache may contain by chance, per prompt of the completions API: one block of vLLM's default size.
 const BLOCK_TOKENS: u64 = 16;
-/// Prompt tokens of a chat that a prefix cache may contain by chance: the text that the templates of well-known models put before the first message.
+/// Prompt tokens that a prefix cache may contain by chance, per prompt of the chat API: the text that the templates of well-known models put before
+/// the first message.
 const TEMPLATE_TOKENS: u64 = 128;
-/// Send delay that is normal for every launcher.
+/// A delay of sending up to this length is normal for every launcher.
 const CLOCK_FLOOR: Duration = Duration::from_millis(1);
 
 pub(super) fn remarks(findings: &Findings<'_>, judged: &Judged) -> Vec<String> {
@@ -86,7 +87,7 @@ pub(super) fn remarks(findings: &Findings<'_>, judged: &Judged) -> Vec<String> {
     .collect()
 }
 
-/// The tests use fewer samples than the benchmark has. LoadGen's own verdict does not check this.
+/// A remark if the tests use fewer samples than the benchmark has. LoadGen's own verdict does not check this.
 fn few_samples(workload: &Workload) -> Option<String> {
     let loadgen = workload.loadgen.as_ref()?;
     let (used, benchmark) = (loadgen.qsl.total_sample_count, &loadgen.benchmark);
@@ -96,7 +97,7 @@ fn few_samples(workload: &Workload) -> Option<String> {
     ))
 }
 
-/// Records, or parts of records, that did not fit into memory.
+/// A remark if records, or parts of records, did not fit into memory.
 pub(super) fn records(recorder: &Recorder) -> Option<String> {
     let records = recorder.records.as_ref()?;
     let (kept, left_out) = (records.len() as u64, records.left_out());
@@ -117,13 +118,13 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// Why a stage is invalid while other stages are valid.
+/// Remarks that give the reasons of an invalid stage if the run is valid because of other stages.
 fn invalid(stage: &StageAnalysis, reasons: &[Reason], verdict: &Verdict) -> Vec<String> {
     let told = reasons.iter().filter(|it| !verdict.has(it.name));
     told.map(|it| format!("stage {} is not valid: {it}; the other stages count", stage.stage.name)).collect()
 }
 
-/// Rates that are too low, because they include fill and drain.
+/// A remark if rates are too low because they include fill and drain.
 fn drain(stage: &StageAnalysis) -> Option<String> {
     let share = stage.drain_share.filter(|it| *it > DRAIN_SHARE && stage.figures.succeeded >= DRAIN_REQUESTS)?;
     Some(format!(
@@ -170,7 +171,7 @@ fn stalled(judgement: &SelfJudgement) -> Option<String> {
     })
 }
 
-/// Percentiles that stalls may have increased.
+/// A remark on percentiles that stalls may have increased.
 fn stalls_moved(judgement: &SelfJudgement) -> Option<String> {
     let moved: Vec<String> = judgement
         .stall_effects
@@ -223,7 +224,7 @@ fn usage(all: &Figures) -> Option<String> {
     }
 }
 
-/// Impossible token counts in the server's usage, which are ignored.
+/// A remark if the server's usage contains impossible token counts. They are ignored.
 fn set_aside(all: &Figures) -> Option<String> {
     let SetAside { told, requested: asked, events } = all.set_aside_sample?;
     let asked = asked.map(|it| format!(" where {it} were requested,")).unwrap_or_default();
@@ -233,7 +234,7 @@ fn set_aside(all: &Figures) -> Option<String> {
     ))
 }
 
-/// Events with several tokens, so that gaps between events are not gaps between tokens.
+/// A remark if events contain several tokens, so that gaps between events are not gaps between tokens.
 fn several_tokens(all: &Figures, stages: &[StageAnalysis]) -> Option<String> {
     let of_stages = stages.iter().filter(|it| it.figures.has_several_tokens_an_event() == Some(true));
     let most = of_stages.max_by(|a, b| {
@@ -249,7 +250,7 @@ fn several_tokens(all: &Figures, stages: &[StageAnalysis]) -> Option<String> {
     ))
 }
 
-/// Non-streamed answers to streaming requests, which have no first token.
+/// A remark if streaming requests got non-streamed answers, which have no first token.
 fn in_one_piece(all: &Figures) -> Option<String> {
     (all.in_one_piece > 0).then(|| {
         format!(
@@ -287,8 +288,8 @@ fn lengths(all: &Figures, workload: &Workload, api: Api) -> Option<String> {
     (!told.is_empty()).then(|| told.join("; ") + of_words + of_template)
 }
 
-/// Share of prompt tokens that came from a prefix cache although every prompt is drawn independently. `None` if the load explains them, with a
-/// tolerance of 1 % of all prompt tokens.
+/// Share of prompt tokens that came from a prefix cache although every prompt is drawn independently. `None` if chance and the chat template explain
+/// these tokens, with a tolerance of 1 % of all prompt tokens.
 pub(super) fn unexplained_cached_share(all: &Figures, workload: &Workload, run: &ResolvedRun) -> Option<f64> {
     let explained = explained_tokens(all, workload, run)?;
     let found = all.cached?;
@@ -297,8 +298,8 @@ pub(super) fn unexplained_cached_share(all: &Figures, workload: &Workload, run: 
     (share > NOTED_SHARE).then_some(found.share)
 }
 
-/// Number of tokens per prompt that a prefix cache may contain although every prompt is drawn independently: the chat template or one block, and a
-/// prefix that is equal by chance. `None` if requests of the load share text, or may share it.
+/// Number of tokens per prompt that a prefix cache may contain although every prompt is drawn independently: the chat template or one block, plus a
+/// prefix that is equal by chance. `None` if requests of the load may share text.
 pub(super) fn explained_tokens(all: &Figures, workload: &Workload, run: &ResolvedRun) -> Option<u64> {
     let RequestSource::Random { text, prefixes, .. } = &workload.requests else { return None };
     // Request i of each stage has the same text. Within one stage, no two requests have the same text.
@@ -312,7 +313,7 @@ pub(super) fn explained_tokens(all: &Figures, workload: &Workload, run: &Resolve
     prefixes.is_empty().then(|| explained.saturating_add(alike_by_chance(text, all.requests)))
 }
 
-/// Tokens from a prefix cache that the load does not explain.
+/// A remark if more tokens came from a prefix cache than the load explains.
 fn cached(findings: &Findings<'_>) -> Option<String> {
     let share = unexplained_cached_share(findings.all, findings.workload, findings.run)?;
     let remedy = match (findings.workload.prompts, labels::has_given_salt(findings.run)) {
@@ -330,17 +331,17 @@ fn cached(findings: &Findings<'_>) -> Option<String> {
     ))
 }
 
-/// Length in tokens of the common prefix that two of `requests` random prompts have by chance: log(requests) / log(number of ids), rounded up.
-/// Prompts of words have a common prefix of less than a block.
+/// Length in tokens of the common prefix that two of `requests` random prompts have by chance: log(requests) / log(number of ids), rounded up. For
+/// prompts of words it is shorter than one block of the cache.
 fn alike_by_chance(text: &PromptText, requests: u64) -> u64 {
     let PromptText::TokenIds(ids) = text else { return 0 };
     let ids = f64::from(ids.max()) - f64::from(ids.min()) + 1.0;
-    // With only one id all prompts are equal: ln(1) is 0, and the cast of the infinite quotient saturates.
+    // With only one id, all prompts are equal: ln(1) is 0, the quotient is infinite, and the cast converts it to the largest number.
     ((requests.max(2) as f64).ln() / ids.ln()).ceil() as u64
 }
 
-/// A load that was sent more slowly than it was due. The rate is compared with the drawn schedule, because a random schedule differs from its mean
-/// rate.
+/// A remark if a load was sent more slowly than it was due. The sending rate is compared with the drawn schedule, because a random schedule differs
+/// from its mean rate.
 fn rate(stage: &StageAnalysis) -> Option<String> {
     let (asked, pace) = (stage.asked_rate?, stage.pace?);
     (pace < RATE_SHARE).then(|| {
@@ -349,7 +350,7 @@ fn rate(stage: &StageAnalysis) -> Option<String> {
     })
 }
 
-/// An open load that arrives faster than the server can serve it.
+/// A remark if an open load arrives faster than the server can serve it.
 fn backlog(stage: &StageAnalysis) -> Option<String> {
     let Queue::Grew(Backlog { sent, ended, under_way, by_littles_law }) = stage.queue? else { return None };
     Some(format!(
@@ -358,7 +359,7 @@ fn backlog(stage: &StageAnalysis) -> Option<String> {
     ))
 }
 
-/// An open-loop stage that ended with most of its requests in flight, and that was too short to detect the cause.
+/// A remark if most requests of an open-loop stage were in flight at its end, and the stage was too short to detect the cause.
 fn too_short(stage: &StageAnalysis) -> Option<String> {
     let Queue::Unknown { sent, under_way } = stage.queue? else { return None };
     let is_most = sent >= DRAIN_REQUESTS && under_way as f64 > sent as f64 * UNDER_WAY_SHARE;
@@ -370,7 +371,7 @@ fn too_short(stage: &StageAnalysis) -> Option<String> {
     })
 }
 
-/// A server with a latency or rate that kept rising or falling.
+/// A remark if a latency or rate of the server kept rising or falling.
 fn drift(stage: &StageAnalysis) -> Option<String> {
     let drift = stage.uncertainty.as_ref().ok()?.steady_state.drift()?;
     Some(format!(
@@ -379,7 +380,7 @@ fn drift(stage: &StageAnalysis) -> Option<String> {
     ))
 }
 
-/// A send lag above the bound, in a stage that has too few requests for the rule that makes the run invalid.
+/// A remark if the send lag exceeds the bound in a stage with too few requests for the rule that makes runs invalid.
 fn lag(stage: &StageAnalysis, findings: &Findings<'_>) -> Option<String> {
     let bound = findings.run.validity.max_send_lag_p99;
     let found = stage.figures.send_lag.map(|it| it.p99).filter(|found| *found > bound.0)?;
@@ -390,7 +391,7 @@ fn lag(stage: &StageAnalysis, findings: &Findings<'_>) -> Option<String> {
     ))
 }
 
-/// Waiting for a permit, for which both the launcher and the server can be the cause.
+/// A remark if requests waited for a permit. Either the launcher or the server can be the cause.
 fn permit_wait(stage: &StageAnalysis, findings: &Findings<'_>) -> Option<String> {
     let bound = findings.run.validity.max_send_lag_p99.0;
     let found = stage.figures.permit_wait.map(|it| it.p99).filter(|found| *found > bound)?;
@@ -401,7 +402,7 @@ fn permit_wait(stage: &StageAnalysis, findings: &Findings<'_>) -> Option<String>
     ))
 }
 
-/// Requests that were sent again, because the server closed their reused connection before it answered. With keep-alive a few are normal.
+/// A remark if requests were sent again because the server closed their reused connection before it answered. A few are normal with keep-alive.
 fn resends(stage: &StageAnalysis) -> Option<String> {
     let it = &stage.figures;
     let (resent, failed) = (it.retried, it.not_resent());
@@ -420,8 +421,8 @@ fn resends(stage: &StageAnalysis) -> Option<String> {
     })
 }
 
-/// Latencies that would be noticeably shorter if they counted from sending (coordinated omission). If the load limits the requests in flight,
-/// [`permit_wait`] reports it instead.
+/// A remark if latencies would be noticeably shorter when counted from sending (coordinated omission). If the load limits the requests in flight,
+/// [`permit_wait`] reports this instead.
 fn clock(stage: &StageAnalysis) -> Option<String> {
     let it = &stage.figures;
     let pairs = [("TTFT", it.ttft_scheduled, it.ttft_sent), ("latency", it.latency_scheduled, it.latency_sent)];

@@ -31,7 +31,7 @@ pub struct Analysis {
     pub started: Timestamp,
     /// Whether the run was stopped before all its requests had ended.
     pub partial: bool,
-    /// Whether the figures count, and why.
+    /// Whether the figures are valid, and why.
     pub verdict: Verdict,
     /// The figures of all stages together.
     pub all: Figures,

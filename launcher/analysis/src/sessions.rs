@@ -16,7 +16,7 @@ pub struct SessionFigures {
     pub failed: u64,
     /// Number of sessions that the end of a stage or its window cut short.
     pub cut_short: u64,
-    /// Number of sessions that began after their first turn, and got all answers from then on.
+    /// Number of sessions that began after their first turn, and got all answers of their remaining turns.
     pub partial: u64,
     /// Complete sessions per second of the stage or run; `None` if its duration is zero.
     pub per_second: Option<f64>,
@@ -30,8 +30,8 @@ pub struct SessionFigures {
     pub output_tokens: Option<Distribution<f64>>,
     /// Number of requests with a prompt that omits earlier turns, because the context was full.
     pub shortened_turns: u64,
-    /// How long requests were held back after their scheduled time, for the previous turn and for think time. No latency includes this wait. `None`
-    /// for a load that starts sessions instead of requests.
+    /// How long requests were held back after their scheduled time, to wait for the answer to the previous turn and for the think time. No latency
+    /// includes this wait. `None` for a load that schedules sessions instead of requests.
     pub hold: Option<Distribution<Duration>>,
     /// The figures of each turn, in order.
     pub by_turn: Vec<TurnFigures>,
@@ -40,7 +40,7 @@ pub struct SessionFigures {
 /// The requests at one turn of their session, over all sessions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnFigures {
-    /// The number of the turn, counted from 1. If `and_later` is true, the first of several turns.
+    /// The number of the turn, counted from 1. If `and_later` is true, the entry covers this turn and all later ones.
     pub turn: usize,
     /// Whether the entry includes all later turns.
     pub and_later: bool,

@@ -44,24 +44,24 @@ pub struct StageAnalysis {
     pub stage: Stage,
     /// Whether its headline latencies count from the scheduled time or from sending.
     pub latency_origin: LatencyOrigin,
-    /// Why the stage was not run; `None` if it ran, or if the load ended before it.
+    /// Why the stage was not run; `None` if it ran, or if the load ended before the stage could begin.
     pub not_run: Option<NotMeasured>,
     /// Why this stage is invalid; empty for a valid stage.
     pub invalid: Vec<Reason>,
     /// The stop rule that ended the stage or the whole load; `None` if none did.
     pub ended_by: Option<EndedBy>,
-    /// Requested rate in requests per second, from the profile or from earlier stages; `None` for a closed loop and for a varying rate.
+    /// Requested rate in requests per second, from the profile or derived from earlier stages; `None` for a closed loop and for a varying rate.
     pub asked_rate: Option<f64>,
     /// The rate of sending: (requests sent - 1) / (last sent - first sent). `None` for a closed loop, for fewer than two requests, and if the stage
     /// was stopped early.
     pub achieved_rate: Option<f64>,
-    /// (last due - first due) / (last sent - first sent). Below 1, the load was sent more slowly than it was due. `None` under the same conditions as
+    /// (last due - first due) / (last sent - first sent). Below 1, the load was sent more slowly than planned. `None` under the same conditions as
     /// [`StageAnalysis::achieved_rate`].
     pub pace: Option<f64>,
     /// State of the server's queue; `None` unless the load is open.
     pub(super) queue: Option<Queue>,
-    /// The time after the last send as a share of the duration, if the rates cover the whole duration. `None` if the rates exclude fill and drain,
-    /// and if all requests were sent at the same time.
+    /// The time after the last send, as a share of the stage's duration. Present only if the rates cover the whole duration. `None` if they exclude
+    /// fill and drain, and if all requests were sent at the same time.
     pub drain_share: Option<f64>,
     /// An upper bound on how long bytes waited before they were read, one value per read; `None` if unknown.
     pub receive_delay: Option<Distribution<Duration>>,
@@ -109,7 +109,7 @@ impl StageAnalysis {
         };
         let measured_rate = result.and_then(|it| it.measured_rate.as_ref());
         let asked_rate = asked_rate.or_else(|| Some(measured_rate?.as_ref().ok()?.per_second()));
-        // With a trimmed window, the requests that ended late are missing, so the remaining requests have gaps between them.
+        // With a trimmed window, requests that ended late are excluded. So the remaining requests have gaps between them.
         let whole = workload.window != Window::Trimmed;
         let achieved_rate = asked_rate.filter(|_| whole).and_then(|_| achieved_rate(tally, &figures));
         let pace = achieved_rate.and_then(|_| pace(tally));

@@ -1,8 +1,8 @@
 //! The effect of the launcher's stalls on the latencies that it measured.
 //!
-//! In a closed loop, a latency counts from sending. So a stalled launcher shows no send lag: the stall is hidden in the latency. This module
-//! intersects each stall with the requests in flight. A latency minus its stalls is the shortest time that the server can have taken. The effect of
-//! stalls is the measured percentile minus the percentile of these shortest times.
+//! In a closed loop, a latency counts from sending. So a stalled launcher shows no send lag: the stall is hidden in the latency. This module finds
+//! the requests that were in flight during each stall. A latency minus the stalls within it is the shortest time that the server can have taken. The
+//! effect of stalls on a percentile is the measured percentile minus the same percentile of these shortest times.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ impl StallEffect {
     }
 }
 
-/// Minimum number of values for an effect: with fewer, the 99th percentile is the largest value.
+/// Minimum number of values for an effect. With fewer, the 99th percentile would be the largest value.
 const FEWEST: u64 = 100;
 
 /// (start, end, divisor) of a latency. The divisor is the number of gaps for TPOT, and 1 otherwise.
@@ -65,8 +65,8 @@ const LATENCIES: [Latency; 3] = [
     },
 ];
 
-/// The effects of stalls on the figures of each stage, in descending order of their share of the percentile. Figures that no stall changed are left
-/// out. Empty if the records of some requests are missing.
+/// The effects of stalls on the figures of each stage, in descending order of their share of the percentile. Figures that no stall changed are
+/// omitted. Empty if the records of some requests are missing.
 pub(super) fn effects(recorder: &Recorder, stages: &[StageAnalysis], stalls: Option<&Stalls>) -> Vec<StallEffect> {
     let Some((records, stalls)) = recorder.every_record().zip(stalls.filter(|it| !it.times.is_empty())) else {
         return Vec::new();
@@ -101,7 +101,7 @@ fn effects_on(latency: &Latency, records: &Records, stages: &[StageAnalysis], st
     stages.iter().enumerate().filter_map(effect).collect()
 }
 
-/// Stalls in time order. `before` has the total stalled time before each stall.
+/// Stalls in time order. `before[i]`: the total stalled time before stall i.
 struct Times<'a> {
     stalls: &'a [Stall],
     before: Vec<Duration>,
@@ -187,7 +187,7 @@ mod tests {
     fn a_stall_in_a_closed_loop_is_reported_with_its_part_of_a_percentile() {
         assert_eq!(run(false), []);
         let found = run(true);
-        // Stalls hit 7 of 400 requests, so p99 includes one. No stall hit the tokens after the first.
+        // Stalls hit 7 of 400 requests, so p99 shows the effect. No stall hit the tokens after the first.
         let effects: Vec<_> = found.iter().map(|it| (it.figure, it.measured, it.added)).collect();
         assert_eq!(effects, [("TTFT", ms(140), ms(100)), ("latency", ms(160), ms(100))]);
         assert!((found[0].touched_share - 7.0 / 400.0).abs() < 1e-9);

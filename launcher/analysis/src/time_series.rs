@@ -8,13 +8,13 @@ use measurement::recorder::{
     series::{Bin, OutcomeGroup, QuantileSketch},
 };
 
-/// What happened over time, in bins of equal width. Includes every request of the load, even those outside the measurement window.
+/// What happened over time, in bins of equal width. Includes every request of the load, even outside the measurement window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeriesFigures {
     pub bin_width: Duration,
     /// The start of the first bin, from the start of the run. A multiple of the width.
     pub start: Duration,
-    /// The time of the first event. The first and the last bin may be covered by events only in part.
+    /// The time of the first event. It may lie inside the first bin, and the last event inside the last bin.
     pub first_event: Duration,
     pub last_event: Duration,
     pub bins: Vec<BinFigures>,
@@ -86,7 +86,7 @@ impl BinFigures {
 
 impl BinTimes {
     fn new(sketch: &QuantileSketch) -> Option<BinTimes> {
-        // The cast saturates; a sketch holds no times above an hour.
+        // The cast cannot overflow, because a sketch holds no times above an hour.
         let percentile = |percent| sketch.percentile(percent).map(|it| Duration::from_nanos(it.round() as u64));
         Some(BinTimes { count: sketch.count(), p50: percentile(50)?, p90: percentile(90)?, p99: percentile(99)? })
     }

@@ -134,7 +134,7 @@ impl Column {
 /// A time of a request.
 type Time = fn(&RequestRecord) -> Option<Duration>;
 
-/// Computes the figures one after another, so that memory holds the values of only one figure.
+/// Computes one figure after another, so that memory holds the values of only one figure at a time.
 fn of_records(records: &Records, origins: &[LatencyOrigin]) -> (Vec<Timings>, Timings) {
     let answer =
         |of: Time| Column::from_records(records, origins.len(), |it, used| of(it).filter(|_| used.answer).map(nanos));
@@ -187,7 +187,7 @@ fn of_records(records: &Records, origins: &[LatencyOrigin]) -> (Vec<Timings>, Ti
 }
 
 pub(super) fn nanos(time: Duration) -> u64 {
-    // Nanoseconds in a `u64` last for hundreds of years.
+    // Nanoseconds in a `u64` are enough for hundreds of years.
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 

@@ -1,8 +1,9 @@
 //! [I/O] Converts a results folder to a stream and back. The launcher writes the stream, and the kubectl plugin reads it.
 //!
-//! The stream is a tar file that any tar program can read. It contains first `contents.txt` with the size and name of each file, then the files below
-//! `files/` in this order, and last `sha256.txt` with their checksums for `sha256sum -c`. So a reader detects a truncated stream, a missing file and
-//! a changed byte. Neither side keeps a whole file in memory. The stream contains no links, and no names that point outside the folder.
+//! The stream is a tar file that any tar program can read. It begins with `contents.txt`, which lists the size and name of each file. Then come the
+//! files, below `files/` and in the same order. It ends with `sha256.txt`, which has their checksums for `sha256sum -c`. So a reader detects a
+//! truncated stream, a missing file and a changed byte. Neither side keeps a whole file in memory. The stream contains no links, and no names that
+//! point outside the folder.
 
 mod name;
 mod read;
@@ -13,7 +14,7 @@ mod write;
 pub use read::{Received, UnpackError, unpack};
 pub use write::{ArchiveError, Written, write};
 
-/// A part of the message of [`ArchiveError::Empty`]. The kubectl plugin receives only the message, and recognises an empty folder by this text.
+/// A part of the message of [`ArchiveError::Empty`]. The kubectl plugin receives only the message, and recognises an empty folder by this part.
 pub const NO_FILES: &str = "has no files";
 
 /// The first line of `contents.txt`, which identifies the format of the stream.

@@ -51,8 +51,8 @@ pub enum UnpackError {
     },
 }
 
-/// Unpacks a stream into an empty folder. Nothing else may write to this folder at the same time. After each read, calls `progress` with the number
-/// of received bytes and the total number of bytes.
+/// Unpacks a stream into an empty folder, to which nothing else may write at the same time. After each read, calls `progress` with the number of
+/// received bytes and the total number of bytes.
 ///
 /// # Errors
 /// The stream is truncated or invalid, a checksum differs, or a file cannot be written. The folder is then incomplete and must not be used.
@@ -119,7 +119,7 @@ fn contents(text: &str) -> Result<Vec<Wanted>, UnpackError> {
     Ok(wanted)
 }
 
-/// Refuses an entry that is not the next announced file, for example another file, a link, a folder, or a tar extension.
+/// Refuses an entry unless it is the next announced file. So other files, links, folders and tar extensions are refused.
 fn check_header(entry: &tar::Entry<'_, impl Read>, name: &str, bytes: Option<u64>) -> Result<(), UnpackError> {
     let header = entry.header();
     let is_next = header.entry_type() == tar::EntryType::Regular
@@ -176,7 +176,7 @@ fn store(
     if done != wanted.bytes {
         return Err(UnpackError::Cut(format!("{} has {done} of {} bytes", wanted.name, wanted.bytes)));
     }
-    // Flush explicitly, because some file systems report only here that they are full.
+    // Flushed explicitly, because only this call fails on some file systems that are full.
     file.sync_all().map_err(failed)?;
     Ok(hex(&digest.finalize()))
 }

@@ -60,7 +60,7 @@ fn made(entries: &[(tar::EntryType, &str, &str)]) -> Vec<u8> {
     let mut out = tar::Builder::new(Vec::new());
     for (kind, name, content) in entries {
         let mut header = tar::Header::new_ustar();
-        // Set the name directly, because `set_path` would refuse the invalid names of the tests.
+        // The name is set directly, because `set_path` would refuse the invalid names of these tests.
         header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
         header.set_entry_type(*kind);
         header.set_size(content.len() as u64);
@@ -237,7 +237,7 @@ proptest! {
         let at = at % stream.len();
         stream[at] ^= flip;
         let (received, found) = unpacked(&stream);
-        // A changed byte may be undetected only if it is outside of contents and names, for example in a time.
+        // A changed byte may only remain undetected if it is in neither contents nor names, for example in a time.
         prop_assert!(received.is_err() || found == files(folder.path()));
     }
 

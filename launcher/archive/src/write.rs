@@ -19,7 +19,7 @@ pub struct Written {
     pub files: usize,
     /// Total bytes of these files.
     pub bytes: u64,
-    /// Paths of the folder that are not in the stream: links, pipes and similar.
+    /// Paths in the folder that were left out of the stream, because they are links, pipes or similar.
     pub left_out: Vec<PathBuf>,
 }
 
@@ -37,7 +37,7 @@ pub enum ArchiveError {
     /// The folder contains no file.
     #[error("{path} {NO_FILES}; give the results folder of a finished run", path = .0.display())]
     Empty(PathBuf),
-    /// The folder has more files than any results folder has.
+    /// The folder has more files than any results folder.
     #[error("{path} has more than {MAX_FILES} files; give the results folder of one run", path = .0.display())]
     TooManyFiles(PathBuf),
     /// The name of a file cannot be used in a stream.
@@ -72,8 +72,8 @@ struct Source {
 /// Writes the files of a folder. If `only` is not empty, writes just the files with these names.
 ///
 /// # Errors
-/// The folder or a file cannot be read, a file changes meanwhile or has an invalid name, or `out` cannot be written. A reader refuses the incomplete
-/// stream.
+/// The folder or a file in it cannot be read, a file changes meanwhile or has an invalid name, or `out` cannot be written. The stream is then
+/// incomplete, and readers refuse it.
 pub fn write(folder: &Path, only: &[String], out: impl Write) -> Result<Written, ArchiveError> {
     let mut written = Written::default();
     let mut sources = Vec::new();
@@ -123,7 +123,7 @@ fn collect(
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
         let path = entry.path();
-        // For a link, these are the metadata of the link itself, not of its target.
+        // For a link, this is the metadata of the link itself, not of its target.
         let metadata = entry.metadata().map_err(unreadable(&path))?;
         if !metadata.is_dir() && !metadata.is_file() {
             left_out.push(path);
@@ -161,7 +161,7 @@ fn append_file<W: Write>(out: &mut tar::Builder<W>, source: &Source) -> Result<S
         return Err(unreadable(error));
     }
     appended.map_err(ArchiveError::Write)?;
-    // If the file became shorter, fewer bytes than announced were read. If it became longer, its size differs.
+    // If the file became shorter, fewer bytes were read than announced. If it became longer, its size now differs.
     if content.file.limit() > 0 || fs::metadata(&source.path).map_err(unreadable)?.len() != source.bytes {
         return Err(changed());
     }
@@ -190,7 +190,7 @@ fn modified(metadata: &Metadata) -> u64 {
     time.map(|it| it.as_secs()).unwrap_or_default()
 }
 
-/// A file that is read into the stream. It keeps a read error of the file, to distinguish it from write errors of the stream.
+/// A file that is read into the stream. Remembers a read error of the file, so that it can be distinguished from a write error of the stream.
 struct Content {
     file: io::Take<BufReader<File>>,
     digest: Sha256,

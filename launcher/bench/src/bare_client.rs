@@ -1,5 +1,5 @@
-//! [I/O] The client for comparison, made with hyper and tokio. It only opens connections, posts requests, reads frames, and records the time of each
-//! frame. It does not parse frames: the server sends one token per frame.
+//! [I/O] The bare client, with which the engine is compared. It uses plain hyper and tokio. It only opens connections, posts requests, reads frames,
+//! and records the time of each frame. It does not parse frames, because the server sends one token per frame.
 
 use std::{collections::BTreeMap, net::Ipv4Addr, time::Duration};
 
@@ -23,7 +23,7 @@ use super::{BenchError, parts::BareSpec};
 /// The prompt of each request. It is as long as the prompts of the engine's load.
 const PROMPT: &str = "salt letters of people who count days by tides";
 
-/// Number of frames after the frames with tokens: the usage, and `[DONE]`.
+/// Number of frames after those with tokens: one with the usage, and one with `[DONE]`.
 const CLOSING: usize = 2;
 
 type Sender = SendRequest<Full<Bytes>>;
@@ -106,7 +106,8 @@ async fn run_slot(
     Ok(requests)
 }
 
-/// The times of a request. An error if frames are missing, or a frame arrived in two pieces: then it is unknown which time belongs to which token.
+/// The times of a request. Returns an error if frames are missing. Also returns one if a frame arrived in two pieces, because it is then unknown
+/// which time belongs to which token.
 fn seen(number: u64, sent: Duration, stamps: &[Duration], tokens: u32) -> Result<ClientRequest, String> {
     let wanted = tokens as usize + CLOSING;
     if stamps.len() != wanted {

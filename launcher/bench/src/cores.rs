@@ -5,7 +5,7 @@ use std::{fs, io, thread};
 use capacity::keep_to_core;
 use rustix::thread::{CpuSet, sched_getaffinity};
 
-/// The cores of the two sides of a trial. Both are absent if separate cores are not possible.
+/// The cores of the server and the client of a trial. Both are absent if separate cores are not possible.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cores {
     /// The core of the server.
@@ -15,7 +15,7 @@ pub(super) struct Cores {
 }
 
 impl Cores {
-    /// Chooses two cores that this process may use, if possible not two threads of one core. Returns a note if they are not separate.
+    /// Chooses two cores that this process may use. If possible, they are different physical cores, not two threads of one. Otherwise returns a note.
     pub(super) fn choose() -> (Cores, Option<String>) {
         match Cores::find() {
             Ok((cores, true)) => (cores, None),
@@ -36,7 +36,7 @@ impl Cores {
         let other = allowed.iter().copied().find(|core| !siblings.contains(core));
         let client = other.unwrap_or(second);
         for core in [first, client] {
-            // Test this on a temporary thread, so that this thread is not bound to the core.
+            // The test runs on a temporary thread, so that this thread is not bound to the core.
             if let Ok(Err(error)) = thread::spawn(move || keep_to_core(core)).join() {
                 return Err(format!("the system does not let a process keep to core {core}: {error}"));
             }
@@ -50,7 +50,7 @@ fn allowed() -> io::Result<Vec<usize>> {
     Ok((0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).collect())
 }
 
-/// All threads of the physical core of `core`, including itself; only itself if the system does not report them.
+/// All threads of the physical core to which `core` belongs. If the system does not report them, only `core` itself.
 fn siblings(core: usize) -> Vec<usize> {
     let path = format!("/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list");
     fs::read_to_string(path).ok().and_then(|text| list(text.trim())).unwrap_or_else(|| vec![core])

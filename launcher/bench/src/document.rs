@@ -15,9 +15,9 @@ use super::{
 pub(super) struct Settings {
     /// How many times all loads were measured.
     pub(super) runs: u32,
-    /// How many times each side of a comparison was measured in each run, in turn with the other side.
+    /// How many times the engine and the bare client are measured in each run of a comparison, in turn.
     pub(super) repeats: u32,
-    /// Whether the loads were small, so that the figures are not valid.
+    /// Whether the loads were small, so that the figures mean nothing.
     pub(super) quick: bool,
     /// The groups that were measured.
     pub(super) groups: Vec<String>,

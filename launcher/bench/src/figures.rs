@@ -21,7 +21,7 @@ impl Bound {
     }
 }
 
-/// The limits of a figure: a floor that is required, and an aim that is desired.
+/// The limits of a figure: a floor, which is required, and an aim, which is desired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Budget {
     /// The required limit; absent if there is none.
@@ -46,7 +46,7 @@ impl Budget {
         Budget { floor: Some(Bound::AtLeast(floor)), aim: Some(Bound::AtLeast(aim)) }
     }
 
-    /// Returns which limit a value meets. `None` without a budget.
+    /// Returns which of its limits a value meets. `None` without a budget.
     pub fn mark(&self, value: f64) -> Option<Mark> {
         match (self.floor.map(|it| it.holds(value)), self.aim.map(|it| it.holds(value))) {
             (None, None) => None,
@@ -61,11 +61,11 @@ impl Budget {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Mark {
-    /// It meets the aim, and therefore also the floor.
+    /// The value meets the aim, and therefore also the floor.
     Aim,
-    /// It meets the floor, but not the aim.
+    /// The value meets the floor, but not the aim.
     Floor,
-    /// It meets no limit.
+    /// The value meets neither.
     Missed,
 }
 

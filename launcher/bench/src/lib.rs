@@ -1,7 +1,7 @@
 //! `benchwright-bench`: measures the load generator itself, for its developers.
 //!
 //! The crate `capacity` runs the trials: the engine runs as in a benchmark, over loopback sockets, against a server that records when it sent each
-//! token. The module `bare_client`, a minimal hyper client, runs the same load for comparison. `groups` defines what is measured, and `figures`
+//! token. The module `bare_client` runs the same load with a minimal hyper client, for comparison. `groups` defines what is measured, and `figures`
 //! contains results and budgets. `program` runs the launcher as a user would. The bench needs epoll, timers and /proc of Linux.
 
 mod bare_client;
@@ -33,7 +33,7 @@ use groups::setup::{Bench, Scale};
 use machine::Machine;
 use parts::Part;
 
-/// If other processes use more cores than this on average, a note says that the figures are distorted.
+/// If other processes use more cores than this on average, a note warns that they distort the figures.
 const QUIET: f64 = 0.1;
 
 /// The options of a bench run.
@@ -41,11 +41,11 @@ const QUIET: f64 = 0.1;
 pub struct BenchOptions {
     /// The groups to measure; empty for all groups.
     pub groups: Vec<Group>,
-    /// Whether loads are small. Small loads show that the bench works, and their figures do not count.
+    /// Whether loads are small. Small loads only show that the bench works; their figures mean nothing.
     pub quick: bool,
     /// Number of times that all loads are measured.
     pub runs: u32,
-    /// Number of times that each side of a comparison is measured in each run.
+    /// Number of times that the engine and the bare client are each measured in one run of a comparison.
     pub repeats: u32,
     /// The `tokenizer.json` for the prompts; `None` for a small built-in tokenizer.
     pub tokenizer: Option<PathBuf>,
@@ -120,7 +120,7 @@ fn names(groups: &[Group]) -> Vec<String> {
     groups.iter().filter_map(Group::to_possible_value).map(|it| it.get_name().to_owned()).collect()
 }
 
-/// A note on the run that other processes disturbed most. `others`: for each run, the number of cores that other processes used.
+/// A note about the run in which other processes used the most CPU time. `others`: how many cores they used in each run.
 fn noise(others: &[f64]) -> Option<String> {
     let noisy = others.iter().copied().enumerate().filter(|(_, it)| *it > QUIET);
     let (place, most) = noisy.max_by(|(_, left), (_, right)| left.total_cmp(right))?;
@@ -130,11 +130,11 @@ fn noise(others: &[f64]) -> Option<String> {
     ))
 }
 
-/// Does the work of a child process, and returns the text that the child prints for its parent. The text is empty if the work has already printed its
-/// result.
+/// Does the work of a child process, and returns the text that the child prints for its parent. Returns an empty text if the work prints its result
+/// itself.
 ///
 /// # Errors
-/// `part` cannot be parsed, or the work failed. Nothing was printed for the parent in this case.
+/// `part` cannot be parsed, or the work failed. In this case nothing was printed for the parent.
 pub fn run_part(part: &str) -> Result<String, BenchError> {
     let part: Part = crds::json::read(part).map_err(|error| children::unreadable_part(&error))?;
     Ok(match part {

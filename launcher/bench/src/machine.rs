@@ -18,7 +18,7 @@ pub(super) struct Machine {
     pub(super) kernel: String,
     /// The release of this program.
     pub(super) version: &'static str,
-    /// `release` or `debug`. Figures of a debug build do not count.
+    /// `release` or `debug`. The figures of a debug build mean nothing.
     pub(super) build: &'static str,
 }
 

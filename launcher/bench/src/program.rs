@@ -45,7 +45,7 @@ pub(super) fn check(program: &Path) -> Result<(), BenchError> {
 /// Runs a program until it ends. It is killed after `limit`.
 ///
 /// # Errors
-/// It cannot be started, fails, or does not end in time.
+/// The program cannot be started, fails, or does not end in time.
 pub(super) fn run(program: &Path, arguments: &[&str], limit: Duration) -> Result<(), BenchError> {
     let mut command = Command::new(program);
     command.args(arguments).env("BENCHWRIGHT_LOG", "warn").stdin(Stdio::null()).stdout(Stdio::null());

@@ -1,4 +1,4 @@
-//! [I/O] Measures the time to report a large run. The records are synthetic, and the steps are those at the end of a real run.
+//! [I/O] Measures the time to report a large run, with synthetic records. The steps are the same as at the end of a real run.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! [I/O] Runs trials: a server and a client, which is the engine or the bare client, each on its own core.
+//! [I/O] Runs trials. Each trial has a server and a load generator, each on its own core. The load generator is the launcher's engine, or the bare
+//! client (plain hyper and tokio) that it is compared with.
 
 use std::time::Duration;
 
@@ -42,7 +43,7 @@ pub(super) fn cpu_per_token(trial: &Trial) -> f64 {
     trial.client.cpu_ns as f64 / 1e3 / trial.matched.tokens.max(1) as f64
 }
 
-/// Why a trial does not count: requests failed, or only one side recorded them. `None` if it counts.
+/// Why a trial has no valid figures: requests failed, or only one side recorded them. `None` if the figures are valid.
 pub(super) fn fault(trial: &Trial) -> Option<String> {
     let (failed, unmatched) = (trial.failed(), trial.matched.unmatched);
     if failed > 0 {

@@ -28,7 +28,7 @@ pub enum Part {
 pub struct ServerSpec {
     /// How fast the server answers.
     pub pace: Pace,
-    /// The CPU core to run on; `None`: any core.
+    /// The CPU core to run on; `None` for any core.
     pub core: Option<usize>,
 }
 
@@ -46,14 +46,14 @@ pub struct EngineSpec {
     pub port: u16,
     /// The load to run.
     pub workload: Workload,
-    /// Which data is kept of each request.
+    /// What the engine keeps of each request, see [`Keep`].
     pub keep: Keep,
-    /// The run that the load belongs to. The launcher needs it to judge itself; `None`: no judgement is needed.
+    /// The run that the load belongs to. The launcher needs it to judge its own measurement; `None` if it does not have to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<Box<ResolvedRun>>,
     /// Number of worker threads.
     pub threads: usize,
-    /// The CPU core to run on; `None`: any core.
+    /// The CPU core to run on; `None` for any core.
     pub core: Option<usize>,
 }
 
@@ -90,7 +90,7 @@ pub struct ClientRequest {
     /// Number of the request in its stage.
     pub number: u64,
     pub scheduled_ns: u64,
-    /// Time spent waiting for a permit; 0 without a concurrency limit.
+    /// Time that the request waited for a permit; 0 without a concurrency limit.
     pub queued_ns: u64,
     /// When the request was handed to the socket.
     pub sent_ns: u64,

@@ -1,4 +1,4 @@
-//! [I/O] The child processes of a trial: starts them, reads their results, and kills those that do not respond in time.
+//! [I/O] The child processes of a trial: starts them, reads their results, and kills a process that does not respond in time.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _},
@@ -43,7 +43,7 @@ impl Process {
                 && sender.send(first).is_ok()
                 && stdout.read_to_string(&mut rest).is_ok()
             {
-                // Fails if the receiver was dropped.
+                // Sending fails if the receiver was dropped.
                 let _ = sender.send(rest);
             }
         };
@@ -69,13 +69,13 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         drop(self.stdin.take());
-        // Fails if the process has already ended.
+        // Killing fails if the process has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Returns the command that runs this program with the hidden command, and the part as its argument.
+/// Returns the command that runs this program again, with the hidden command and the part as arguments.
 fn command(part: &impl Serialize) -> Result<Command, TrialError> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args([COMMAND, &json(part)?]);

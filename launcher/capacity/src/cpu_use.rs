@@ -1,4 +1,4 @@
-//! [I/O] Measures the CPU time of other processes during a trial, because it may distort the trial's results.
+//! [I/O] Measures how much CPU time other processes used during a trial. They may distort its results.
 
 use std::fs;
 
@@ -28,7 +28,7 @@ impl CpuUse {
         self.machine.cpus as f64
     }
 
-    /// Returns how many cores other processes, and the hypervisor, have used on average since `before`; NaN if no time has passed.
+    /// Returns how many cores other processes and the hypervisor have used on average since `before`; NaN if no time has passed.
     pub fn others_since(&self, before: &CpuUse) -> f64 {
         let wall = self.machine.all.saturating_sub(before.machine.all) as f64 / self.machine.cpus as f64;
         let own = self.own.saturating_sub(before.own);
@@ -52,7 +52,7 @@ mod tests {
     fn what_neither_idled_nor_worked_for_us_worked_for_others() {
         let busy = |all, idle, own| CpuUse { machine: Ticks { all, idle, cpus: 2, ..Ticks::default() }, own };
         let before = busy(1_200, 1_000, 40);
-        // 400 ticks on two cores are 200 ticks of time. 140 of them are idle, 160 are of this process, and 100 are of others.
+        // 400 ticks on two cores are 200 ticks of time. Of the 400, 140 are idle, 160 were used by this process, and 100 by others.
         let after = busy(1_600, 1_140, 200);
         assert_eq!(after.others_since(&before), 0.5);
         assert!(before.others_since(&before).is_nan());

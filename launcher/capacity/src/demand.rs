@@ -1,5 +1,4 @@
-//! Computes the demand of each stage of a workload on a client, selects the hardest stage, and makes a trial of a few seconds from it.
-//! Pure.
+//! Computes how hard each stage of a workload is for a client, selects the hardest stage, and makes a trial of a few seconds from it. Pure.
 
 use std::time::Duration;
 
@@ -12,12 +11,12 @@ use workload_profiles::{
 use crate::lengths::{mean_output, recorded, requests};
 use crate::server::Pace;
 
-/// The cost of a request, expressed in tokens. It is only used to compare stages.
+/// The cost of a request as a number of tokens. Used only to compare stages.
 const REQUEST_IN_TOKENS: f64 = 10.0;
 /// The minimum and the maximum duration of a trial.
 const LENGTH: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(15));
 const SECOND: Duration = Duration::from_secs(1);
-/// If there are fewer requests than this, they are spaced evenly, because a random draw might contain no request.
+/// Below this number, requests are spaced evenly, because random gaps might leave the trial without a request.
 const FEW: u64 = 20;
 
 /// Why no stage can be used for a trial.
@@ -32,7 +31,7 @@ pub enum Unknown {
     Stage(String),
 }
 
-/// What a stage demands of a client while its number of requests in flight is highest.
+/// What a stage demands of a client at the moment at which most requests are in flight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Demand {
     pub(super) requests_per_second: f64,
@@ -42,8 +41,8 @@ pub(super) struct Demand {
 }
 
 impl Demand {
-    /// Computes the highest demand of a load, with a server of this pace. An answer without streaming counts as one token. `None` if the
-    /// load is in a file that was not read.
+    /// Computes the highest demand of a load on a server with this pace. An answer without streaming counts as one token. `None` if the load is in a
+    /// file that was not read.
     fn from_load(load: &Load, tokens: u32, streaming: bool, pace: Pace) -> Option<Demand> {
         let answer = pace.answer(tokens);
         let seconds = answer.as_secs_f64().max(f64::MIN_POSITIVE);
@@ -66,7 +65,7 @@ impl Demand {
     }
 }
 
-/// Returns how many requests a load has in flight from its start; `None` for a load that has send times instead.
+/// Returns how many requests a load has in flight from its start on; `None` for a load with send times.
 fn slots(load: &Load) -> Option<u64> {
     let (limit, count) = match load {
         Load::Closed { concurrency, count, .. } => (Some(*concurrency), *count),
@@ -84,14 +83,14 @@ fn start_rate(load: &Load) -> Option<RequestRate> {
     }
 }
 
-/// Returns the highest rate of a load that has send times; `None` for other loads. For a trace, it is the rate of the busiest second.
+/// Returns the highest rate of a load with send times; `None` for other loads. For a trace, it is the rate of the busiest second.
 fn peak(load: &Load) -> Option<RequestRate> {
     match load {
         Load::Open { rate, .. } => Some(rate.peak()),
         Load::Users { rate, .. } => Some(*rate),
         Load::Trace { speed, .. } => {
             let entries = recorded(load)?;
-            // One second of the replay, converted to recorded time.
+            // One second of the replay, as a time in the recording.
             let second = Duration::try_from_secs_f64(*speed).unwrap_or(SECOND).max(Duration::from_nanos(1));
             let (mut first, mut most) = (0, 1);
             for (last, entry) in entries.iter().enumerate() {
@@ -106,7 +105,7 @@ fn peak(load: &Load) -> Option<RequestRate> {
     }
 }
 
-/// Like [`peak`], limited to the rate that the load's concurrency limit allows.
+/// Like [`peak`], but no higher than the concurrency limit of the load allows.
 fn held_back(load: &Load, answer: Duration) -> Option<RequestRate> {
     let peak = peak(load)?;
     let held = load.max_concurrency().map(|it| f64::from(it) / answer.as_secs_f64());
@@ -117,25 +116,25 @@ fn held_back(load: &Load, answer: Duration) -> Option<RequestRate> {
 /// Returns the hardest stage of a workload, and its demand. Traces in files must have been read.
 ///
 /// # Errors
-/// There is no stage; or the demand of some stage is unknown, so that it might be the hardest.
+/// There is no stage, or the demand of some stage is unknown. That stage might be the hardest.
 pub(super) fn hardest(workload: &Workload, pace: Pace) -> Result<(&Stage, Demand), Unknown> {
     let demand = |stage| {
         let tokens = mean_output(&requests(workload, stage));
         let demand = Demand::from_load(&stage.load, tokens, workload.streaming, pace);
         demand.map(|it| (stage, it)).ok_or_else(|| Unknown::Stage(stage.name.clone()))
     };
-    // Stages with a measured rate are skipped: that rate is at most what the server reached in an earlier stage, which is equally hard.
+    // Stages with a measured rate are skipped: their rate is at most what the server reached in an earlier stage, and that stage is at least as hard.
     let known = workload.stages.iter().filter(|it| !it.load.has_measured_rate());
     let demands = known.map(demand).collect::<Result<Vec<_>, _>>()?;
     let harder = |left: &Demand, right: &Demand| left.weight().total_cmp(&right.weight());
     demands.into_iter().max_by(|(_, left), (_, right)| harder(left, right)).ok_or(Unknown::NoStage)
 }
 
-/// Returns a workload that consists only of this stage, at its highest demand and for a few seconds, and the time that it should take.
+/// Returns a workload of only this stage, at its highest demand and for a few seconds. Also returns the time that the workload should take.
 pub(super) fn trial(workload: &Workload, stage: &Stage, pace: Pace) -> (Workload, Duration) {
     let requests = requests(workload, stage);
     let answer = pace.answer(mean_output(&requests));
-    // The trial must be long enough for the first answers to end while others begin.
+    // The trial must be long enough that the first answers end while other requests begin.
     let due = (2 * answer).clamp(LENGTH.0, LENGTH.1);
     let (load, length) = match slots(&stage.load) {
         Some(slots) => {
@@ -152,18 +151,18 @@ pub(super) fn trial(workload: &Workload, stage: &Stage, pace: Pace) -> (Workload
         None => at_peak(&stage.load, due, answer),
     };
     let stage = Stage::new(stage.name.clone(), load);
-    // Header fields are removed, because they may be secret and the arguments of a child process are visible.
+    // Header fields are removed: they may be secret, and other users can see the arguments of a child process.
     let (headers, window, abandonment) = (Default::default(), Window::All, None);
     let stages = vec![stage];
     let mut rest = Workload { stages: Vec::new(), ..workload.clone() };
     rest.classes.classes.iter_mut().for_each(|it| it.headers.clear());
-    // Without stop rules, because a trial must measure the whole stage.
+    // Stop rules are removed, because a trial must measure the whole stage.
     rest.stop_rules.clear();
     (Workload { stages, requests, headers, window, abandonment, probes: None, ..rest }, length + answer)
 }
 
-/// Returns a load with send times at its highest rate, for at most its own duration. At least one request is due. Also returns the
-/// duration.
+/// Returns a load with send times at its highest rate, and its duration. The duration is at most that of the original load, and at least one request
+/// is due.
 fn at_peak(load: &Load, due: Duration, answer: Duration) -> (Load, Duration) {
     let rate = held_back(load, answer).unwrap_or_else(|| RequestRate::try_from(1.0).expect("1 is a rate"));
     let (arrivals, duration) = match load {
@@ -292,7 +291,7 @@ mod tests {
         if let Load::Open { rate: steady, max_concurrency, count, .. } = &mut load {
             (*steady, *max_concurrency, *count) = (rate, Some(10), None);
         }
-        // Answers take one second, so 40 would be in flight, but the limit is 10.
+        // Answers take one second, so 40 requests would be in flight, but the limit is 10.
         let demand = Demand::from_load(&load, 191, true, PACE).unwrap();
         assert_eq!((demand.requests_per_second, demand.streams), (10.0, 10.0));
         let all = workload(vec![load], 191);

@@ -43,7 +43,7 @@ pub(super) fn run(spec: &EngineSpec) -> Result<ClientResult, TrialError> {
         progress: Arc::new(Progress::default()),
     })?;
     let (cpu, wall) = (clock::process_cpu().saturating_sub(cpu), clock::monotonic().saturating_sub(begun));
-    // This must be an error: without the times between tokens, comparing them would always succeed.
+    // Without the times between tokens, comparing them would always succeed. So this must be an error.
     if spec.keep == Keep::RecordsAndGaps && load.recorder.tape.as_ref().is_some_and(|it| !it.is_whole()) {
         let message = "the memory for the times between tokens ran out; give the bench more memory, or lower the load";
         return Err(TrialError::Child(message.to_owned()));
@@ -88,7 +88,7 @@ fn seen(load: &LoadResult) -> Vec<ClientRequest> {
                 scheduled_ns: at(record.scheduled),
                 queued_ns: nanos(record.permit_wait.unwrap_or_default()),
                 sent_ns: at(record.sent?),
-                // An answer in one piece has no separate first token.
+                // An answer in one piece has no separate time of its first token.
                 first_ns: at(record.first_token.or(record.last_token)?),
                 last_ns: at(record.last_token?),
                 gaps_ns: gaps(place).into_iter().flat_map(InterTokenTimes::iter).map(nanos).collect(),

@@ -12,14 +12,14 @@ use crate::server::DEFAULT_TOKENS;
 /// Assumed prompt length, in tokens, if the request source does not define it.
 const MOCK_PROMPT: u32 = 4;
 
-/// Returns the requests of a trace that are replayed; `None` for another load, and if they are in a file that was not read.
+/// Returns the requests of a trace that is replayed; `None` for any other load, and if they are in a file that was not read.
 pub(super) fn recorded(load: &Load) -> Option<&[TraceEntry]> {
     let Load::Trace { trace: Trace::Inline(entries), count, .. } = load else { return None };
     let most = count.map_or(entries.len(), |it| usize::try_from(it).unwrap_or(usize::MAX));
     Some(&entries[..most.min(entries.len())])
 }
 
-/// Returns the request source of a stage. If the trace has recorded lengths, they replace the workload's lengths.
+/// Returns the request source of a stage. If the trace contains recorded lengths, these replace the lengths of the workload.
 pub(super) fn requests(workload: &Workload, stage: &Stage) -> RequestSource {
     let mut requests = workload.requests.clone();
     let (Load::Trace { lengths: true, .. }, Some(entries)) = (&stage.load, recorded(&stage.load)) else {
@@ -80,7 +80,7 @@ fn mean(lengths: &LengthDistribution) -> u32 {
         Shape::Uniform => f64::from(lengths.min).midpoint(f64::from(lengths.max)),
         _ => lengths.mean,
     };
-    // The cast saturates. A length is at least 1.
+    // The cast cannot overflow. A length is at least 1.
     (mean.round() as u32).clamp(lengths.min.max(1), lengths.max.max(1))
 }
 

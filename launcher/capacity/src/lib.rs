@@ -1,11 +1,11 @@
-//! [I/O] Determines whether this machine or pod has the capacity for a load. For this, it runs the hardest stage of a BenchmarkRun for a
-//! few seconds against a paced server on loopback.
+//! [I/O] Determines whether this machine or pod has the capacity for a load. To find out, it runs the hardest stage of a BenchmarkRun for a few
+//! seconds, against a paced server on loopback.
 //!
-//! The engine runs as in a benchmark. The `server` answers immediately or at an exact pace, and records when it sent each token. Server and
-//! client are child processes (`children`, `child_messages`, `part`), so that CPU time and memory of each are known. `trial` runs one load,
-//! and `matching` compares the client's times with the server's. `demand` selects the hardest stage, and `verdict` judges the trial. TLS,
-//! which the server does not support, and name resolution are deliberately not measured. The developers' benchmark of the engine, `bench`,
-//! uses the same trials. Needs epoll, timers and /proc of Linux.
+//! The engine runs as in a benchmark. The `server` answers immediately or at an exact pace, and records when it sent each token. Server and client
+//! are child processes (`children`, `child_messages`, `part`), so that the CPU time and memory of each are known. `trial` runs one load, and
+//! `matching` compares the client's times with the server's. `demand` selects the hardest stage, and `verdict` judges the trial. Name resolution and
+//! TLS are deliberately not measured; the server does not support TLS. The developers' benchmark of the engine, `bench`, uses the same trials. Needs
+//! epoll, timers and /proc of Linux.
 
 pub mod child_messages;
 pub mod children;
@@ -53,7 +53,7 @@ use verdict::Verdict;
 pub struct Question {
     /// The run that the load belongs to.
     pub run: ResolvedRun,
-    /// The workload, with the files behind its URLs.
+    /// The workload. Files behind URLs are already downloaded.
     pub workload: Workload,
     /// The pace expected of the server.
     pub pace: Pace,
@@ -64,7 +64,7 @@ pub struct Question {
 /// The result for a [`Question`].
 #[derive(Clone, Debug)]
 pub struct CapacityReport {
-    /// Whether the machine has the capacity. Also `false` if that is unknown.
+    /// Whether the machine has the capacity. `false` also if this is unknown.
     pub fits: bool,
     /// The result as text, with the measured values.
     pub text: String,
@@ -85,7 +85,7 @@ pub fn ask(question: Question) -> Result<CapacityReport, TrialError> {
     loadgen::as_plain_loads(&mut workload);
     let (stage, demand) = demand::hardest(&workload, pace)?;
     let (tried, length) = demand::trial(&workload, stage, pace);
-    // Other users of the machine can see the arguments of a child process, so they must not contain the real target.
+    // Other users of the machine can see the arguments of a child process. So these must not contain the real target.
     let local = ResolvedRun { endpoint: Endpoint::Url("http://127.0.0.1".into()), ..run.clone() };
     let before = CpuUse::now();
     let trial = trial::judged(pace, tried, local, threads, length)?;

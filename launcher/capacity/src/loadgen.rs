@@ -7,7 +7,7 @@ use workload_profiles::{
     workload::{Arrivals, Load, Rate},
 };
 
-/// Replaces each phase with a known rate by a load that has the same rate, or the same number of requests in flight.
+/// Replaces each phase with a known rate by a load with the same rate, or with the same number of requests in flight.
 pub(super) fn as_plain_loads(workload: &mut Workload) {
     let Some(loadgen) = workload.loadgen.take() else { return };
     for stage in &mut workload.stages {

@@ -10,10 +10,10 @@ use crate::{
 };
 use measurement::histogram::TimeHistogram;
 
-/// Maximum difference between two processes that read the same clock on two cores, in nanoseconds.
+/// Maximum difference, in nanoseconds, between two processes that read the same clock on two cores.
 const GRANULARITY_NS: u64 = 1_000;
-/// Tolerance for random gaps, in standard errors. Chance exceeds four only once in 15,000 draws. The rate of n random gaps has a standard
-/// error of about their coefficient of variation / sqrt(n).
+/// Tolerance for random gaps, in standard errors. By chance, the deviation exceeds four standard errors only once in 15,000 draws. The standard error
+/// of the rate of n random gaps is about their coefficient of variation / sqrt(n).
 const DEVIATIONS: f64 = 4.0;
 
 /// The rate that an open-loop load should have.
@@ -28,7 +28,7 @@ pub struct RequestedLoad {
 }
 
 impl RequestedLoad {
-    /// Returns the rate of a load whose rate is steady and that answers cannot delay; `None` for any other load.
+    /// Returns the requested rate if the load has a steady rate that answers cannot delay; `None` for any other load.
     pub fn from_load(load: &Load) -> Option<RequestedLoad> {
         let Load::Open { arrivals, rate: Rate::Steady(rate), count, max_concurrency: None, .. } = load else {
             return None;
@@ -47,8 +47,8 @@ impl RequestedLoad {
 pub struct Matched {
     /// Number of requests that both sides recorded.
     pub requests: u64,
-    /// Number of requests or tokens that only one side recorded, or that the client received before the server sent them. Each is a fault
-    /// of the trial or of the client.
+    /// Number of requests or tokens that only one side recorded, or that the client received before the server sent them. Each of them is a fault of
+    /// the trial or of the client.
     pub unmatched: u64,
     /// Number of tokens in the requests that both sides recorded.
     pub tokens: u64,
@@ -58,9 +58,9 @@ pub struct Matched {
     pub latency_error: TimeHistogram,
     /// |gap received - gap sent|, for each pair of consecutive tokens.
     pub itl_error: TimeHistogram,
-    /// Send lag: sent - scheduled, both at the client, minus the wait for other requests to end.
+    /// Send lag: sent - scheduled, both at the client, minus the time that the request waited for a permit.
     pub lag: TimeHistogram,
-    /// How late requests arrived at the server: arrived - scheduled, minus the same wait.
+    /// How late requests arrived at the server: arrived - scheduled, minus the time that the request waited for a permit.
     pub arrival_lag: TimeHistogram,
     /// The first and the last time at which a request was due.
     pub scheduled: Option<(u64, u64)>,
@@ -78,7 +78,7 @@ impl Matched {
         let mut known: HashMap<(u32, u64), &RequestTruth> = HashMap::with_capacity(truth.requests.len());
         let mut matched = Matched::default();
         for request in &truth.requests {
-            // The client knows only of one of them if a request arrived twice.
+            // A request that arrived twice was sent by the client only once.
             let twice = known.insert((request.stage, request.number), request).is_some();
             matched.unmatched += u64::from(twice);
         }
@@ -92,9 +92,9 @@ impl Matched {
         matched
     }
 
-    /// Returns the fraction of the requested load that arrived in time: received / max(rate × time + 1, requested). The time is from the
-    /// first due time to the last arrival. If the random schedule differs from the requested rate by no more than chance, the fraction is
-    /// instead computed from the rates: (rate × scheduled time + 1) / (rate × time + 1).
+    /// Returns the fraction of the requested load that arrived in time: received / max(rate × time + 1, requested). The time is from the first due
+    /// time to the last arrival. A random schedule may differ from the requested rate by chance. In this case, the fraction is computed from the
+    /// rates instead: (rate × scheduled time + 1) / (rate × time + 1).
     pub fn achieved(&self, requested: &RequestedLoad) -> Option<f64> {
         let ((first, _), (_, last)) = (self.scheduled?, self.arrived?);
         let known = self.requests as f64;
@@ -117,7 +117,7 @@ impl Matched {
         };
         let pairs = [(seen.first_ns, *first), (seen.last_ns, *last), (truth.arrived_ns, seen.scheduled_ns)];
         if pairs.iter().any(|(later, sooner)| later.saturating_add(GRANULARITY_NS) < *sooner) {
-            // A token cannot be received before it was sent, so these must be different tokens.
+            // A token cannot be received before it was sent, so the two sides recorded different tokens here.
             self.unmatched += 1;
             return;
         }
@@ -132,7 +132,7 @@ impl Matched {
         widen(&mut self.arrived, truth.arrived_ns);
         self.last_seen = self.last_seen.max(seen.last_ns);
         self.tokens += truth.sends_ns.len() as u64;
-        // There are no gaps to compare if the server sent everything in one piece, or if the client did not keep gaps.
+        // There is nothing to compare if the server sent everything in one piece, or if the client did not keep the gaps.
         if truth.sends_ns.len() > 1 && !seen.gaps_ns.is_empty() {
             self.unmatched += u64::from(truth.sends_ns.len() != seen.gaps_ns.len() + 1);
             for (pair, gap) in truth.sends_ns.windows(2).zip(&seen.gaps_ns) {
@@ -258,7 +258,7 @@ mod tests {
         // All requests arrive, but at half the rate.
         assert_eq!(check(Constant, 1_000, 1_998, 1_998), 0.5);
         assert_eq!(check(Poisson, 1_000, 1_998, 1_998), 0.5);
-        // If only 950 requests were drawn, that is no fault. But late requests among them are a fault.
+        // A random schedule may have only 950 requests, which is no fault. But late requests in such a schedule are one.
         assert_eq!(check(Poisson, 950, 999, 999), 1.0);
         assert_eq!(check(Poisson, 950, 999, 1_999), 0.5);
         assert_eq!(check(Poisson, 500, 999, 999), 0.5);

@@ -13,8 +13,8 @@ use crate::{
 };
 use engine::issue;
 
-/// Runs the part of a child process. Returns the text that the child must print for its parent; it is empty if the part prints its own
-/// output.
+/// Does the part of a trial that this child process has. Returns the text that the child must print for its parent, or an empty text if the part
+/// prints its output itself.
 ///
 /// # Errors
 /// The part cannot be parsed, or it failed. The child then prints nothing for its parent.

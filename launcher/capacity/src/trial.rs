@@ -15,7 +15,7 @@ use crate::{
 };
 use measurement::recorder::Keep;
 
-/// Added to the expected duration of a load, because the machine may be busy and writing the result takes time.
+/// Time added to the expected duration of a load, because the machine may be busy, and writing the result takes time.
 const SPARE: Duration = Duration::from_secs(60);
 
 /// The results of client and server.
@@ -31,7 +31,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Returns the fraction of the requested load that arrived in time; `None` for closed loops, whose rate depends on the answers.
+    /// Returns the fraction of the requested load that arrived in time. `None` for closed loops: their rate depends on the answers.
     pub fn achieved(&self) -> Option<f64> {
         self.matched.achieved(&self.requested?)
     }
@@ -54,8 +54,8 @@ pub(crate) fn judged(
     issue(pace, EngineSpec { port: 0, workload, keep, run, threads, core: None }, None, length)
 }
 
-/// Starts a server, runs the engine against it, and compares their times. `core` is the server's core, and `length` the expected duration
-/// of the load.
+/// Starts a server, runs the engine against it, and compares the times of both. `core`: the server's core. `length`: the expected duration of the
+/// load.
 ///
 /// # Errors
 /// Server or client failed, or took too long.

@@ -21,11 +21,11 @@ pub(super) struct TrialResult {
     pub(super) cpu: Duration,
     /// Peak resident memory of the launcher process.
     pub(super) memory_bytes: u64,
-    /// Number of cores that the launcher can use: its number of threads, or the CPU limit of its pod if that is lower.
+    /// Number of cores that the launcher can use: its number of threads or the CPU limit of its pod, whichever is lower.
     pub(super) cores: f64,
     /// Number of cores that the server used. In a real run, the server is on another machine.
     pub(super) server_cores: f64,
-    /// Number of cores that other processes used during the trial, and number of cores of the machine; `None` if unknown.
+    /// (cores that other processes used during the trial, cores of the machine); `None` if unknown.
     pub(super) others: Option<(f64, f64)>,
     /// 99th percentile of the send lag.
     pub(super) lag: Duration,
@@ -33,7 +33,7 @@ pub(super) struct TrialResult {
     pub(super) busiest: Option<f64>,
     /// 99th percentile of the receive delay; `None` if unknown.
     pub(super) receive_delay: Option<Duration>,
-    /// The run's validity limits for the three values above.
+    /// The run's validity limits for send lag, busiest thread and receive delay.
     pub(super) bounds: ValidityBounds,
     /// The fraction of the requested load that arrived in time; `None` for closed loops.
     pub(super) achieved: Option<f64>,

@@ -8,7 +8,7 @@ use analysis::BUSY_SHARE;
 /// Minimum fraction of the requested rate. Below it, the requested load was not sent.
 const KEPT_SHARE: f64 = 0.99;
 
-/// What a trial of a few seconds cannot judge.
+/// What cannot be judged by a trial of a few seconds.
 const NOT_JUDGED: &str = "not judged: whether memory is enough for all records of the run, answers that take longer than the \
                           trial, and the run's bounds on coalesced reads, throttling, stalls, stolen time and clock steps";
 
@@ -18,7 +18,7 @@ pub(super) struct Verdict {
     pub(super) needed: f64,
     /// How many times the load would fit into the usable part of the cores.
     pub(super) times: f64,
-    /// Whether the cores were enough for load and server together. If not, the server may have caused lateness.
+    /// Whether there were enough cores for load and server together. If not, the server may have made the client late.
     pub(super) alone: bool,
     /// Why the load does not fit; `None` if it fits.
     pub(super) fault: Option<Fault>,
@@ -37,14 +37,14 @@ pub(super) enum Fault {
     Receive,
     /// A thread needed a CPU for too much of the time.
     Busy,
-    /// The requested rate was not reached.
+    /// The load was not sent at the requested rate.
     Rate,
 }
 
 impl Verdict {
     pub(super) fn new(it: &TrialResult) -> Verdict {
-        // CPU time per request times the request rate. The total CPU time is not used, because fewer requests are in flight at the start
-        // and the end of a trial.
+        // CPU time per request times the request rate. The total CPU time would be too low, because fewer requests are in flight at the start and the
+        // end of a trial.
         let needed = it.cpu.as_secs_f64() / it.requests.max(1) as f64 * it.demand.requests_per_second;
         let times = it.cores * BUSY_SHARE / needed.max(f64::MIN_POSITIVE);
         let alone = needed + it.server_cores <= it.cores;
@@ -62,7 +62,7 @@ impl Verdict {
         Verdict { needed, times, alone, fault }
     }
 
-    /// Whether the load certainly fits: there is no fault, and lateness could be judged.
+    /// Whether the load certainly fits: there is no fault, and the server cannot have made the client late.
     pub(super) fn fits(&self) -> bool {
         self.fault.is_none() && self.alone
     }
@@ -70,19 +70,18 @@ impl Verdict {
     /// Returns the number of cores with which the load would fit.
     fn cores(&self, it: &TrialResult) -> f64 {
         let by_cpu = (self.needed / BUSY_SHARE).ceil();
-        // If there is enough CPU time, lateness is caused by other threads on the same cores, so at least one more core is needed.
+        // If there is enough CPU time, other threads on the same cores cause the lateness. So at least one more core is needed.
         if self.fault == Some(Fault::Cpu) { by_cpu } else { by_cpu.max(it.cores.ceil() + 1.0) }
     }
 
-    /// Returns how many cores other processes used, if these processes and the load together filled the machine and may have caused
-    /// lateness.
+    /// Returns how many cores other processes used if they may have caused lateness, because they filled the machine together with the load.
     fn busy_with_others(&self, it: &TrialResult) -> Option<f64> {
         let late = matches!(self.fault, Some(Fault::Lag | Fault::Receive | Fault::Busy | Fault::Rate));
         let (used, machine) = it.others.filter(|_| late)?;
         (used + self.needed + it.server_cores > machine * BUSY_SHARE).then_some(used)
     }
 
-    /// Returns the first line: yes, no or unknown, and by how much.
+    /// Returns the first line of the text: yes, no or unknown, and by how much the load fits.
     pub(super) fn headline(&self, it: &TrialResult) -> String {
         let cores = cores(it.cores);
         let used = format!("{:.2} of {cores}", self.needed);
@@ -272,7 +271,7 @@ mod tests {
                     processes used 1.70 cores during the trial; try again while the machine is at rest";
         check(&late, Some(Fault::Lag), text);
         assert!(!Verdict::new(&late).fits());
-        // On a machine with 64 cores, the other processes do not cause lateness.
+        // On a machine with 64 cores, the other processes cannot cause lateness.
         let large = TrialResult { others: Some((1.7, 64.0)), ..late };
         assert!(Verdict::new(&large).headline(&large).starts_with("no: "));
         let heavy = TrialResult { cpu: Duration::from_millis(17_000), ..late };

@@ -10,5 +10,5 @@ pub fn style() -> String {
 const STYLE: &str = include_str!("assets/style.css");
 
 /// The script of figures. It shows values under the pointer, hides series, copies data, and handles buttons of class `theme-switch`. Place it after
-/// the figures, or run it after they exist.
+/// the figures, or run it when they exist.
 pub const SCRIPT: &str = include_str!("assets/script.js");

@@ -6,7 +6,7 @@ use crate::{
 };
 
 /// Returns a header, then one line per value of each series: the name of the series, and the columns that the figure needs. Numbers have at most
-/// eight significant digits, in the unit that the header names. A gap is an empty cell. Empty cells of a heat map have no line. Text that a
+/// eight significant digits, in the unit given in the header. A gap is an empty cell. A heat map has no lines for its empty cells. Text that a
 /// spreadsheet would interpret as a formula gets an apostrophe in front.
 pub fn write(figure: &Figure) -> String {
     let rows = table::rows(figure);

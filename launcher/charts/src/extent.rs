@@ -54,8 +54,8 @@ pub(crate) fn of_y(figure: &Figure) -> Domain {
     with_marks(&figure.y, values, marks)
 }
 
-/// Widens an axis so that it includes marks. So that the data does not become a flat line, the axis grows to at most three times its length (linear)
-/// or by two powers of ten (logarithmic). Marks beyond that are not included.
+/// Widens an axis so that it includes marks. The axis grows to at most three times its length (linear) or by two powers of ten (logarithmic), because
+/// otherwise the data would become a flat line. Marks beyond that are not included.
 fn with_marks(axis: &Axis, values: Vec<f64>, marks: impl Iterator<Item = f64>) -> Domain {
     let has_data = values.iter().any(|it| it.is_finite() && (axis.scale == Scale::Linear || *it > 0.0));
     let data = Domain::from_values(axis.scale, values);

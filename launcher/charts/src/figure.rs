@@ -57,7 +57,7 @@ pub struct Series {
 pub enum Tone {
     /// The first, second and so on of items without an order, such as stages or runs.
     Category(usize),
-    /// The main series of a figure.
+    /// The main series of a figure, if no other tone applies.
     Main,
     /// The median.
     Median,
@@ -86,13 +86,13 @@ pub enum Shape {
     Steps(Vec<Place>),
     /// The area between two values.
     Band(Vec<Interval>),
-    /// Separate points. If `joined`, a line connects them in their order.
+    /// Separate points. If `joined`, a line connects them in the order of the list.
     Points { points: Vec<Point>, joined: bool },
     /// Bars from zero. Bars of several series at the same place are stacked. Values below zero are gaps.
     Bars(Vec<Bar>),
     /// Cells with a colour that depends on their count.
     Heat(Heat),
-    /// One line per request, from top to bottom in the order of the list. The y axis of such a figure has no values.
+    /// One line per request, in the order of the list from top to bottom. The y axis of such a figure has no values.
     Requests(Vec<Request>),
 }
 
@@ -118,7 +118,7 @@ pub struct Point {
     pub range: Option<(f64, f64)>,
     /// The name of the point, such as the name of a stage.
     pub label: String,
-    /// The text that a page shows when the point is focused, such as `8 users: 69.8 ms, met`. A point with an empty note cannot be focused.
+    /// The text that a page shows when the point has the focus, such as `8 users: 69.8 ms, met`. A point without a note cannot get the focus.
     pub note: String,
 }
 
@@ -141,7 +141,7 @@ pub struct Heat {
     pub counts: Vec<Vec<u64>>,
 }
 
-/// A request on a time line. Times are in the unit of the x axis. No time may be before the previous field's time.
+/// A request on a time line. Times are in the unit of the x axis, and in ascending order from field to field.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// The time at which the request was due.

@@ -12,8 +12,8 @@ use crate::{
 
 /// Returns a `<figure class="chart">` for a page that includes `assets::style` and `assets::SCRIPT`. `size` is the size of the frame. The figure
 /// takes the full width of its container, and its texts keep their size. Without the script, the figure is complete but does not react to the
-/// pointer. It contains no style attributes and no event handlers, so that the page's policy may forbid both. The id of the figure must be unique
-/// within the page.
+/// pointer. It has no style attributes and no event handlers, so the page's policy may forbid both. The id of the figure must be unique within the
+/// page.
 pub fn figure(figure: &Figure, size: Size) -> String {
     let legend = Legend::new(figure);
     let layout = Layout::new(figure, &legend, size, Style::Inline);
@@ -54,7 +54,7 @@ fn x_title(figure: &Figure, unit: &str) -> String {
     format!("{}{scale}", axis_title(&figure.x, unit))
 }
 
-/// A legend with a button for each name. Empty if there is only one name, or if the names are written at the lines.
+/// A legend with a button for each name. Empty if there is only one name, or if the names are next to the lines.
 fn entries(legend: &Legend) -> String {
     if legend.entries.len() < 2 || legend.is_at_lines() {
         return String::new();

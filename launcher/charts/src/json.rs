@@ -1,7 +1,7 @@
 //! The data that a page's script needs for a figure, including the positions of the values.
 //!
-//! The script uses it to find the values under the pointer, and to write the same CSV as `csv::write`. JSON is smaller than CSV, because it contains
-//! names and repeated columns only once. Attributes of the elements would be larger than both.
+//! The script uses the data to find the values under the pointer, and to write the same CSV as `csv::write`. JSON is smaller than CSV, because names
+//! and repeated columns occur only once. If each element had its values as attributes, the page would be even larger than with CSV.
 
 use std::fmt::Write as _;
 
@@ -67,7 +67,7 @@ fn of_series(series: &Series, key: usize, index: usize, rows: &[Rows]) -> String
     format!(r#"{{"name":{name},"key":{key},"shape":"{shape}","colour":"var({colour})",{cells}}}"#)
 }
 
-/// The columns of a series. If an earlier series has the same column, only the index of that series is written.
+/// The columns of a series. If an earlier series has an equal column, only the index of that series is written.
 fn cells(index: usize, rows: &[Rows]) -> String {
     let mut out = String::from("\"cells\":{");
     for (at, (name, cells)) in rows[index].columns.iter().enumerate() {
@@ -112,7 +112,7 @@ fn text(it: &str) -> String {
         match it {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
-            // Escaped, so that no text ends the script element or begins a comment.
+            // Escaped, so that no text can end the script element or begin a comment.
             '<' => out.push_str("\\u003c"),
             _ => out.push(it),
         }

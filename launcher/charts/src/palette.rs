@@ -1,8 +1,8 @@
 //! Colours of figures, for light and dark pages.
 //!
 //! The colours of lines and bars have a contrast of at least 3 to the background, as WCAG 2.2 requires for graphics (1.4.11). They can be
-//! distinguished with each kind of colour blindness. `tests/palette.rs` checks both. The hues come from Okabe and Ito, "Color universal design"
-//! (2008). Some are darker or lighter, so that thin lines are visible. No figure relies on colour alone: dashes and markers differ as well.
+//! distinguished with each kind of colour blindness. `tests/palette.rs` checks both properties. The hues come from Okabe and Ito, "Color universal
+//! design" (2008). Some are darker or lighter, so that thin lines are visible. No figure relies on colour alone: dashes and markers differ too.
 
 use crate::figure::Tone;
 
@@ -21,7 +21,7 @@ pub struct Theme {
     pub axis: &'static str,
     pub grid: &'static str,
     pub categories: [&'static str; CATEGORIES],
-    /// For the main series of a figure and for its percentiles, which differ by their line styles.
+    /// For the main series of a figure, and for percentiles, which differ in their line styles.
     pub main: &'static str,
     pub plan: &'static str,
     pub good: &'static str,
@@ -133,7 +133,7 @@ pub(crate) fn variable(tone: Tone) -> String {
 pub(crate) fn dashes(tone: Tone) -> &'static str {
     const OF_CATEGORIES: [&str; CATEGORIES] = ["", "8 3", "2 3", "10 3 2 3", "5 4", "1 4", "14 4", "7 2 1 2 1 2"];
     match tone {
-        // The ninth category has the colour of the first category and the dashes of the second.
+        // For example, the ninth category has the colour of the first category and the dashes of the second.
         Tone::Category(index) => OF_CATEGORIES[(index % CATEGORIES + index / CATEGORIES) % CATEGORIES],
         Tone::Main | Tone::Median | Tone::High | Tone::Good | Tone::Doubt => "",
         Tone::Bad => "8 3",

@@ -2,7 +2,7 @@
 
 use crate::figure::Scale;
 
-/// Larger values are drawn as this value, so that differences and products of two values are finite.
+/// Larger values are drawn as if they had this value, so that differences and products of two values are finite.
 const LARGEST: f64 = 1e150;
 /// Values nearer to zero are drawn as zero on a linear axis, and as this value on a logarithmic axis.
 const SMALLEST: f64 = 1e-150;
@@ -46,7 +46,7 @@ impl Domain {
         Domain { scale, low, high }
     }
 
-    /// Widens both ends by a share of the length, so that the frame does not cut off points. An end that is in `fixed` stays.
+    /// Widens both ends by a share of the length, so that the frame does not cut off points. Ends in `fixed` stay.
     pub fn padded(self, share: f64, fixed: &[f64]) -> Domain {
         let (low, high) = (self.forward(self.low), self.forward(self.high));
         let pad = (high - low) * share;
@@ -55,14 +55,16 @@ impl Domain {
         Domain { low: new_low, high: new_high, ..self }
     }
 
-    /// The position of a value: 0 at the low end, 1 at the high end. Values outside are limited to -0.02 and 1.02. `None` for a gap.
+    /// The position of a value: 0 at the low end, 1 at the high end. Values outside the range are placed just beyond its ends, at -0.02 or 1.02.
+    /// `None` for a gap.
     pub fn share(&self, value: f64) -> Option<f64> {
         let value = usable(self.scale, value)?;
         let (low, high) = (self.forward(self.low), self.forward(self.high));
         Some(((self.forward(value) - low) / (high - low)).clamp(-0.02, 1.02))
     }
 
-    /// Like `share`, but on a logarithmic axis, values of zero and below are at the low end. `None` only for a value that is not finite.
+    /// Like `share`, but on a logarithmic axis, values of zero and below are at the low end instead of being gaps. `None` only for a value that is
+    /// not finite.
     pub fn share_or_low(&self, value: f64) -> Option<f64> {
         let below = self.scale == Scale::Log && value <= 0.0;
         if below { Some(0.0) } else { self.share(value) }

@@ -13,7 +13,7 @@ pub(crate) struct Stacked {
     pub high: f64,
 }
 
-/// Stacks the bars of each series, in the order of the series. A series of another shape has no bars. A bar is left out if its place or value is not
+/// Stacks the bars of each series, in the order of the series. A series of another shape gets no bars. A bar is left out if its place or value is not
 /// finite, or if its value is below zero.
 pub(crate) fn stacked(series: &[Series]) -> Vec<Vec<Stacked>> {
     let mut tops: BTreeMap<(u64, u64), f64> = BTreeMap::new();

@@ -2,10 +2,10 @@
 
 use crate::figure::{Interval, Place};
 
-/// Approximate maximum number of points per series in a drawing. It exceeds the width of a drawing in pixels.
+/// Approximate maximum number of points per series in a drawing. A drawing has fewer pixels in its width.
 pub(crate) const MOST: usize = 1_500;
 
-/// Reduces places to about `MOST`, in the same order. Keeps from each group of neighbours the first, the last, the minimum, the maximum, and a gap.
+/// Reduces places to about `MOST`, in the same order. From each group of neighbours, keeps the first, the last, the minimum, the maximum, and a gap.
 pub(crate) fn places(all: &[Place]) -> Vec<Place> {
     if all.len() <= MOST {
         return all.to_vec();
@@ -23,7 +23,8 @@ fn place_group(group: &[Place]) -> Vec<Place> {
     picked(group, [first, last, least, greatest, gap])
 }
 
-/// Reduces intervals to about `MOST`. Each group of neighbours becomes one interval, from its first to its last place, which contains all of them.
+/// Reduces intervals to about `MOST`. Each group of neighbours becomes one interval, from its first to its last place, which covers the values of the
+/// whole group.
 pub(crate) fn intervals(all: &[Interval]) -> Vec<Interval> {
     if all.len() <= MOST {
         return all.to_vec();

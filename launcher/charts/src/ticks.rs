@@ -20,7 +20,7 @@ pub(crate) struct Ticks {
 /// Maximum number of labels. More would crowd an axis.
 const MOST: usize = 6;
 
-/// Rounds a range outwards to values that can have a label. An end that is in `fixed` stays.
+/// Rounds a range outwards to values that can have a label. Ends in `fixed` stay.
 pub(crate) fn rounded(domain: Domain, unit: &str, most: usize, fixed: &[f64]) -> Domain {
     let once = |domain: Domain| {
         let (low, high) = match domain.scale {
@@ -35,7 +35,7 @@ pub(crate) fn rounded(domain: Domain, unit: &str, most: usize, fixed: &[f64]) ->
         let (low, high) = (keep(low, domain.low), keep(high, domain.high));
         if low < high { Domain { low, high, ..domain } } else { domain }
     };
-    // Rounding makes the range longer, which may require larger steps and move the ends further. So it is repeated.
+    // Rounding makes the range longer. That may require larger steps, which move the ends further. So it is repeated.
     once(once(once(domain)))
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn ticks(domain: Domain, unit: &str, most: usize) -> Ticks {
         Scale::Linear => linear(domain, unit, most),
         Scale::Log => logarithmic(domain, unit, most),
     };
-    // Labels are equal if their values differ by less than the shown digits.
+    // Labels can be equal if their values differ by less than the last digit shown.
     ticks.labels.dedup_by(|next, before| next.1 == before.1);
     ticks
 }
@@ -55,7 +55,7 @@ fn display(domain: Domain, unit: &str) -> Display {
     Kind::from_unit(unit).display(domain.low.abs().max(domain.high.abs()))
 }
 
-/// The smallest step that gives at most `most` labels, in units of `per`: 1, 2 or 5 times a power of ten, or 25, 250 and so on.
+/// The smallest step with at most `most` labels, in units of `per`: 1, 2 or 5 times a power of ten, or 25, 250 and so on.
 fn step(domain: Domain, per: f64, most: usize) -> f64 {
     let (low, high) = (domain.low / per, domain.high / per);
     let least = (high - low) / most.max(2) as f64;
@@ -110,7 +110,7 @@ fn separated(number: &str) -> String {
     out
 }
 
-/// Leading digits of values that get labels on a logarithmic axis, from few to many.
+/// The leading digits that values with labels have on a logarithmic axis, from few labels to many.
 const LEADING: [&[f64]; 3] = [&[1.0], &[1.0, 3.0], &[1.0, 2.0, 5.0]];
 
 fn logarithmic(domain: Domain, unit: &str, most: usize) -> Ticks {
@@ -127,7 +127,7 @@ fn logarithmic(domain: Domain, unit: &str, most: usize) -> Ticks {
         at = at.into_iter().step_by(every).collect();
     }
     if at.len() < 3 {
-        // Within less than a decade, equal steps give more labels than powers of ten.
+        // On less than a decade, equal steps give more labels than powers of ten.
         let mut ticks = linear(domain, unit, most);
         ticks.labels.retain(|(at, _)| domain.contains(*at) && *at > 0.0);
         return ticks;
@@ -135,7 +135,7 @@ fn logarithmic(domain: Domain, unit: &str, most: usize) -> Ticks {
     let decades = (domain.high / domain.low).log10();
     let minor =
         if decades > 6.0 { Vec::new() } else { with_leading(domain, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]) };
-    // If the same unit fits both ends, all labels share it. Otherwise each label has its own unit.
+    // If the same unit suits both ends, all labels have it. Otherwise each label has its own unit.
     let ends = (kind.display(at[0]), kind.display(at[at.len() - 1]));
     let shared = ends.0 == ends.1 && kind != Kind::Number;
     let label = |value: f64| {
@@ -158,7 +158,7 @@ fn logarithmic(domain: Domain, unit: &str, most: usize) -> Ticks {
 /// The unit for one label. Durations of a second or more are in seconds, even if the axis is in milliseconds.
 fn own_display(kind: Kind, value: f64) -> Display {
     match kind {
-        // A power of ten in seconds would not be a round number of minutes.
+        // On such an axis, labels are powers of ten in seconds, and these are no round numbers of minutes.
         Kind::Duration(seconds) if value * seconds >= 0.999 => {
             Display { per: 1.0 / seconds, suffix: "", title: Some("s") }
         }

@@ -57,7 +57,7 @@ impl Kind {
         match self {
             Kind::Share => Display { per: 0.01, suffix: "%", title: Some("") },
             Kind::Duration(seconds) => {
-                // A quantity in ms stays in ms up to 10 s, so that a reader can compare 2,000 ms and 40 ms without conversion.
+                // Milliseconds are kept up to 10 s, so that a reader can compare 2,000 ms and 40 ms without conversion.
                 if seconds < 1.0 && (1e-3..10.0).contains(&(largest * seconds)) {
                     return Display { per: 1.0, suffix: "", title: Some("ms") };
                 }
@@ -82,7 +82,7 @@ pub(crate) fn value(value: f64, unit: &str) -> String {
     if !value.is_finite() {
         return "no value".to_owned();
     }
-    // The largest number times a hundred, for percent, would be infinite.
+    // Limited because percent multiplies by a hundred, which makes the largest numbers infinite.
     let value = value.clamp(-1e300, 1e300);
     let kind = Kind::from_unit(unit);
     let size = value.abs();

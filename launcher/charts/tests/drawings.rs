@@ -101,7 +101,7 @@ fn a_series_of_a_million_points_is_drawn_with_its_least_and_greatest_value() {
 #[test]
 fn the_name_of_an_objective_comes_before_the_names_of_points() {
     let mut figure = crate::samples::points();
-    // A limit that crosses the points where their names take most of the space.
+    // The limit crosses the points where their names take up most of the space.
     figure.marks.push(charts::Mark { at: charts::MarkAt::Y(680.0), label: "objective".into() });
     let drawing = svg::draw(&figure, Size { width: 240.0, height: 160.0 }, Style::Standalone);
     assert!(drawing.contains(">objective</text>"), "{drawing}");

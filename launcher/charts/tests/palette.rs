@@ -82,7 +82,7 @@ fn check_apart(colours: &[&str], least: f64) {
     }
 }
 
-/// Checks colours that appear next to each other in a figure. For comparison: the distance between black and white is 1.
+/// Checks colours that appear next to each other in a figure. For comparison: black and white have the distance 1.
 #[test]
 fn colours_of_one_figure_are_told_apart_with_each_vision() {
     for theme in [LIGHT, DARK] {

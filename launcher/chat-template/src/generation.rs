@@ -1,7 +1,7 @@
 //! Replaces the tag `generation` of transformers, which marks the text of the assistant for training. Pure.
 //!
-//! A prompt is the same with and without the tag. The tag is replaced by a block that is always rendered, because a block has the same white space
-//! rules.
+//! The tag does not change a prompt. It is replaced by a block that is always rendered, because removing the tag could change the white space around
+//! it.
 
 /// Replaces the `generation` blocks of a template by `if true` blocks.
 pub(crate) fn without_tags(source: &str) -> String {
@@ -25,7 +25,7 @@ pub(crate) fn without_tags(source: &str) -> String {
     text
 }
 
-/// The text that replaces the tag at the beginning of `tag`, and the length of this tag. `None` if it is another tag.
+/// The text that replaces the tag at the start of `tag`, and the length of the tag. `None` if it is a different tag.
 fn replaced(tag: &str) -> Option<(String, usize)> {
     let end = tag.find("%}")?;
     let inner = &tag[2..end];

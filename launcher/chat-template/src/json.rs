@@ -1,6 +1,6 @@
-//! The filter `tojson` of transformers: Python's `json.dumps`, where letters outside ASCII are not escaped. Pure.
+//! The filter `tojson` of transformers: Python's `json.dumps`, but letters outside ASCII are not escaped. Pure.
 //!
-//! Jinja's own `tojson` escapes `<`, `>`, `&` and `'` for HTML. The filter of transformers does not.
+//! Jinja's own `tojson` escapes `<`, `>`, `&` and `'` for HTML; the filter of transformers does not.
 
 use minijinja::{
     Error, ErrorKind, State, Value,
@@ -119,7 +119,7 @@ impl Style {
             ValueKind::Undefined => return Err(wrong("the value is undefined")),
             kind => return Err(wrong(format!("a value of the kind {kind} has no form in JSON"))),
         }
-        // An outer value also charges for the text of its inner values, so nested text is charged several times. This only makes the limit stricter.
+        // A nested value is charged again as part of each value around it. This only makes the limit stricter.
         charge(state, json.len() - before)
     }
 

@@ -3,8 +3,8 @@
 //!
 //! Templates are Jinja templates, which the crate minijinja runs. This crate adds what transformers adds: `trim_blocks` and `lstrip_blocks`, the
 //! methods of Python's strings, lists and dictionaries, `raise_exception`, `strftime_now`, a `tojson` that writes like Python's `json.dumps`, `break`
-//! and `continue`, and the tag `generation`. A template comes from the publisher of the model and is not trusted. Therefore its work and its output
-//! are limited, and it cannot load other templates.
+//! and `continue`, and the tag `generation`. A template comes from the publisher of the model and is not trusted. So its work and its output are
+//! limited, and it cannot load other templates.
 
 mod generation;
 mod json;
@@ -20,8 +20,8 @@ use serde_json::Map;
 pub const MAX_TEMPLATE: usize = 1 << 20;
 /// Maximum bytes of a rendered text.
 pub const MAX_OUTPUT: usize = 64 << 20;
-/// Maximum number of instructions per rendering. 64 bytes of produced text count as one instruction. A chat of a thousand messages needs a tenth of
-/// this. The limit keeps the time to about a second, and the memory to 256 MiB.
+/// Maximum number of instructions per rendering. Every 64 bytes of produced text count as one more instruction. A chat of a thousand messages needs a
+/// tenth of this limit. It keeps the time to about a second, and the memory to 256 MiB.
 const FUEL: u64 = 4 << 20;
 /// Maximum length of a message of the library or of a template that is included in an error.
 const MAX_REASON: usize = 300;
@@ -58,7 +58,7 @@ pub enum ChatTemplateError {
         /// The message of the library.
         reason: String,
     },
-    /// The template did more work, or produced a longer text, than is allowed.
+    /// The template exceeded the limit on its work or on the length of its text.
     #[error("the chat template takes more work or makes a longer text than is allowed; shorten the messages")]
     TooMuch,
 }
@@ -76,12 +76,12 @@ pub struct Chat<'a> {
     pub tools: Option<&'a serde_json::Value>,
     /// Documents for the model; `None` if there are none.
     pub documents: Option<&'a serde_json::Value>,
-    /// Whether the text ends with the beginning of the model's answer.
+    /// Whether the text ends with the start of the model's answer, so that the model continues there.
     pub add_generation_prompt: bool,
     /// The special tokens of the tokenizer by name, such as `bos_token`, and the variables of the user. They override all other variables.
     pub variables: &'a Map<String, serde_json::Value>,
-    /// The local time that `strftime_now` returns. If it is `None`, a template that calls `strftime_now` fails. Only set it if prompts may differ
-    /// between runs.
+    /// The local time that `strftime_now` returns. With `None`, a template that calls `strftime_now` fails. Set it only if prompts may differ between
+    /// runs.
     pub now: Option<DateTime>,
 }
 
@@ -183,7 +183,7 @@ fn cut(message: &str) -> String {
     message.chars().take(MAX_REASON).map(|it| if it.is_control() { ' ' } else { it }).collect()
 }
 
-/// Counts a text that this crate's functions or filters produced towards the work limit of the rendering.
+/// Adds text that this crate's functions or filters produced to the work of the rendering, which is limited.
 fn charge(state: &State<'_, '_>, bytes: usize) -> Result<(), Error> {
     state.consume_fuel(bytes as u64 / 64)
 }

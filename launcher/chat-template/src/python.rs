@@ -1,4 +1,4 @@
-//! Methods of Python's strings that templates call but `minijinja_contrib::pycompat` lacks, and Python's text form of a float. Pure.
+//! Methods of Python's strings that templates call but `minijinja_contrib::pycompat` lacks; and Python's text form of a float. Pure.
 
 use minijinja::{
     Error, ErrorKind, State, Value,
@@ -38,8 +38,8 @@ pub(crate) fn method(state: &mut State<'_, '_>, value: &Value, name: &str, args:
             }
             "rsplit" => {
                 let (separator, most): (Option<&str>, Option<i64>) = from_args(args)?;
-                // A negative number means no limit. Without a separator, the text is split at white space. Only with a separator and a limit does
-                // `rsplit` differ from `split`.
+                // A negative number means no limit. Without a separator, the text is split at white space. `rsplit` differs from `split` only if
+                // there is both a separator and a limit.
                 let bound = most.and_then(|it| usize::try_from(it).ok());
                 if let (Some(separator), Some(bound)) = (separator, bound) {
                     let mut found: Vec<&str> = text.rsplitn(bound.saturating_add(1), filled(separator)?).collect();

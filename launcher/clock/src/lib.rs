@@ -1,7 +1,7 @@
 //! [I/O] The only code of the launcher that reads a clock or sleeps.
 //!
-//! A [`Clock`] counts from the start of the run and never goes backwards. It has two variants. The first is real time, with a timer finer
-//! than a millisecond. The second is Tokio's clock, which a test can pause, so that minutes of load pass in milliseconds.
+//! A [`Clock`] counts from the start of the run and never goes backwards. One variant is real time, with a timer finer than a millisecond. The other
+//! is Tokio's clock, which a test can pause, so that minutes of load pass in milliseconds.
 
 #![expect(clippy::disallowed_methods, reason = "the one place that may ask the time")]
 
@@ -41,9 +41,9 @@ impl Clock {
         }
     }
 
-    /// Returns the time zero of this clock, as a time of [`monotonic`].
+    /// Returns the time on the clock [`monotonic`] at which this clock was zero.
     pub fn zero(self) -> Duration {
-        // The thread may be interrupted between reading the two clocks. So several readings are taken, and the quickest one is used.
+        // The thread may be interrupted between reading the two clocks. So they are read several times, and the quickest reading is used.
         let read = |_| {
             let before = monotonic();
             let since = self.now();
@@ -52,8 +52,8 @@ impl Clock {
         (0..4).map(read).min_by_key(|(took, _)| *took).map_or(Duration::ZERO, |(_, zero)| zero)
     }
 
-    /// Creates the finest timer for this clock. If the kernel cannot provide one because too many files are open, uses Tokio's timer with a
-    /// resolution of whole milliseconds, see [`Sleeper::is_coarse`]. Must be called on the Tokio runtime that will use the timer.
+    /// Creates the finest timer for this clock. If too many files are open, the kernel cannot provide it; then uses Tokio's timer with a resolution
+    /// of whole milliseconds, see [`Sleeper::is_coarse`]. Must be called on the Tokio runtime that will use the timer.
     pub fn sleeper(self) -> Sleeper {
         Sleeper {
             clock: self,
@@ -65,7 +65,7 @@ impl Clock {
         }
     }
 
-    /// Runs a future until `deadline`, to the millisecond; `None`: no limit.
+    /// Runs a future until `deadline`, with a precision of a millisecond. `None`: without a limit.
     ///
     /// # Errors
     /// [`TimedOut`] if the deadline passes first. The future is then dropped.
@@ -105,8 +105,8 @@ pub fn process_cpu() -> Duration {
     read(ClockId::ProcessCPUTime)
 }
 
-/// How far other clocks are ahead of the monotonic clock, in nanoseconds. While the machine runs, these offsets change only if the wall
-/// clock is set, because slewing affects the monotonic clock too.
+/// How far other clocks are ahead of the monotonic clock, in nanoseconds. While the machine runs, these offsets change only if somebody sets the wall
+/// clock. Slewing does not change them, because it affects the monotonic clock too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offsets {
     /// Offset of the wall clock.
@@ -115,7 +115,7 @@ pub struct Offsets {
     pub boot: i128,
 }
 
-/// Returns the current offsets; `None` if each attempt to read the clocks at one moment was interrupted.
+/// Returns the current offsets; `None` if every attempt to read all clocks at one moment was interrupted.
 pub fn offsets() -> Option<Offsets> {
     const AT_ONE_MOMENT: Duration = Duration::from_micros(100);
     let signed = |it: Duration| i128::try_from(it.as_nanos()).unwrap_or_default();
@@ -137,7 +137,7 @@ fn read(clock: ClockId) -> Duration {
     Duration::try_from(rustix::time::clock_gettime(clock)).unwrap_or_default()
 }
 
-/// Runs a future for at most `limit`, to the millisecond, without a [`Clock`].
+/// Runs a future for at most `limit`, with a precision of a millisecond. Needs no [`Clock`].
 ///
 /// # Errors
 /// [`TimedOut`] if the limit is reached first. The future is then dropped.
@@ -145,7 +145,7 @@ pub async fn limit<T>(limit: Duration, future: impl Future<Output = T>) -> Resul
     tokio::time::timeout(limit, future).await.map_err(|_| TimedOut)
 }
 
-/// A timer that waits for one point in time after another.
+/// A timer with which one task waits for successive points in time.
 #[derive(Debug)]
 pub struct Sleeper {
     clock: Clock,
@@ -204,7 +204,7 @@ mod fine {
             let never = Timespec { tv_sec: 0, tv_nsec: 0 };
             let length = Timespec::try_from(length).map_err(io::Error::other)?;
             let once = Itimerspec { it_interval: never, it_value: length };
-            // Setting the timer discards an earlier expiration, for example after a wait that was dropped.
+            // Setting the timer discards an earlier expiration, which can exist if a wait was dropped.
             rustix::time::timerfd_settime(self.0.get_ref(), TimerfdTimerFlags::empty(), &once)?;
             loop {
                 let mut expirations = [0; 8];

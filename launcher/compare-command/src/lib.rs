@@ -1,5 +1,5 @@
-//! [I/O] The command `compare`, shared by `benchwright` and `kubectl benchwright`: its flags, its checks of the reports, and its files, text and exit
-//! code. The calling program reads the reports and prints the text.
+//! [I/O] The command `compare`, shared by `benchwright` and `kubectl benchwright`: its flags, its checks of the reports, its files, its text and its
+//! exit code. The calling program reads the reports and prints the text.
 
 use std::{
     fmt::Display,
@@ -14,7 +14,7 @@ use crds::{ExitCode, wording::suggestion};
 use document::ReportDocument;
 use files::output;
 
-/// The exit code with `--gate` if an error occurs, as for `run --gate`.
+/// The exit code if an error occurs with `--gate`; it is the same for `run --gate`.
 const GATE_ERROR: u8 = 3;
 
 /// The flags of the command. The runs themselves are not flags.
@@ -80,7 +80,7 @@ impl Found {
 pub struct Compared {
     /// The comparison as a table for the terminal.
     pub text: String,
-    /// The exit code: 0, or that of the gate.
+    /// The exit code: that of the gate, or 0 without a gate.
     pub code: u8,
 }
 
@@ -139,7 +139,7 @@ impl CompareFlags {
         }
         for Found { name, report } in runs {
             let Report::Missing(problem) = report else { continue };
-            // `--gate 5%`, with a space instead of `=`, is parsed as a run with the path `5%`.
+            // `--gate 5%` (with a space instead of `=`) is parsed as a run with the path `5%`.
             let is_percentage = self.gate == Some(None) && name.ends_with('%') && percent(name).is_ok();
             let more = if is_percentage { format!("; for the gate write --gate={name}") } else { String::new() };
             problems.push(format!("{problem}{more}"));
@@ -154,7 +154,7 @@ impl CompareFlags {
         problems
     }
 
-    /// A failure with `exit` as its exit code; with `--gate`, the exit code is always [`GATE_ERROR`].
+    /// A failure with `exit` as its exit code. With `--gate`, the exit code is always [`GATE_ERROR`].
     pub fn failure(&self, exit: ExitCode, problems: Vec<String>) -> Failure {
         Failure { code: if self.gate.is_some() { GATE_ERROR } else { exit.code() }, problems }
     }
@@ -167,7 +167,7 @@ impl CompareFlags {
             self.failure(ExitCode::Storage, vec![problem])
         };
         if let Some(path) = &self.html {
-            // If this fails, the program has a defect, and the message says so.
+            // Rendering fails only if the program has a defect, and the message says so.
             let page = page::comparison::render(comparison)
                 .map_err(|error| self.failure(ExitCode::Failed, vec![error.to_string()]))?;
             output::write(path, |file| file.write_all(page.as_bytes())).map_err(|it| storage(path, it))?;

@@ -9,9 +9,9 @@ use crate::{
     percent::{interval, rounded_up, tenths},
 };
 
-/// Two runs count as equal if the intervals exclude any difference of a mean latency above this, in percent of the base.
+/// Two runs count as equal if the intervals exclude every difference of a mean latency that is larger than this, in percent of the base.
 const EQUAL_PERCENT: f64 = 10.0;
-/// The difference in percent that a proposed longer stage could detect.
+/// If a stage is too short, the answer proposes a length at which a difference of this size can be detected, in percent of the base.
 const SHOWN_PERCENT: f64 = 5.0;
 /// The mean latencies that decide whether two runs are equal.
 pub(crate) const DECIDING: [&str; 3] = ["ttft.mean", "tpot.mean", "latency.mean"];
@@ -124,7 +124,7 @@ fn with_interval(it: &FigureDocument) -> String {
     }
 }
 
-/// The largest difference of a mean latency that the 95 % intervals do not exclude, in percent of the base.
+/// The largest difference of a mean latency that is possible according to the 95 % intervals, in percent of the base.
 fn largest<'a>(figures: impl IntoIterator<Item = &'a FigureDocument>) -> f64 {
     let deciding = figures.into_iter().filter(|it| DECIDING.contains(&it.figure.as_str()));
     deciding.filter_map(percents95).map(either_way).fold(0.0, f64::max)
@@ -134,14 +134,14 @@ fn either_way([low, high]: [f64; 2]) -> f64 {
     low.abs().max(high.abs())
 }
 
-/// The 95 % interval of the difference, for this figure alone, in percent of the base. `None` without an interval, or if the base is 0.
+/// The 95 % interval of the difference of this figure on its own, in percent of the base. `None` without an interval, or if the base's value is 0.
 pub(crate) fn percents95(it: &FigureDocument) -> Option<[f64; 2]> {
     let base = it.base?.value.abs();
     let interval = it.interval95.filter(|_| base > 0.0)?;
     Some(interval.map(|bound| 100.0 * bound / base))
 }
 
-/// How much was measured for a stage that both runs have.
+/// How much was measured for a stage, which both runs have.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Size {
     /// Duration of the shorter of the two stages.
@@ -155,8 +155,8 @@ impl Size {
         Size { seconds: stage.seconds, runs: stage.runs }
     }
 
-    /// Returns what narrows an interval from `width` to `wanted`, as text: a longer stage, or for a series more runs. `None` if that needs more than
-    /// [`MOST_TIMES`] times the duration, or more than [`MAX_REPEATS`] runs.
+    /// Returns what is needed to narrow an interval from `width` to `wanted`, as text: a longer stage, or more runs for a series. `None` if that
+    /// needs more than [`MOST_TIMES`] times the duration, or more than [`MAX_REPEATS`] runs.
     ///
     /// The width of an interval within one run decreases with the square root of the duration. The width of an interval between n runs is
     /// proportional to t / sqrt(n), where t is the 97.5th percentile of Student's t with n - 1 degrees of freedom.

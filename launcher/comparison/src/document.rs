@@ -1,4 +1,4 @@
-//! The JSON document of a comparison. Its pages are written from it too. `docs/compare.md` explains each key.
+//! The JSON document of a comparison, from which its pages are also written. `docs/compare.md` explains each key.
 
 use analysis::Accuracy;
 use crds::outcome::Outcome;
@@ -11,7 +11,7 @@ use crate::{
     run::Run,
 };
 
-/// The version of the JSON. It changes only if readers must adapt.
+/// The version of the JSON format. It changes only if readers must adapt to a change.
 pub const FORMAT: &str = "benchwright.dev/comparison/v1";
 
 /// A comparison of two or more runs.
@@ -20,9 +20,9 @@ pub const FORMAT: &str = "benchwright.dev/comparison/v1";
 pub struct Comparison {
     pub format: String,
     pub tool_version: String,
-    /// The probability that at least one interval of a pair misses the true difference.
+    /// The probability that at least one interval of a pair of runs misses the true difference.
     pub family_error: f64,
-    /// Differences below this, in percent of the larger value, do not count.
+    /// Differences below this do not count. In percent of the larger value.
     pub smallest_percent: f64,
     /// All runs; the first is the base.
     pub runs: Vec<RunDocument>,
@@ -48,7 +48,7 @@ pub struct RunDocument {
     pub server: Option<String>,
     pub started: Timestamp,
     pub outcome: Outcome,
-    /// Number of runs in a series; each figure is then the mean over these runs. Absent for a single run.
+    /// Number of runs if this is a series. Each figure is then the mean over these runs. Absent for a single run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runs: Option<usize>,
     /// The accuracy from the report; absent if the answers were not scored.
@@ -87,7 +87,8 @@ pub struct PairDocument {
     pub stages: Vec<StagePairDocument>,
     /// Stages that only one of the two runs has.
     pub unmatched: Vec<UnmatchedDocument>,
-    /// Number of families of figures, over all stages. The intervals are wide enough to hold for all families together.
+    /// Number of families of figures, over all stages. The intervals are so wide that all families hold at the same time with probability 1 -
+    /// `familyError`.
     pub families: usize,
 }
 
@@ -155,16 +156,16 @@ pub struct FigureDocument {
     /// The value of the other run minus the value of the base.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<f64>,
-    /// The difference in percent of the base; absent if the base is 0.
+    /// The difference in percent of the base; absent if the base's value is 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub percent: Option<f64>,
-    /// The interval of the difference. With probability 1 - `familyError`, all intervals of the pair contain their true differences.
+    /// The interval of the difference. With probability 1 - `familyError`, all intervals of this pair of runs contain their true differences.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<[f64; 2]>,
     /// `interval` in percent of the base.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval_percent: Option<[f64; 2]>,
-    /// The 95 % interval of the difference, for this figure alone.
+    /// The 95 % interval of the difference of this figure on its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval95: Option<[f64; 2]>,
     pub verdict: Verdict,
@@ -240,19 +241,19 @@ pub struct Gate {
     /// The names of the figures that the gate considers; empty for all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<String>,
-    /// The largest worsening of a deciding figure that the intervals do not exclude; absent if no deciding figure has an interval.
+    /// The largest worsening of a deciding figure that is possible according to the intervals; absent if no deciding figure has an interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub largest_not_ruled_out: Option<NotRuledOut>,
     /// Why the gate did not pass, one entry per reason.
     pub reasons: Vec<String>,
 }
 
-/// The largest worsening that a 95 % interval of a difference does not exclude.
+/// The largest worsening that is possible according to the 95 % interval of a difference.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NotRuledOut {
     /// The figure with its run and stage.
     pub figure: String,
-    /// The worsening in percent of the base; below 0 if the figure is certainly better.
+    /// The worsening in percent of the base. Below 0, the figure is certainly better.
     pub percent: f64,
 }

@@ -29,7 +29,7 @@ pub(crate) struct Source<'a> {
 impl Source<'_> {
     /// Returns the value of a figure. `None` if it was not measured, or is not a finite number.
     ///
-    /// The value comes from `uncertainty` if that contains the figure, because the interval belongs to that value.
+    /// The value comes from `uncertainty` if the figure is there, because the interval belongs to that value.
     pub(crate) fn read(&self, value: Value) -> Option<Reading> {
         match (value.stat, value.figure) {
             (Some(stat), figure) => self.time(figure, stat),
@@ -81,7 +81,7 @@ impl Source<'_> {
         let stages = &self.hardware?.stages;
         let value = stages.iter().find(|it| it.name == self.stage.name)?.figures.cost_per_million_output_tokens?;
         let rate = self.rate(Figure::OutputTokensPerSecond)?;
-        // Cost = constant / rate. The constant follows from the cost and the rate in the same report.
+        // Cost = constant / rate. The constant is the product of the report's cost and rate.
         let constant = value * self.figures().throughput.as_ref()?.output_tokens_per_second;
         Some(inverse(rate, finite(value)?, finite(constant)?))
     }
@@ -111,7 +111,7 @@ fn estimated(it: &EstimateDocument, method: impl FnOnce(f64) -> Method) -> Resul
     let (Some(value), Some(low), Some(high)) = (it.value, it.low, it.high) else {
         return Err(it.too_few.clone().unwrap_or_else(|| "the report has no interval of it".into()));
     };
-    // Reject values that no release of this program writes: fewer than one effective value, or bounds on the wrong side of the value.
+    // Rejects values that no release of this program writes: fewer than one effective value, and a bound on the wrong side of the value.
     let worth = it.effective_values.filter(|it| *it >= 1.0);
     let is_whole = [value, low, high].iter().all(|it| it.is_finite()) && low <= value && value <= high;
     match worth.filter(|_| is_whole) {
@@ -120,7 +120,8 @@ fn estimated(it: &EstimateDocument, method: impl FnOnce(f64) -> Method) -> Resul
     }
 }
 
-/// Returns a figure that equals `constant` / `of`. `value` is its value in the report. Its bounds are `constant` divided by the bounds of `of`.
+/// Returns a figure that is inverse to `of`: `constant` / `of`. `value`: the figure's value in the report. Its bounds are `constant` divided by the
+/// bounds of `of`.
 fn inverse(of: Reading, value: f64, constant: f64) -> Reading {
     let estimate = of.estimate.and_then(|it| {
         let Interval { low, high } = it.interval;

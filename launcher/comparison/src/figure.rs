@@ -5,6 +5,7 @@ use figures::{Figure, Value};
 
 /// The latencies that are compared, each with every statistic in [`STATS`].
 const TIMES: [Figure; 5] = [Figure::Ttft, Figure::Tpot, Figure::Itl, Figure::Ntpot, Figure::Latency];
+/// The statistics of each of them.
 const STATS: [Stat; 4] = [Stat::Mean, Stat::P50, Stat::P90, Stat::P99];
 
 /// All figures that are compared, in the order in which they are shown.
@@ -31,9 +32,9 @@ pub(crate) fn source(figure: Figure) -> Figure {
     }
 }
 
-/// Whether a figure has another meaning if this comparability label differs.
+/// Whether values of a figure have different meanings if this comparability label differs.
 pub(crate) fn depends_on(figure: Figure, label: &str) -> bool {
-    // The goodput may have a goal on TTFT, which depends on the clock.
+    // The goodput may have a bound on TTFT, which depends on the clock.
     let is_goodput = figure == Figure::GoodputRequestsPerSecond && label == "clock";
     is_goodput || figure.row().basis.choose("clock", "itl", "tokens") == label
 }

@@ -9,13 +9,13 @@ use crate::{
     remarks::Severity,
 };
 
-/// If the user gives no percentage, a gate is inconclusive if the intervals do not exclude a worsening above this, in percent.
+/// Used if the user gives no percentage: a gate is inconclusive if a worsening above this, in percent, is possible according to the intervals.
 const LARGEST_PERCENT: f64 = 10.0;
 
 /// When a gate fails.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GateRule {
-    /// Allowed worsening of a figure in percent of the base. If this is `None`, every worsening that is found fails the gate.
+    /// Allowed worsening of a figure in percent of the base. With `None`, every worsening that is found fails the gate.
     pub percent: Option<f64>,
     /// The names of the figures that the gate considers; empty for all.
     pub figures: Vec<String>,
@@ -48,12 +48,12 @@ impl GateRule {
                     None => format!("{} is worse", at(it)),
                 }));
                 if self.figures.is_empty() && !looked_at.iter().any(|it| DECIDING.contains(&it.figure.as_str())) {
-                    // The share of failed requests alone does not decide: a server without failures may still be slower.
+                    // The share of failed requests is not enough to decide: a server without failures may still be slower.
                     undecided.push(format!("{name}, stage {}: neither run measured a latency", stage.other));
                 }
                 for it in looked_at.iter().filter(|it| self.decides(&it.figure)) {
                     let Some(worst) = worst(it) else {
-                        // For an incomparable figure, a remark was already added above.
+                        // A figure that is not comparable already has a remark.
                         let is_open = it.verdict == Verdict::CannotBeDecided && !it.why.starts_with(NOT_COMPARABLE);
                         undecided.extend(is_open.then(|| format!("{} cannot be decided: {}", at(it), it.why)));
                         continue;
@@ -88,15 +88,15 @@ impl GateRule {
         self.figures.is_empty() || self.figures.iter().any(|it| it == figure)
     }
 
-    /// Whether a figure is worse by more than the allowed percentage. If the base is 0, there is no percentage, and every worsening fails.
+    /// Whether a figure is worse by more than the allowed percentage. If the base's value is 0, there is no percentage, and every worsening fails.
     fn fails(&self, figure: &FigureDocument) -> bool {
         let by = figure.percent.map(f64::abs);
         figure.verdict == Verdict::Worse && self.percent.zip(by).is_none_or(|(allowed, by)| by > allowed)
     }
 }
 
-/// The worst change that the 95 % interval allows, in percent of the base; above 0 if the figure may be worse. Without an interval, the difference
-/// itself if the figure is worse.
+/// The worst change that is possible according to the 95 % interval, in percent of the base; above 0 if the figure may be worse. Without an interval:
+/// the difference itself if the figure is worse.
 fn worst(figure: &FigureDocument) -> Option<f64> {
     let Some([low, high]) = percents95(figure) else {
         return figure.percent.filter(|_| figure.verdict == Verdict::Worse).map(f64::abs);
@@ -107,10 +107,10 @@ fn worst(figure: &FigureDocument) -> Option<f64> {
     })
 }
 
-/// The sentence about a worsening that the intervals do not exclude, with a proposal for a longer measurement.
+/// The sentence about a worsening that is possible according to the intervals. It proposes a longer measurement.
 fn too_wide(figure: &FigureDocument, worst: f64, limit: f64, size: Size) -> String {
     let found = figure.percent.map_or(0.0, |it| if figure.better == Way::Down { it } else { -it });
-    // How much more must be measured until the end of the interval is within the limit.
+    // How much more must be measured so that the end of the interval comes within the limit.
     let more = size.sufficient(worst - found, limit - found).filter(|_| found < limit);
     let more = more.map_or_else(
         || match size.runs {

@@ -1,7 +1,7 @@
 //! Compares two or more runs, and decides with confidence intervals which differences are significant.
 //!
 //! The input is report documents, and the output is a [`Comparison`]; there is no I/O. The first run is the base. `docs/compare.md` has the rules,
-//! and `docs/statistics.md` the method. The interval of a single run does not cover differences between runs with the same setting, for example when
+//! and `docs/statistics.md` the method. The interval of a single run does not include how much runs with the same setting differ, for example because
 //! the server runs on another node.
 
 mod answer;
@@ -35,7 +35,7 @@ use pairs::{FAMILY_ERROR, SMALLEST_PERCENT};
 /// Maximum number of runs: each run is named by one letter.
 pub const MOST_RUNS: usize = 26;
 
-/// Compares each run with the first. `None` if there are fewer than two runs, or more than [`MOST_RUNS`].
+/// Compares each run with the first one. `None` if there are fewer than two runs, or more than [`MOST_RUNS`].
 pub fn compare(runs: &[Run<'_>]) -> Option<Comparison> {
     let (base, others) = runs.split_first()?;
     if others.is_empty() || runs.len() > MOST_RUNS {

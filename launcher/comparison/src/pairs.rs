@@ -18,15 +18,15 @@ use crate::{
     stages,
 };
 
-/// The probability that at least one interval of a pair misses the true difference. There is one interval per family of figures. With this value,
-/// twenty comparisons of equal runs report no difference at all in at least four of five cases.
+/// The probability that at least one interval of a pair of runs misses the true difference. There is one interval per family of figures. With this
+/// value, twenty comparisons of equal runs are all without a reported difference in at least four of five cases.
 pub(crate) const FAMILY_ERROR: f64 = 0.01;
 
-/// The smallest difference that counts, in percent of the larger of both values. Runs with the same setting differ by more than their intervals show,
-/// for example because the machine is warmer, or because a process has another memory layout.
+/// The smallest difference that counts, in percent of the larger value. Runs with the same setting differ by more than their intervals show, for
+/// example because the machine is warmer, or because a process has another memory layout.
 pub(crate) const SMALLEST_PERCENT: f64 = 1.0;
 
-/// "No difference found" is reported only if no end of the interval is further from 0 than this, in percent of the larger value.
+/// "No difference found" is reported only if both ends of the interval are at most this far from 0, in percent of the larger value.
 const WIDE_PERCENT: f64 = 25.0;
 
 /// Which servers of a pair of runs fell behind their load.
@@ -39,7 +39,8 @@ enum Overload {
 }
 
 impl Overload {
-    /// Considers all runs of a series. If the state of one side is unknown, the result is the same as if both kept up, so that the interval decides.
+    /// Considers all runs of a series. If it is unknown for one side whether the server fell behind, the result is the same as if both kept up, so
+    /// that the interval decides.
     fn compare([base, other]: [&Reader<'_>; 2]) -> Overload {
         match (base.overloaded(), other.overloaded()) {
             (Some(true), Some(false)) => Overload::Base,
@@ -49,8 +50,8 @@ impl Overload {
         }
     }
 
-    /// The verdict on a latency that grows with the length of the stage while a server falls behind. An interval assumes a steady state, so it cannot
-    /// decide here. `None` if the interval decides.
+    /// The verdict on a latency if a server fell behind, so that the latency grows with the length of the stage. An interval assumes a steady state,
+    /// so it cannot decide then. `None` if the interval decides.
     fn verdict(self, [base, other]: [f64; 2], name: &str) -> Option<(Verdict, String)> {
         let grows = "so that this latency grows with the length of the stage";
         let is_small = (other - base).abs() < SMALLEST_PERCENT / 100.0 * base.abs().max(other.abs());
@@ -115,7 +116,7 @@ pub(crate) fn compare(one: &Run<'_>, two: &Run<'_>, name: &str) -> PairDocument 
     PairDocument { run, answer, sentence, remarks, stages, unmatched: matched.unmatched, families }
 }
 
-/// Where the figures of a stage are read from: one run, or each run of a series.
+/// The source of the figures of a stage: one run, or each run of a series.
 struct Reader<'a>(Vec<Source<'a>>);
 
 impl<'a> Reader<'a> {
@@ -145,7 +146,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Why the remarks make a figure of a stage incomparable. `None` if it is comparable.
+/// The reason for which the remarks make a figure of a stage incomparable. `None` if it is comparable.
 fn blocking(figure: Value, stage: &StageDocument, remarks: &[Remark]) -> Option<String> {
     let found = remarks.iter().find(|it| it.blocks(figure, &stage.name))?;
     Some(format!("{NOT_COMPARABLE}{}", found.label))
@@ -218,9 +219,9 @@ fn value(reading: &Reading) -> ValueDocument {
 /// Decides whether a difference counts: its interval must exclude 0, and it must be at least [`SMALLEST_PERCENT`].
 fn verdict(way: Way, [base, other]: [f64; 2], interval: Interval) -> (Verdict, String) {
     let between = other - base;
-    // For values without spread, the interval is a single point, which rounding may move off 0.
+    // If the values have no spread, the interval is a single point, and rounding may move it away from 0.
     if interval.contains(0.0) || between == 0.0 {
-        // Both values are treated alike, so that a swap of the runs does not change the verdict.
+        // Both values are treated alike, so that swapping the runs does not change the verdict.
         let (reach, larger) = (interval.low.abs().max(interval.high.abs()), base.abs().max(other.abs()));
         if reach > WIDE_PERCENT / 100.0 * larger && larger > 0.0 {
             return (

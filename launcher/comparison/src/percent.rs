@@ -11,11 +11,11 @@ pub(crate) fn rounded_up(it: f64) -> String {
     format!("{:.1} %", (it * 10.0).ceil() / 10.0)
 }
 
-/// The bound of an interval in percent beyond which its ends inform nobody: a time cannot become shorter by more than all of it.
+/// Ends of an interval further from 0 than this, in percent, inform nobody: a time cannot decrease by more than 100 %.
 const WIDEST_SHOWN: f64 = 100.0;
 
-/// An interval around 0 as text: `-1.5 to +3.3 %`, or `possibly over 100 %` if it reaches beyond -100 % or +100 %. An interval that excludes 0
-/// is always shown with its ends, because the figure may have become several times as large.
+/// An interval that contains 0, as text: `-1.5 to +3.3 %`, or `possibly over 100 %` if it reaches beyond -100 % or +100 %. An interval that excludes
+/// 0 is always shown with its ends, because the figure may be several times as large.
 pub(crate) fn interval([low, high]: [f64; 2]) -> String {
     let is_around_zero = low <= 0.0 && high >= 0.0;
     match is_around_zero && (low < -WIDEST_SHOWN || high > WIDEST_SHOWN) {

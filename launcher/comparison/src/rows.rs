@@ -15,9 +15,9 @@ use crate::{
 };
 
 const NOTHING: &str = "-";
-/// Maximum number of reasons of a gate that are listed. It suffices for a stage that became slower in every figure.
+/// Maximum number of reasons of a gate that are listed. Enough for a stage that is slower in every figure.
 const MOST_REASONS: usize = 30;
-/// The figure that is shown in percent.
+/// The only figure that is shown in percent.
 const ERRORS: &str = "errorRatio";
 
 /// The header of a table of figures.
@@ -41,7 +41,8 @@ fn value(figure: &FigureDocument, value: Option<ValueDocument>) -> String {
     }
 }
 
-/// The cell of a difference, such as `+1.234, +1.5 % (-0.4 to +3.3 %)`. A share is in percentage points. If the base is 0, there is no percentage.
+/// The cell of a difference, such as `+1.234, +1.5 % (-0.4 to +3.3 %)`. The difference of a share is in percentage points. If the base's value is 0,
+/// there is no percentage.
 fn difference(it: &FigureDocument) -> String {
     let Some(between) = it.difference else { return NOTHING.to_owned() };
     if it.figure == ERRORS {
@@ -136,7 +137,7 @@ fn sentence(text: &str) -> String {
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// Shortens names of figures to their families: `ttft.mean`, `ttft.p50` and so on become `ttft`.
+/// Shortens the names of figures to what comes before the dot: `ttft.mean`, `ttft.p50` and so on become `ttft`.
 fn families(figures: &[String]) -> String {
     let mut found: Vec<&str> = Vec::new();
     for name in figures.iter().filter_map(|it| it.split('.').next()) {

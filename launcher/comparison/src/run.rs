@@ -7,7 +7,7 @@ use ::document::ReportDocument;
 pub struct Run<'a> {
     /// The path of its report as the user gave it.
     pub path: &'a str,
-    /// The report of the run. For a series, the report of its first valid run; the server and the model are taken from it.
+    /// The report of the run. For a series: the report of its first valid run, from which the server and the model are taken.
     pub report: &'a ReportDocument,
     /// The reports of the other valid runs of a series; empty for a single run. Each figure of a series is the mean over its runs, and its interval
     /// comes from the differences between the runs.

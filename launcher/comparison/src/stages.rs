@@ -12,8 +12,8 @@ pub(crate) struct Matched<'a> {
     pub(crate) unmatched: Vec<UnmatchedDocument>,
 }
 
-/// Matches the stages of two runs. Stages match if they have the same name and the same load; their length may differ. A stage that a profiler
-/// affects matches none. If each run has only one stage, these two always match.
+/// Matches the stages of two runs. Stages match if they have the same name and the same load, even if their lengths differ. If each run has only one
+/// stage, these two always match. A stage that a profiler affects matches none.
 pub(crate) fn matched<'a>(base: &'a ReportDocument, other: &'a ReportDocument, name: &str) -> Matched<'a> {
     if let ([one], [two]) = (&base.stages[..], &other.stages[..])
         && !one.profiled
@@ -26,7 +26,7 @@ pub(crate) fn matched<'a>(base: &'a ReportDocument, other: &'a ReportDocument, n
     found.unmatched.extend(profiled(name, other));
     for stage in base.stages.iter().filter(|it| !it.profiled) {
         match partner(stage, other) {
-            // Do not report this stage as unmatched: a remark already explains why it is not compared.
+            // This stage is not reported as unmatched, because a remark already explains why it is not compared.
             Some(two) if two.profiled => {}
             Some(two) if shape(&stage.load) == shape(&two.load) => found.pairs.push((stage, two)),
             other_load => found.unmatched.push(alone("A", stage, other_load.is_some(), name)),

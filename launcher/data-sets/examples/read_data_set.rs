@@ -1,8 +1,8 @@
 //! Measures the memory and the time needed for reading a large data set: `make bench-data`.
 //!
 //! Writes a file like ShareGPT's, with the size in MB from the argument. Reads its first turns and its whole conversations, each in a separate
-//! process. Prints the peak resident memory, the file size and the size of the kept data. Repeats this with a file like MLPerf's for Llama 3.1 8B:
-//! 13,368 rows with a text and its token ids, of which the ids are sent.
+//! process. Prints the peak resident memory, the file size and the size of the kept data. Then does the same with a file like MLPerf's for Llama 3.1
+//! 8B: 13,368 rows with a text and its token ids, of which only the ids are sent.
 
 use std::{
     env,

@@ -22,8 +22,8 @@ pub(super) struct Chats {
 }
 
 impl Chats {
-    /// Reads the template from the tokenizer's folder. Also returns the digest of its file. `now`: the local time, for templates that print the date.
-    /// The BOS setting of the folder is ignored, because the template itself adds BOS.
+    /// Reads the template from the tokenizer's folder. Also returns the digest of the template's file. `now`: the local time, for templates that
+    /// print the date. The folder's setting for the BOS token is ignored, because the template itself adds that token.
     ///
     /// # Errors
     /// The tokenizer or the template does not exist, or cannot be used.

@@ -1,7 +1,7 @@
 //! [I/O] Reads columns of a data set by name, row by row, from a file in any format.
 //!
-//! Only the wanted columns of one row are in memory, plus what the format needs. Pickles and `npy` files are read as a whole, and so is JSON that is
-//! not an array of objects.
+//! In memory are only the wanted columns of one row, plus what the format needs. Some formats are read as a whole: pickles, `npy` files, and JSON
+//! that is not an array of objects.
 
 use files::{file_digest::FileDigest, user_file};
 use std::{
@@ -33,7 +33,7 @@ pub struct FoundRow<'a> {
     /// The index of the row, from 0.
     pub number: u64,
     pub label: Label,
-    /// For each wanted column: the index of the first name that the row has, and its value. `None` if the row has none of the names.
+    /// For each wanted column: the value, and the index of the column's name among the possible names. `None` if the row has none of these names.
     pub values: &'a mut [Option<(usize, Value)>],
     /// The names of the row's columns, for messages.
     columns: &'a str,
@@ -66,8 +66,8 @@ pub struct ReadFile {
     pub notices: Vec<String>,
 }
 
-/// Reads columns of a data set in any format that a workload supports. Each wanted column is a list of names, of which the first that a row has is
-/// used. `each` is called for each row in order. An error from `each` is reported as a problem with its row.
+/// Reads columns of a data set in any format that a workload supports. Each wanted column is a list of possible names; the first one that a row has
+/// is used. `each` is called for each row in order. An error from `each` is reported as a problem with its row.
 ///
 /// # Errors
 /// The file cannot be read, is damaged or is too long; a row is not an object; or `each` returns an error. The message contains the position of the
@@ -94,7 +94,7 @@ pub(super) fn first_names(path: &Path, format: DataSetFormat) -> Vec<String> {
         }
         Err(_) => source::folder(&mut sink, path, Limits::default()).map(drop),
     };
-    // The error is expected: it ends reading as soon as the names are known.
+    // An error is expected here, because it ends reading as soon as the names are known.
     drop(read);
     sink.names
 }
@@ -184,7 +184,7 @@ impl<F: FnMut(FoundRow<'_>) -> Result<(), String>> RowSink for Picker<'_, F> {
     }
 
     fn choose(&mut self, names: &[&str], shown: bool) -> Result<Vec<usize>, String> {
-        // The rows contain only the columns that are read, so all names must be kept here.
+        // Rows contain only the columns that are read. So the names of all columns are kept here.
         self.names = if shown { Row::names(names.iter().copied()) } else { String::new() };
         self.is_named = true;
         let is_wanted = |name: &str| self.wanted.iter().any(|it| it.contains(&name));

@@ -19,11 +19,11 @@ pub(super) enum Compression {
     Xz,
 }
 
-/// Maximum memory for the window of xz, in KiB. The highest preset of xz needs this much.
+/// Maximum memory for decompressing xz, in KiB. Files of the highest preset need this much.
 const XZ_MEMORY: u32 = 96 << 10;
 
 impl Compression {
-    /// By the file extension; `None` if the file is not compressed.
+    /// The compression according to the file extension; `None` if the file is not compressed.
     pub(super) fn from_name(name: &str) -> Option<Compression> {
         let name = name.to_ascii_lowercase();
         if name.ends_with(".gz") {
@@ -39,7 +39,7 @@ impl Compression {
         }
     }
 
-    /// By the first bytes of the file; `None` if it is not compressed.
+    /// The compression according to the first bytes of the file; `None` if it is not compressed.
     pub(super) fn from_content(start: &[u8]) -> Option<Compression> {
         match start {
             [0x1f, 0x8b, ..] => Some(Compression::Gzip),

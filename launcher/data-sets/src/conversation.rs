@@ -45,8 +45,8 @@ pub(super) struct Message {
     pub(super) text: String,
 }
 
-/// Reads a conversation. A string is parsed as JSON, because CSV has no lists. After an error, `problem` contains the cause, unless the value is not
-/// a list at all.
+/// Reads a conversation. A string is parsed as JSON, because CSV has no lists. After an error, `problem` contains the cause. It stays empty if the
+/// value is not a list at all.
 pub(super) struct ConversationSeed<'a> {
     /// The name of the column.
     pub(super) name: &'a str,

@@ -25,7 +25,7 @@ use super::{
 use files::file_digest::FileDigest;
 use prompts::token_count::TokenCount;
 
-/// Maximum number of columns that are described. Columns with a role are preferred.
+/// Maximum number of columns that are described. Columns with a role, such as prompts, are described first.
 const MAX_COLUMNS: usize = 48;
 
 /// The description of a file.
@@ -140,7 +140,7 @@ pub fn describe(path: &Path, tokens: &TokenCount) -> Result<Description, DataSet
     Ok(Description { file, format, rows, labels: labels.name(), columns, other_columns: others.len(), notices })
 }
 
-/// Gives each role to one column: the first name in the role's list for which a column with suitable content exists.
+/// Assigns each role to one column: the first name in the role's list that a column with suitable content has.
 fn assign_roles(columns: &mut [Column]) {
     let text = [Kind::Text];
     for (role, names, kinds) in [
@@ -287,7 +287,7 @@ impl RowSink for Describer<'_> {
         }
         places.sort_unstable();
         for name in places.iter().map(|it| names[*it]) {
-            // In a folder of files, an earlier file may already have this column.
+            // If the data set is a folder, an earlier file may already have this column.
             if self.columns.iter().all(|it| it.name != name) {
                 self.columns.push(Tally { name: name.to_owned(), ..Tally::default() });
             }

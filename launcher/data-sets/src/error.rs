@@ -39,7 +39,7 @@ pub enum DataSetError {
         /// The problem and the remedy, without the content of the row.
         what: String,
     },
-    /// The length of the answer is to be taken from the recorded answer, but the part that is sent has none.
+    /// The requested output length is to come from the recorded answer, but the sent part of the row has no answer.
     #[error("the data set {path} is to request answers of the recorded length, and {what} has no recorded answer; request a fixed length, or that of a column", path = path.display())]
     NoAnswer {
         path: PathBuf,
@@ -61,7 +61,7 @@ pub enum DataSetError {
         found: u64,
         /// ` that pass the filter` if there is a filter; empty otherwise.
         filtered: &'static str,
-        /// Number of rows that the profile needs.
+        /// Number of rows that the load needs.
         wanted: u64,
     },
 }

@@ -20,7 +20,7 @@ pub(super) fn array(sink: &mut impl RowSink, bytes: &mut impl BufRead) -> Result
         let at = sink.at(is_read.get());
         match error.classify() {
             Category::Io if left.get() == 0 => sink.too_long(at),
-            // If enough rows were read before this error, they are used and the error is ignored.
+            // If enough rows were read before this error, they are used, and the error is ignored.
             Category::Io => sink.read_error(error.into()),
             Category::Syntax | Category::Eof => {
                 let (line, column) = (error.line(), error.column());
@@ -34,8 +34,8 @@ pub(super) fn array(sink: &mut impl RowSink, bytes: &mut impl BufRead) -> Result
     })
 }
 
-/// Reads an array row by row. The second field counts the bytes that remain for the current row. The third field is set if reading ends after a row
-/// was read completely.
+/// Reads an array row by row. The second field is the number of bytes that the current row may still have. The third field is true if reading ended
+/// on purpose after a complete row.
 struct Array<'a, S>(&'a mut S, &'a Cell<usize>, &'a Cell<bool>);
 
 impl<'de, S: RowSink> Visitor<'de> for Array<'_, S> {
@@ -48,7 +48,7 @@ impl<'de, S: RowSink> Visitor<'de> for Array<'_, S> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         let Array(sink, left, is_read) = self;
         while list.next_element_seed(Seed(&mut *sink))?.is_some() {
-            // An error is the only way to skip the rest of the array.
+            // Serde can skip the rest of the array only by an error.
             if !sink.take() || sink.is_complete() {
                 is_read.set(true);
                 return Err(A::Error::custom("enough"));

@@ -2,9 +2,9 @@
 //! compression.
 //!
 //! JSON arrays, JSON Lines, CSV, text and Parquet are streamed, and only the part of each row that is sent is kept. So a file of hundreds of MB needs
-//! no more memory than its prompts. Messages contain the position of a row and the problem, but never the content of the row. `source` detects the
-//! format; `json`, `tree`, `plain`, `parquet` and `python` read the formats; `row` and `conversation` read a row; `chats` renders a row with the
-//! model's chat template. `selection` decides which rows are sent, and in which order. `columns` lets other crates read columns of such files by the
+//! no more memory than its prompts. Error messages contain the position of a row and the problem, but never the content of the row. `source` detects
+//! the format; `json`, `tree`, `plain`, `parquet` and `python` read the formats; `row` and `conversation` read a row; `chats` renders a row with the
+//! model's chat template. `selection` decides which rows are sent, and in which order. `columns` lets other crates read columns of a file by the
 //! names in `workload::roles`, and `describe` reports the content of a file.
 
 mod chats;
@@ -50,7 +50,7 @@ use prompts::{Rows, source::ReadRows, token_count::TokenCount, tokenizer_file};
 use selection::{Reading, Rules};
 use sink::{RowSink as _, Sink};
 
-/// Reads the rows of a workload's data set. Returns no rows if its requests have another source. `seed`: the seed of the run.
+/// Reads the rows of a workload's data set. Returns no rows if the requests do not come from a data set. `seed`: the seed of the run.
 ///
 /// # Errors
 /// The file cannot be read, a row lacks content that is to be sent, or there are too few rows.
@@ -73,7 +73,8 @@ fn read_set(set: &DataSet, workload: &Workload, seed: Seed) -> Result<Rows, Data
     Ok(found.rows)
 }
 
-/// Reads a data set. If the profile names no prompt column and the default column is missing, another common name is tried. Returns that name too.
+/// Reads a data set. If the profile does not name the prompt column and the column with the default name is missing, another common name is tried and
+/// returned.
 fn with_any_column<T>(
     set: &DataSet,
     read: impl Fn(&DataSet) -> Result<T, DataSetError>,
@@ -83,7 +84,7 @@ fn with_any_column<T>(
         Err(error) => error,
     };
     let RowContent::Prompt(prompt) = &set.row else { return Err(error) };
-    // A pipe can be read only once.
+    // A pipe can be read only once, so no second attempt is made.
     let is_wrong = matches!(error, DataSetError::Wrong { .. });
     if !set.any_column || !is_wrong || set.file.as_path().metadata().is_ok_and(|it| !it.is_file() && !it.is_dir()) {
         return Err(error);
@@ -98,8 +99,8 @@ fn with_any_column<T>(
     Ok((found, Some((*name).to_owned())))
 }
 
-/// Reads the rows like [`read`], and then the rest of the file, to compute its digest. Errors in the rest do not affect the load: the file then has
-/// no digest, and a notice explains why.
+/// Reads the rows like [`read`], and then the rest of the file to compute the digest of the whole file. If the rest cannot be read, the load is not
+/// affected: the file has no digest, and a notice explains why.
 ///
 /// # Errors
 /// See [`read`].
@@ -130,7 +131,7 @@ fn read_set_with_digest(set: &DataSet, workload: &Workload, seed: Seed) -> Resul
             (found, digest(DigestReader::new(open_file(set)?), path, MAX_BYTES))
         }
         Opened::Stream(file) => {
-            // The writer of a pipe may never close it.
+            // The rest of a pipe is not read, because its writer may never close it.
             let has_end = file.metadata().is_ok_and(|it| it.is_file());
             let mut file = DigestReader::new(file);
             let found = read_within(rules, &mut file, Limits::default())?;
@@ -160,7 +161,7 @@ fn chats(set: &DataSet, workload: &Workload) -> Result<Option<(Chats, FileDigest
     Ok(Some(Chats::read(rendering, tokenizer.as_path(), now)?))
 }
 
-/// The token counter for texts. If no setting depends on lengths of texts, no tokenizer is read.
+/// The token counter for texts. The tokenizer is read only if a setting depends on the lengths of texts.
 fn token_count(set: &DataSet, workload: &Workload) -> Result<TokenCount, DataSetError> {
     match &workload.tokenizer {
         Some(file) if counts_texts(set) => Ok(TokenCount::Tokenizer(Arc::new(tokenizer_file::read(file.as_path())?.0))),
@@ -237,7 +238,7 @@ fn rules<'a>(
 fn most_sent(set: &DataSet, workload: &Workload) -> Option<u64> {
     let counts = workload.stages.iter().map(|it| match &it.load {
         Load::Open { .. } | Load::Burst { .. } | Load::Closed { .. } | Load::Trace { .. } => it.load.count(),
-        // When a user has finished, the next user starts another conversation, so the number is unknown.
+        // When a user has finished, the next user starts another conversation. So the number of rows is unknown.
         Load::Users { .. } | Load::LoadGen { .. } => None,
     });
     let counts = counts.collect::<Option<Vec<u64>>>()?;
@@ -247,7 +248,7 @@ fn most_sent(set: &DataSet, workload: &Workload) -> Option<u64> {
     }
 }
 
-/// The rows, and a sentence about rows that were left out.
+/// The rows, and notices about them.
 struct Found {
     rows: Rows,
     left_out: Option<String>,
@@ -291,7 +292,7 @@ fn read_within(rules: Rules<'_>, bytes: impl Read, limits: Limits) -> Result<Fou
 fn finish(rules: Rules<'_>, sink: Sink<'_>, read: Result<Vec<String>, DataSetError>) -> Result<Found, DataSetError> {
     let set = rules.set;
     let mut notices = Vec::new();
-    // An error after the last row that is needed does not matter.
+    // An error after the last row that is needed is ignored.
     if sink.is_complete() {
         notices.extend(read.unwrap_or_default());
     } else {

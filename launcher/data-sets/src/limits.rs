@@ -1,8 +1,9 @@
 //! Limits on reading.
 
-/// Maximum number of bytes that are read, after decompression. Five times the size of MLPerf's largest data set with one token per line.
+/// Maximum number of bytes that are read, after decompression. Five times the size of MLPerf's largest data set, if that is written with one token
+/// per line.
 pub(super) const MAX_BYTES: u64 = 4 << 30;
-/// Maximum bytes of a line, or of a row in an array. Enough for a prompt of two million tokens and the other columns.
+/// Maximum bytes of a line, or of a row in an array. Enough for a prompt of two million tokens, and for the other columns.
 pub(super) const MAX_ROW: usize = 64 << 20;
 /// Maximum number of rows if all are read. A thousand times the number of rows in MLPerf's largest data set.
 pub(super) const MAX_ROWS: u64 = 20_000_000;

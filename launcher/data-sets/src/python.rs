@@ -1,7 +1,7 @@
 //! Reads data sets that Python wrote: pickles, `npy`, `npz`, folders of arrays as vendors publish them, and zip archives.
 //!
-//! While a file is read, it is completely in memory. For a compressed file, only its decompressed content is. `python_data` documents additional
-//! memory.
+//! A file is completely in memory while it is read. Of a compressed file, only the decompressed content is. The crate `python_data` documents how
+//! much memory it needs in addition.
 
 use std::path::Path;
 

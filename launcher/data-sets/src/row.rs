@@ -17,8 +17,9 @@ use super::{
 const MAX_TOKENS: usize = 2_000_000;
 /// Maximum length of a text, in bytes (eight bytes per token).
 const MAX_TEXT: usize = 8 * MAX_TOKENS;
-/// Maximum bytes of other columns' names in a message, and of a single name.
+/// Maximum bytes of the names of other columns in a message.
 const MAX_NAMES: usize = 200;
+/// Maximum bytes of a single name.
 const MAX_NAME: usize = 24;
 
 /// The columns that are read: the content, and the length of the answer.
@@ -36,7 +37,7 @@ enum Kind {
     Conversation,
     /// The length of the answer as a number.
     Length,
-    /// A text whose length is the length of the answer.
+    /// A text. The requested length of the answer is the length of this text.
     Answer,
 }
 
@@ -66,7 +67,7 @@ impl<'a> Columns<'a> {
         self.wanted.iter().flatten().map(|it| it.0)
     }
 
-    /// The columns inside the object under this key, with the rest of their names. `None` if there are none.
+    /// The columns inside the object with this key, and the part of their names after the key. `None` if there are none.
     fn within(&self, key: &str) -> Option<Columns<'a>> {
         let rest = |name: &'a str| name.strip_prefix(key)?.strip_prefix('.');
         let wanted = self.wanted.map(|it| it.and_then(|(name, kind)| Some((rest(name)?, kind))));
@@ -82,9 +83,9 @@ pub(super) struct Row {
     pub(super) messages: Vec<Message>,
     /// The length of the answer, in tokens.
     pub(super) output: Option<u32>,
-    /// The text whose length is the length of the answer.
+    /// The recorded answer. The requested length of the answer is the length of this text.
     pub(super) answer: String,
-    /// Whether each of the wanted columns was found.
+    /// Whether each of the two wanted columns was found: the content, and the length of the answer.
     found: [bool; 2],
     /// The names of other columns, for messages.
     names: String,
@@ -141,7 +142,7 @@ impl Row {
         if is_empty { Err(self.fail(format!("{name} is empty; leave the row out"))) } else { Ok(()) }
     }
 
-    /// Reads messages unchanged, including fields that only the server knows. Also reads their texts.
+    /// Reads messages. Keeps them unchanged, including fields that only the server understands, and also reads their texts.
     fn read_messages<'de, A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
         let Row { text, messages, problem, .. } = self;
         map.next_value_seed(JsonText(text))?;
@@ -173,7 +174,7 @@ impl Row {
     }
 }
 
-/// Adds a column name for messages. Long or unusual names are left out, because they may be content.
+/// Adds a column name for messages. Leaves out long or unusual names, because they may be content.
 fn add_name(names: &mut String, name: &str) {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '-' | '.' | ' ');
     if (1..=MAX_NAME).contains(&name.len()) && names.len() < MAX_NAMES && name.chars().all(is_plain) {
@@ -228,7 +229,7 @@ impl<'de> Visitor<'de> for ColumnsVisitor<'_, '_> {
                 Key::Within(columns) => {
                     let mut text = String::new();
                     map.next_value_seed(JsonText(&mut text))?;
-                    // A value that is not an object has no columns inside.
+                    // A text that is not an object has no columns inside it.
                     if text.starts_with('{') {
                         let mut json = serde_json::Deserializer::from_str(&text);
                         json.deserialize_map(ColumnsVisitor { columns, row: &mut *row }).map_err(A::Error::custom)?;
@@ -283,7 +284,7 @@ impl<'b> Visitor<'_> for KeySeed<'_, 'b> {
     }
 }
 
-/// Reads a number of tokens. In CSV it is text, and pandas stores it as a float if the column has empty cells.
+/// Reads a number of tokens. In CSV it is text. pandas writes a float if some cells of the column are empty.
 struct LengthSeed;
 
 impl<'de> DeserializeSeed<'de> for LengthSeed {

@@ -42,11 +42,11 @@ pub(super) struct Reading<'a> {
 pub(super) struct Selection<'a> {
     rules: Rules<'a>,
     rows: Rows,
-    /// Used for a shuffled order: pairs (sort key, index of a selected row), the largest key first.
+    /// Only for a shuffled order: pairs (sort key, index of a selected row), with the largest key first.
     chosen: BinaryHeap<(u64, u32)>,
     /// Number of rows that were offered.
     offered: u64,
-    /// Number of conversations that have no turn to send, or no answer to take the requested length from.
+    /// Number of conversations without a turn to send, or without an answer that determines the requested length.
     without_turns: u64,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct Selection<'a> {
 enum Content {
     Ids,
     Text,
-    /// A text composed of messages.
+    /// A text that was composed from messages.
     Made(String),
     /// The messages.
     Messages(Vec<Message>),
@@ -107,11 +107,11 @@ impl<'a> Selection<'a> {
     /// Processes the next row of the file. Selects it unless a filter or the maximum excludes it.
     ///
     /// # Errors
-    /// The row does not fit into memory. Contains the problem and the remedy.
+    /// There is no memory left for the row. Returns the problem and the remedy.
     pub(super) fn offer(&mut self, row: &mut Row) -> Result<(), String> {
         let key = self.key();
         self.offered += 1;
-        // Skips rows that cannot be selected before their tokens are counted.
+        // A row that cannot be selected is skipped before its tokens are counted.
         if self.is_full() && self.chosen.peek().is_some_and(|last| key >= last.0) {
             return Ok(());
         }
@@ -166,7 +166,7 @@ impl<'a> Selection<'a> {
             Content::Text => chats.ids_of_messages(&row.text),
             Content::Made(text) => chats.ids_of_text(text),
             Content::Messages(all) => chats.ids_of_messages(&conversation::json(all)),
-            // Profiles with such content have no chat template.
+            // Profiles that send such content use no chat template.
             Content::Ids | Content::Rendered(_) | Content::Turns(..) => return Ok(content),
         };
         ids.map(Content::Rendered)
@@ -246,7 +246,7 @@ impl<'a> Selection<'a> {
             Content::Rendered(ids) => size_of_val(ids.as_slice()),
             Content::Text => row.text.len(),
             Content::Made(text) => text.len(),
-            // The stored text is slightly longer, because it includes the names of the roles.
+            // The stored text is slightly longer than this, because it includes the names of the roles.
             Content::Messages(all) => all.iter().map(|it| it.text.len()).sum(),
             Content::Turns(system, turns) => system.len() + turns.iter().map(|it| it.0.len()).sum::<usize>(),
         };
@@ -270,8 +270,8 @@ impl<'a> Selection<'a> {
     }
 }
 
-/// Returns the system text, and each user turn with its answer. Consecutive messages from one speaker are joined. If the answer's length is needed,
-/// all turns from the first one without an answer are dropped.
+/// Returns the system text, and each user turn with its answer. Consecutive messages from one speaker are joined. If `needs_answer`, the first turn
+/// without an answer and all later turns are dropped.
 fn turns(messages: Vec<Message>, needs_answer: bool) -> (String, Vec<(String, Option<String>)>) {
     let (mut system, mut turns) = (String::new(), Vec::<(String, Option<String>)>::new());
     let append = |to: &mut String, text: &str| {
@@ -286,7 +286,7 @@ fn turns(messages: Vec<Message>, needs_answer: bool) -> (String, Vec<(String, Op
             (Speaker::User, Some((question, None))) => append(question, &text),
             (Speaker::User, _) => turns.push((text, None)),
             (Speaker::Assistant, Some((_, answer))) => append(answer.get_or_insert_default(), &text),
-            // An assistant message before the first user message is no answer.
+            // An assistant message before the first user message answers nothing.
             (Speaker::Assistant, None) => {}
         }
     }

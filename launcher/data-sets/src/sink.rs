@@ -25,16 +25,16 @@ pub(super) trait RowSink {
     /// Returns the indices of the columns to read. Called for files that list their column names before the rows.
     ///
     /// # Errors
-    /// A column is missing. Contains the problem and the remedy. The message contains the names only if `shown`, because in some files they may be
-    /// content.
+    /// A column is missing. Returns the problem and the remedy. The text lists the file's column names only if `shown`, because in some files they
+    /// may be content.
     fn choose(&mut self, names: &[&str], shown: bool) -> Result<Vec<usize>, String>;
 
-    /// For a file whose only column is named `_only`: a required column with another name; `None` if there is none.
+    /// For a file with the single column `_only`: a required column with another name; `None` if there is none.
     fn other_than(&self, _only: &str) -> Option<String> {
         None
     }
 
-    /// Maximum number of rows. A file that declares more rows before its content is refused.
+    /// Maximum number of rows. A file that announces more rows is refused.
     fn most_rows(&self) -> u64 {
         u64::MAX
     }
@@ -47,7 +47,7 @@ pub(super) trait RowSink {
     /// Receives the label of the next row. Called only for files with labels.
     fn label(&mut self, _label: Label) {}
 
-    /// Reads a row. After an error, [`RowSink::found_problem`] returns the cause, or `None` if this is not a row.
+    /// Reads a row. After an error, [`RowSink::found_problem`] returns the cause, or `None` if the value is not a row at all.
     fn read<'de, D: Deserializer<'de>>(&mut self, row: D) -> Result<(), D::Error>;
 
     /// Accepts the row that was read. Returns `false` if there is no room for it.
@@ -61,7 +61,7 @@ pub(super) trait RowSink {
     /// Number of rows that were accepted.
     fn offered(&self) -> u64;
 
-    /// The problem with the current row; `None` if it is not a row.
+    /// The problem with the current row; `None` if the value is not a row at all.
     fn found_problem(&self) -> Option<String>;
 
     /// The problem with the current row, as text for a message.
@@ -147,7 +147,7 @@ impl RowSink for Sink<'_> {
     }
 
     fn choose(&mut self, names: &[&str], shown: bool) -> Result<Vec<usize>, String> {
-        // If a wanted name contains a dot and continues inside a column, the whole column is read.
+        // A wanted name may contain a dot and continue inside a column. Then the whole column is read.
         let place = |name: &str| {
             names.iter().position(|it| *it == name || name.strip_prefix(it).is_some_and(|it| it.starts_with('.')))
         };
@@ -187,7 +187,7 @@ impl RowSink for Sink<'_> {
     }
 }
 
-/// The problem if bytes are not UTF-8; `None` if they are.
+/// The problem that bytes are not UTF-8; `None` if they are.
 pub(super) fn no_utf8(bytes: &[u8]) -> Option<String> {
     let at = std::str::from_utf8(bytes).err()?.valid_up_to();
     Some(format!("is no UTF-8 from its byte {at} on, counted from 0; save the file as UTF-8 text"))

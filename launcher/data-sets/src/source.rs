@@ -39,7 +39,7 @@ pub(super) struct Source {
     pub(super) notices: Vec<String>,
 }
 
-/// The format that is marked by these first bytes; `None` if they are not a known mark.
+/// The format that begins with these bytes; `None` if no known format does.
 fn marked(start: &[u8]) -> Option<DataSetFormat> {
     if start.starts_with(PARQUET) {
         Some(DataSetFormat::Parquet)
@@ -79,8 +79,8 @@ fn feed_file(sink: &mut impl RowSink, path: &Path, limits: Limits) -> Result<Sou
     Ok(Source { file, format, notices })
 }
 
-/// Whether a file is read as Parquet: its content is Parquet, or its name says so and the content matches no other format. The file must not be a
-/// pipe.
+/// Whether a file is read as Parquet. It is if its content is Parquet, or if its name says so and its content shows no other format. The file must
+/// not be a pipe.
 pub(super) fn is_parquet(file: &File, named: Option<DataSetFormat>) -> bool {
     let mut start = [0; START];
     let length = file.read_at(&mut start, 0).unwrap_or_default();
@@ -136,7 +136,7 @@ pub(super) fn stream(
         (None, None) => by_first_sign(start),
     };
     let read = read_rows(sink, format, &mut bytes, limits);
-    // This is checked first, because a truncated row may also lack the column to send.
+    // This is checked first: if the file is cut at the size limit, the last row may lack the column to send.
     if bytes.get_ref().limit() == 0 && !sink.is_complete() {
         return Err(DataSetError::TooLong { path: sink.path().to_owned(), most: limits.file });
     }
@@ -192,7 +192,7 @@ fn read_rows(
         DataSetFormat::Jsonl => json::lines(sink, bytes),
         DataSetFormat::Csv => plain::csv(sink, bytes),
         DataSetFormat::Text => plain::text(sink, bytes),
-        // The positions of the rows are at the end of a Parquet file, so it cannot be read as a stream.
+        // A Parquet file has the positions of its rows at its end, so it cannot be read as a stream.
         DataSetFormat::Parquet => {
             let what = "is compressed as a whole, or comes through a pipe; give the file itself: its columns are compressed already";
             Err(sink.wrong("as a Parquet file".to_owned(), what.to_owned()))
@@ -231,8 +231,8 @@ fn python_rows(
     }
 }
 
-/// Reads a folder: arrays that belong together, or data sets in the same format. Data sets are read one after another, sorted by file name. The
-/// digest is that of the lines which `sha256sum` prints for the files, in that order.
+/// Reads a folder: arrays that belong together, or data sets in the same format. Data sets are read one after another, sorted by file name. To
+/// compute the digest, the lines that `sha256sum` prints for the files are hashed in that order.
 pub(super) fn folder(sink: &mut impl RowSink, path: &Path, limits: Limits) -> Result<Source, DataSetError> {
     let failed = |cause| DataSetError::Read { path: path.to_owned(), cause };
     let mut sums = String::new();
@@ -263,7 +263,7 @@ pub(super) fn folder(sink: &mut impl RowSink, path: &Path, limits: Limits) -> Re
                 add(&name, &read.file);
                 notices.extend(read.notices.into_iter().map(|it| format!("{name}: {it}")));
             }
-            // No more rows are needed, so errors in the remaining files do not matter.
+            // Enough rows were read, so errors in the remaining files do not matter.
             Err(_) if sink.is_complete() => {
                 let rest = user_file::open(file).and_then(|it| DigestReader::new(it).finish(file, u64::MAX));
                 add(&name, &rest.map_err(failed)?);

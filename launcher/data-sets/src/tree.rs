@@ -1,5 +1,5 @@
-//! Reads JSON that is not an array of objects: an object of lists, the JSON orients of pandas, `{"data": [...]}`, a single object, or JSON Lines in a
-//! file without that extension.
+//! Reads JSON that is not an array of objects. It may be an object of lists, a layout ("orient") in which pandas writes JSON, `{"data": [...]}`, a
+//! single object, or JSON Lines in a file without that extension.
 //!
 //! The values of a row may be anywhere in such a file, so the whole file is kept in memory, in at most [`MAX_TREE`] bytes. Lists of token ids take
 //! four bytes per id, texts are stored unchanged, and every other value takes 32 bytes.
@@ -196,7 +196,7 @@ impl From<serde_json::Error> for Stop {
 
 /// Reads a file that begins with an object.
 pub(super) fn read(sink: &mut impl RowSink, bytes: &mut impl BufRead) -> Result<(), DataSetError> {
-    // The limit on the length of a row does not apply, because the file may be a single value. The limits on memory and on the file still apply.
+    // A row's length is not limited here, because the file may be a single value. The limits on memory and on the file still apply.
     let unbounded = Count::new(usize::MAX);
     let memory = Count::new(MAX_TREE);
     let mut json = serde_json::Deserializer::from_reader(Bounded { bytes, left: &unbounded });
@@ -225,7 +225,7 @@ fn read_values<'de, R: serde_json::de::Read<'de>>(
 ) -> Result<(), Stop> {
     let first = TreeSeed(memory).deserialize(&mut *json)?;
     let Err(end) = json.end() else { return rows(sink, &first) };
-    // After the first value, the file continues with another value or with something that is not JSON.
+    // After the first value, the file continues with another value, or with text that is not JSON.
     if !end.is_syntax() {
         return Err(end.into());
     }
@@ -346,7 +346,7 @@ fn oriented(sink: &mut impl RowSink, pairs: &[(String, Tree)]) -> Result<(), Sto
     for (place, (label, _)) in first.iter().enumerate() {
         let mut row = Vec::new();
         for column in places.iter().map(|it| &pairs[*it]) {
-            // All columns usually have their values in the same order. If not, the value is searched by its label.
+            // Usually all columns have their values in the same order. If not, the value is searched by its label.
             let values = column.1.pairs();
             let value =
                 values.get(place).filter(|it| it.0 == *label).or_else(|| values.iter().find(|it| it.0 == *label));
@@ -380,7 +380,7 @@ fn of_lists(sink: &mut impl RowSink, pairs: &[(String, Tree)]) -> Result<(), Sto
     )
 }
 
-/// Prints a column name in a message. A long name is replaced by `a column`, because it may be content.
+/// Prints a column name in a message. Replaces a long name by `a column`, because it may be content.
 struct Shown<'a>(&'a str);
 
 impl fmt::Display for Shown<'_> {

@@ -1,17 +1,17 @@
-//! The document of a run whose figures were computed again with other measurement windows.
+//! The document of a run after its figures were computed again with other measurement windows.
 
 use crate::{ReportDocument, ServerMetricsDocument};
 
 impl ReportDocument {
-    /// Number of prompt tokens found in the servers' prefix caches, and number looked up there, for the whole run. `None` if unknown.
+    /// (Prompt tokens found in the servers' prefix caches, prompt tokens looked up there), for the whole run. `None` if unknown.
     pub fn cache_counts(&self) -> Option<(f64, f64)> {
         let run = &self.server_metrics.as_ref()?.run;
         let looked_up = run.prefix_cache_queried_tokens.or(run.prompt_tokens);
         run.prefix_cache_hit_tokens.zip(looked_up).filter(|_| run.whole)
     }
 
-    /// Combines the new figures in `counted` with everything from this document that does not depend on windows. `moved`: the stages whose windows
-    /// differ.
+    /// Combines the new figures in `counted` with everything from this document that does not depend on measurement windows. `moved`: the stages with
+    /// a changed window.
     pub fn counted_again(&self, counted: ReportDocument, moved: &[&str]) -> ReportDocument {
         ReportDocument {
             run: self.run.clone(),
@@ -28,7 +28,7 @@ impl ReportDocument {
 }
 
 impl ServerMetricsDocument {
-    /// Removes the figures of some stages, because they cover the original windows.
+    /// Removes the servers' figures of some stages, because they still cover the original windows.
     fn without_stages(mut self, moved: &[&str]) -> ServerMetricsDocument {
         let stages = self.stages.iter_mut().filter(|it| moved.contains(&it.name.as_str()));
         let left_out: Vec<&str> = stages.filter_map(|it| it.figures.take().map(|_| it.name.as_str())).collect();

@@ -8,11 +8,11 @@ use super::{
     values::{millis, round, significant},
 };
 
-/// Significant digits of a time. Enough to keep the times of two bins different.
+/// Number of significant digits of a time. With this many, the times of two histogram bins always differ.
 const TIME_DIGITS: i32 = 5;
 /// Number of decimal places of a share.
 const SHARE_DIGITS: i32 = 6;
-/// Decimals of an effective sample size.
+/// Number of decimal places of an effective sample size.
 const EFFECTIVE_DIGITS: i32 = 1;
 
 /// The distributions of a stage or a run. A distribution is `None` if no value was measured.
@@ -46,7 +46,7 @@ impl DistributionsDocument {
 pub struct DistributionDocument {
     /// Number of values.
     pub count: u64,
-    /// Number of independent values that would carry the same information; `None` if unknown.
+    /// Number of independent values that would carry as much information as these; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective_values: Option<f64>,
     /// The share of values that are at or below the same entry of `ms`. Increasing.

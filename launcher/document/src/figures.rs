@@ -11,7 +11,7 @@ use super::{
     values::{Statistics, counts, millis, times},
 };
 
-/// The figures of a run, a stage, or of its probes.
+/// The figures of a run or a stage, or of its probe requests.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -160,7 +160,7 @@ pub struct StepsDocument {
     pub build_ms: Statistics,
     pub send_ms: Statistics,
     pub first_byte_ms: Statistics,
-    /// Absent in reports of earlier releases, in which `tokensMs` includes this time.
+    /// Absent in reports of earlier releases; there, `tokensMs` includes this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_token_ms: Option<Statistics>,
     pub tokens_ms: Statistics,
@@ -181,7 +181,7 @@ impl StepsDocument {
         })
     }
 
-    /// The steps in order, each with its name and whether it is a part of the latency.
+    /// The steps in order, each with its name and whether it is part of the latency (true) or overlaps with other steps (false).
     pub fn named(&self) -> impl Iterator<Item = (&'static str, &Statistics, bool)> {
         [
             ("queue", Some(&self.queue_ms), true),
@@ -246,7 +246,7 @@ impl RateWindowDocument {
     }
 }
 
-/// Requests that met every goal.
+/// Requests that met every goodput bound.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

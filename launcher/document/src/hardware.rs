@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HardwareDocument {
-    /// Where the number of accelerators and the price come from.
+    /// The field of the spec that the number of accelerators and the price come from.
     pub source: String,
     pub accelerator: Option<String>,
     /// The number by which every rate per accelerator is divided.

@@ -1,4 +1,4 @@
-//! Evaluates a document with other objectives than those of its run.
+//! Evaluates objectives other than those of the run on its document.
 
 use analysis::objectives::{OTHER_MODEL, Objectives, Source, other_model, why_undecided};
 use crds::{LauncherReason, Outcome, Word as _, resolve::ResolvedSlo};
@@ -8,8 +8,8 @@ use crate::{ReasonDocument, ReportDocument, objectives};
 
 impl ReportDocument {
     /// Returns the same measurement with the results for these objectives. With the objectives of the run itself, the document does not change. If
-    /// the measurement is invalid, all objectives stay undecided and the outcome does not change. `baseline`: the earlier run to compare figures
-    /// with.
+    /// the measurement is invalid, all objectives stay undecided and the outcome does not change. `baseline`: the earlier run with which figures are
+    /// compared.
     pub fn judged(&self, slo: &ResolvedSlo, baseline: Option<&dyn Source>) -> ReportDocument {
         let reason = self.reasons.first().map_or("", |it| it.reason.as_str());
         let measured = self.stages.iter().filter(|it| it.warm_up != Some(Margin::All));

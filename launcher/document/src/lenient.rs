@@ -1,7 +1,7 @@
 //! Reads a document that may contain keys which this release does not know.
 //!
-//! Most types of a document ignore unknown keys. Some types refuse them, such as the parts of a load, where a misspelt key in an input must be an
-//! error. If such a type refuses a key, the reader removes the key and reads the document again.
+//! Most types of a document ignore unknown keys. Some types refuse them. For example, a misspelt key of a load must be an error in an input, and a
+//! document uses the same type. If a type refuses a key, the reader removes the key and reads the document again.
 
 use crds::json::{FieldError, read as read_strictly};
 use serde::de::DeserializeOwned;
@@ -31,7 +31,7 @@ pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, FieldError> {
                 Err(_) => break,
             },
         };
-        // The path may end with the key, which may itself contain a dot.
+        // The path may end with the key itself, which may contain a dot.
         let parent = error.path.strip_suffix(key).filter(|it| it.is_empty() || it.ends_with('.'));
         let leads_there = parent.is_some();
         let mut path = steps(parent.unwrap_or(&error.path));
@@ -70,7 +70,7 @@ fn steps(path: &str) -> Vec<Step<'_>> {
 }
 
 /// Removes a key. If `leads_there`, the path ends with the key, and the key is removed from all items of the lists on the path. Otherwise the path
-/// ends early, for example at an untagged type, and the key is removed anywhere below its end. Returns whether anything was removed.
+/// ends earlier, for example at an untagged type; then the key is removed everywhere below that point. Returns whether anything was removed.
 fn remove(value: &mut Value, path: &[Step<'_>], key: &str, leads_there: bool) -> bool {
     match (path, value) {
         ([Step::Key(_)], Value::Object(entries)) if leads_there => entries.remove(key).is_some(),

@@ -1,8 +1,8 @@
 //! `report.json`: the results of a run, and all inputs needed to repeat it. Its key `format` contains its version.
 //!
-//! A figure is absent if it was not measured. Times are in milliseconds with fractions (`...Ms`), but times of a server's start are in seconds
-//! (`...Seconds`). `docs/metrics.md` explains every key. The document contains no prompts, outputs, bodies, credentials or token files. The same
-//! types are used for writing and reading, so a report of this release is written back unchanged.
+//! A figure is absent if it was not measured. Times are in milliseconds with fractions (`...Ms`), except that the times of a server's start are in
+//! seconds (`...Seconds`). `docs/metrics.md` explains every key. The document contains no prompts, outputs, bodies, credentials or token files.
+//! Writing and reading use the same types, so a report of this release is written back unchanged.
 
 pub mod answer;
 mod by_figure;

@@ -9,7 +9,7 @@ use workload_profiles::loadgen::{Mode, Scenario};
 
 use crate::Parts;
 
-/// Pairs of the key of a rule in LoadGen's detail log and its name in the report.
+/// Pairs (key of a rule in LoadGen's detail log, name of the rule in the report).
 const RULES: [(&str, &str); 4] = [
     ("result_perf_constraints_met", "perfConstraintsMet"),
     ("result_min_duration_met", "minDurationMet"),
@@ -60,7 +60,7 @@ pub struct LoadGenTestDocument {
     pub notes: Vec<String>,
 }
 
-/// A trial that was run before the tests, to find their rate.
+/// A trial that was run before the tests, to find the rate at which they are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TrialDocument {
@@ -142,7 +142,7 @@ fn notes(test: &TestVerdict, trials: &[TrialVerdict]) -> Vec<String> {
     if test.scenario == Scenario::Server
         && let (Some(logged), Some(rate)) =
             (test.headline.as_ref().and_then(|it| it.samples_per_second), quirks.samples_per_second)
-        // A log may also be lower than the rate by one sample, because a schedule has one more sample than gaps. That is no difference.
+        // Only a logged rate that is too high gets a note. It may be lower by one sample, because a schedule has one more sample than gaps.
         && logged / rate > 1.01
     {
         let (logged, rate) = (rate_text(logged), rate_text(rate));

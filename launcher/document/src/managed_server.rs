@@ -13,18 +13,18 @@ use serde::{Deserialize, Serialize};
 pub struct ManagedServerDocument {
     /// The engine of the server.
     pub engine: ServerEngine,
-    /// When the server is started and ended.
+    /// When the server is started and stopped.
     pub lifecycle: Lifecycle,
-    /// Whether it was running before this run.
+    /// Whether the server was already running before this run.
     pub reused: bool,
     /// How requests are distributed over the replicas.
     pub distribution: Distribution,
-    /// Options that were passed on although this release does not know them.
+    /// Options that were passed to the server although this release of Benchwright does not know them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown_options: Vec<String>,
     /// The replicas in their order.
     pub replicas: Vec<ReplicaDocument>,
-    /// What the processes left behind, and what was done about it; absent if this run did not end the server.
+    /// What the server's processes left behind, and what was done about it; absent if this run did not stop the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<Leftovers>,
     /// Whether the operator started the server in pods, before it started the launcher.
@@ -46,25 +46,25 @@ pub struct ReplicaDocument {
     pub command: Vec<String>,
     /// The process id, which is also the id of its process group.
     pub pid: i32,
-    /// When it was started.
+    /// When the replica was started.
     pub started: Timestamp,
     /// Milliseconds from the start until the server was ready to be measured; absent if it was ready before this run.
     pub ready_ms: Option<u64>,
     /// Number of requests that it received, including requests that were sent again; absent if there is only one replica.
     pub requests: Option<u64>,
-    /// How it ended; absent if it is still running.
+    /// How the replica ended; absent if it is still running.
     pub exit: Option<String>,
-    /// Whether it ended unexpectedly.
+    /// Whether the replica ended unexpectedly.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub died: bool,
-    /// How many processes the kernel killed because memory was short, as text.
+    /// How many processes the kernel killed for lack of memory, as text.
     pub out_of_memory: Option<String>,
     /// The last lines of output, if the replica died.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub last_words: Vec<String>,
     /// The path of its log within the results folder; absent if no log was kept.
     pub log: Option<String>,
-    /// What is missing in the log, and what was redacted. Absent if nothing is, or if this is not known yet.
+    /// What is missing in the log, and what was redacted. Absent if nothing is missing or redacted, or if this is not known yet.
     pub log_note: Option<String>,
 }
 

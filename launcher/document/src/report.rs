@@ -41,11 +41,11 @@ use super::{
 };
 use crate::{Parts, ServerStart, redact::redact};
 
-/// The version of this format. Until the first release, v1 may change without a new version. Afterwards, every change that a reader must know about
-/// gets a new version.
+/// The version of this format. Until the first release, its content may change without a new version. Afterwards, every change to which readers must
+/// adapt gets a new version.
 pub const FORMAT: &str = "benchwright.dev/report/v1";
 
-/// The name of this tool in the formats of other tools.
+/// The name of this tool, as written in files in the formats of other tools.
 pub const TOOL: &str = "benchwright";
 
 /// The release that writes the report.
@@ -94,9 +94,8 @@ pub struct ReportDocument {
     pub seeds: SeedsDocument,
     pub inputs: InputsDocument,
     pub resolved_run: ResolvedRun,
-    /// The workload as issued, with its credentials blacked out. Stored as a tree of JSON values, because the replacement of a credential may have a
-    /// type or length that the workload does not allow.
-    /// type or length than the workload allows.
+    /// The workload as issued, with its credentials blacked out. Stored as a tree of JSON values, because a blacked-out value may have a type or
+    /// length that the workload does not allow.
     pub workload: Value,
 }
 
@@ -158,7 +157,7 @@ fn is_profiled(analysis: &analysis::Analysis, stage: &StageAnalysis) -> bool {
     analysis.profiling.as_ref().is_some_and(|it| it.touches(&stage.stage.name))
 }
 
-/// One reason of the verdict.
+/// A reason of the verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReasonDocument {
     pub reason: String,
@@ -173,7 +172,8 @@ impl Display for ReasonDocument {
     }
 }
 
-/// The seeds of random draws. Each kind of draw has its own seed, which is derived from the run's seed. Seeds of fresh texts also depend on the salt.
+/// The seeds of random draws. Each kind of draw has its own seed, which is derived from the run's seed. The seeds of texts that are new in each run
+/// also depend on the salt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SeedsDocument {

@@ -13,11 +13,11 @@ use super::{
 /// Decimals of a time in milliseconds.
 const TIME_DIGITS: i32 = 3;
 
-/// The sampled requests, column by column, sorted by due time. Times count from the start of the run. A time is null if the event did not occur.
+/// The sampled requests, stored as columns, sorted by due time. Times count from the start of the run. A time is null if the event did not occur.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestSampleDocument {
-    /// Number of requests from which the sample was drawn.
+    /// Number of requests from which the sample was taken.
     pub of: u64,
     /// Index of the request's stage in `stages`.
     pub stage: Column<u32>,

@@ -1,7 +1,7 @@
 //! The sections of a report: one list for the terminal, `report.md`, `comment.md` and `report.html`.
 //!
-//! All renderers show the sections in the order of this list. A renderer's `match` over [`Section`] has no default case, so that no section is
-//! forgotten. A test of the page compares the output of each renderer with this list.
+//! All renderers show the sections in the order of this list. A renderer's `match` over [`Section`] has no default case, so that the compiler reports
+//! a forgotten section. A test of the page compares the output of each renderer with this list.
 
 use crate::ReportDocument;
 use Renderer::{Comment, Markdown, Page, Terminal};
@@ -124,7 +124,7 @@ impl Section {
         ROWS.iter().map(|it| it.section)
     }
 
-    /// The sections of a document that a renderer shows as sections of their own.
+    /// The sections of a document that a renderer shows separately ([`Shown::Own`]).
     pub fn of(document: &ReportDocument, renderer: Renderer) -> impl Iterator<Item = Section> {
         Section::all().filter(move |it| it.shown(renderer) == Own && it.is_in(document))
     }

@@ -11,10 +11,10 @@ pub struct ServerReplicasDocument {
     pub asked: u32,
     /// How requests are distributed over the replicas.
     pub distribution: Distribution,
-    /// The replicas that were called by their own address. Empty if requests went to the Service, which distributed the connections.
+    /// The replicas that received requests at their own address. Empty if requests went to the Service, which distributed the connections.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub called: Vec<CalledReplicaDocument>,
-    /// Why requests went to the Service instead of the replicas; absent if they did not.
+    /// Why requests went to the Service instead of the replicas; absent if they went to the replicas.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<String>,
 }

@@ -11,8 +11,8 @@ use super::{
 /// Significant digits of a value.
 const DIGITS: i32 = 4;
 
-/// All servers together, in bins of equal width that begin at `start_ms`. A column is absent if no server has the metric. An entry is null if no
-/// scrape has a value for the bin.
+/// The metrics of all servers together, in bins of equal width that begin at `start_ms`. A column is absent if no server has the metric. An entry is
+/// null if no scrape has a value for the bin.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -1,11 +1,11 @@
-//! `startups` in `report.json`: how a server started that the run itself started.
+//! `startups` in `report.json`: how the servers started that the run itself launched.
 
 use crds::resolve::PodTimes;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use startup::{SleepWake, SleepWakeKind, Startup};
 
-/// The start of a server that the run itself started.
+/// The start of a server that the run itself launched.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -19,7 +19,7 @@ pub struct ServerStart {
     /// How its pod started, if the operator started it.
     pub pod: Option<PodStart>,
     pub startup: Startup,
-    /// Sleeps and wakes that the run requested after its load.
+    /// Pairs of a sleep and a wake that the run requested after its load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sleep_cycles: Vec<SleepCycle>,
 }
@@ -33,11 +33,11 @@ pub struct SleepCycle {
     pub level: u8,
     /// When the sleep was requested.
     pub asked: Option<Timestamp>,
-    /// Seconds from this request until the server reported that it sleeps.
+    /// Seconds from the sleep request until the server reported that it sleeps.
     pub sleep_seconds: Option<f64>,
     /// Seconds from the first wake request until the server reported that it is awake. After a sleep of level 2, this includes loading the weights.
     pub wake_seconds: Option<f64>,
-    /// The part of `wake_seconds` in which the weights were loaded.
+    /// The part of `wake_seconds` during which the weights were loaded.
     pub reload_seconds: Option<f64>,
     /// Seconds from sending the first request after the wake, which has one output token, to its complete answer.
     pub first_request_seconds: Option<f64>,
@@ -45,7 +45,7 @@ pub struct SleepCycle {
     pub remark: Option<String>,
 }
 
-/// How the pod of a server started, before the server's process.
+/// How the pod of a server started, up to the launch of the server's process.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -55,16 +55,17 @@ pub struct PodStart {
     pub times: PodTimes,
     /// Seconds from the creation of the pod until it was assigned to a node. Absent if one of the times is unknown.
     pub scheduling_seconds: Option<f64>,
-    /// Seconds from the assignment to the node until the container started, by the clock of the node. This is the time for volumes and images.
+    /// Seconds from the assignment to the node until the container started, by the clock of the node. The node spends this time on volumes and
+    /// images.
     pub container_seconds: Option<f64>,
     /// Seconds from the assignment to the node until the server answered.
     pub ready_seconds: Option<f64>,
 }
 
 impl PodStart {
-    /// `ready`: when the server answered, by the clock of its node.
+    /// `ready`: when the server answered for the first time, by the clock of its node.
     pub fn new(times: PodTimes, ready: Option<Timestamp>) -> PodStart {
-        // The times come from different machines, whose clocks may differ. A negative duration is discarded.
+        // The times come from different machines with different clocks. So a duration may be negative; it is then discarded.
         let between = |from: Option<Timestamp>, to: Option<Timestamp>| {
             Some(to?.duration_since(from?).as_secs_f64()).filter(|it| *it >= 0.0)
         };
@@ -76,7 +77,7 @@ impl PodStart {
         }
     }
 
-    /// Explains a duration that is absent although both of its times are known; `None` if there is none.
+    /// Explains why a duration is absent although both of its times are known; `None` if no such duration is absent.
     pub fn remark(&self) -> Option<String> {
         let PodTimes { scheduled, container, .. } = self.times;
         let behind = scheduled?.duration_since(container?).as_secs_f64();
@@ -90,7 +91,7 @@ impl PodStart {
 }
 
 impl ServerStart {
-    /// The start according to the log. If the log has no sleeps and wakes, the ones that the run measured are added.
+    /// The start according to the log. If the log has no sleeps and wakes, adds those that the run measured.
     pub fn with_sleeps(&self) -> Startup {
         let mut startup = self.startup.clone();
         if startup.sleep_wake.is_empty() {

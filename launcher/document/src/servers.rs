@@ -99,7 +99,7 @@ impl EndpointDocument {
     }
 }
 
-/// What several servers reported about themselves in the same way.
+/// An identity that one or more servers reported.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -1,4 +1,4 @@
-//! Lets objectives read figures from a document: the report of an earlier run, or of a run that another attempt measured.
+//! Lets objectives read figures from a document: from the report of an earlier run, or of a measurement by another attempt of this run.
 
 use ::figures::Figure;
 use analysis::{
@@ -51,7 +51,7 @@ impl Source for ReportDocument {
         stages.filter_map(|it| Some((it.name.as_str(), reason(it.invalid.first()?)))).collect()
     }
 
-    /// Available for a stage and for a run of one stage. Several stages together have no interval.
+    /// The certainty is known for a stage and for a run of one stage. Several stages together have no interval.
     fn certainty(&self, stage: Option<&str>, metric: Metric, stat: Option<Stat>) -> Certainty {
         let stage = match (stage, &self.stages[..]) {
             (None, [only]) => Some(only),

@@ -9,7 +9,7 @@ use serde_json::value::to_raw_value;
 
 use super::values::{millis, round, significant};
 
-/// Significant digits of a time. More digits would be below the error of the values.
+/// Number of significant digits of a time. Further digits would be smaller than the error of the values.
 const TIME_DIGITS: i32 = 4;
 /// Decimals of a number of requests in flight.
 const UNDER_WAY_DIGITS: i32 = 3;

@@ -84,12 +84,12 @@ impl LatenciesDocument {
         })
     }
 
-    /// Estimates whose independent units are time bins.
+    /// Estimates for which each time bin counts as one independent value.
     fn of_bins(it: &Latencies) -> LatenciesDocument {
         LatenciesDocument::with_reasons(it, |name, _| format!("the stage is too short for an interval of {name}"))
     }
 
-    /// `why` returns the reason why a percentile has no interval, given its name and share.
+    /// `why` gets the name and the share of a percentile, and returns why it has no interval.
     fn with_reasons(it: &Latencies, why: impl Fn(&str, f64) -> String) -> LatenciesDocument {
         let quantile = |place: usize| {
             let (name, p) = PERCENTILES[place];
@@ -122,13 +122,13 @@ impl LatenciesDocument {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EstimateDocument {
-    /// The state of a figure that was not on a plateau. The figure is then left out.
+    /// Why the figure was left out: its state if it was not on a plateau.
     pub withheld: Option<String>,
     pub value: Option<f64>,
     pub low: Option<f64>,
     pub high: Option<f64>,
     pub effective_values: Option<f64>,
-    /// Why there is no interval; absent if there is one.
+    /// Why there is no interval: too few values; absent if there is one.
     pub too_few: Option<String>,
 }
 
@@ -142,7 +142,7 @@ impl EstimateDocument {
         EstimateDocument::new(it, "too few for a share".to_owned())
     }
 
-    /// `too_few`: the reason that is reported if there is no interval.
+    /// `too_few`: the reason to report if there is no interval.
     fn new(it: &Estimate, too_few: String) -> EstimateDocument {
         EstimateDocument {
             withheld: None,

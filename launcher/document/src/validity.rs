@@ -7,7 +7,7 @@ use crds::{Met, ObjectiveCounts, Outcome};
 use crate::{EstimateDocument, ReportDocument, StageDocument};
 
 impl ReportDocument {
-    /// Whether the figures of a stage are valid. If the run is invalid but no stage is, all stages are invalid.
+    /// Whether the figures of a stage are valid. If the run is invalid but no stage has a reason of its own, no stage is valid.
     pub fn counts(&self, stage: &StageDocument) -> bool {
         let is_whole_run = || {
             matches!(self.outcome, Outcome::Invalid | Outcome::Error)
@@ -16,7 +16,7 @@ impl ReportDocument {
         stage.invalid.is_empty() && !is_whole_run()
     }
 
-    /// Whether the figures of any stage are valid.
+    /// Whether the figures of at least one stage are valid.
     pub fn any_counts(&self) -> bool {
         self.stages.iter().any(|it| self.counts(it))
     }

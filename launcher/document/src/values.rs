@@ -74,7 +74,7 @@ pub(super) fn significant(value: f64, digits: i32) -> f64 {
 
 /// Rounds to a number of decimals.
 pub(super) fn round(value: f64, digits: i32) -> f64 {
-    // Powers of ten up to 10^22 are exact, so the result is the floating-point number nearest to the decimal number.
+    // Powers of ten up to 10^22 are exact, so the result is the floating-point number that is nearest to the decimal number.
     let power = 10_f64.powi(digits.abs());
     if digits < 0 { (value / power).round() * power } else { (value * power).round() / power }
 }

@@ -20,7 +20,7 @@ fn value<'a>(written: &'a Value, key: &str) -> &'a Value {
     renamed.filter(|it| !it.is_null()).unwrap_or(&written[key])
 }
 
-/// The paths of all stored values that are written differently. Additional fields are allowed.
+/// The paths of all stored values that are written back differently. Additional fields are allowed.
 fn changed(path: &str, stored: &Value, written: &Value) -> Vec<String> {
     match (stored, written) {
         (Value::Object(stored), Value::Object(_)) => {

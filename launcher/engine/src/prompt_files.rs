@@ -21,7 +21,7 @@ const ENCODES_EVERY_TEXT: &str = "the tokens of a word depend on its neighbours 
      this takes some milliseconds of CPU time for a prompt of 1,000 tokens";
 const IMAGES_REPEAT: &str = "images are made before the load, at most 4,096 and 256 MiB of them; a load that needs more sends the same images again";
 
-/// Why the material for texts cannot be prepared. The message contains the cause, so the error has no `source`.
+/// Why the tokenizer or the corpus cannot be used. The message contains the cause, so the error has no `source`.
 #[derive(Debug, thiserror::Error)]
 pub enum PromptFilesError {
     /// The tokenizer cannot be read.
@@ -36,7 +36,7 @@ pub enum PromptFilesError {
 }
 
 impl PromptFilesError {
-    /// Returns the message without content of the files. `None` if the message contains no such content.
+    /// Returns the message without content that it may quote from the files. `None` if the message contains no such content.
     pub(crate) fn without_words(&self) -> Option<String> {
         match self {
             PromptFilesError::Tokenizer(error) => error.without_words(),

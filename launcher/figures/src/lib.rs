@@ -41,7 +41,7 @@ pub enum Figure {
     CostPerMillionOutputTokens,
 }
 
-/// What kind of values a figure has, and how many.
+/// The kind of a figure's values, and whether it has one value or many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Many times in milliseconds, one per request or per token.
@@ -89,12 +89,12 @@ impl Family {
     }
 }
 
-/// The comparability label that a figure depends on. Values of a figure can be compared only if this label is equal.
+/// The comparability label that a figure depends on. Two values of the figure can be compared only if this label is equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
     /// The figure depends on no label.
     None,
-    /// The label `clock`: from which moment the time of a request counts.
+    /// The label `clock`: whether the time of a request counts from when it was scheduled, or from when it was sent.
     Clock,
     /// The label `itl`: how gaps between events are converted to times between tokens.
     Itl,
@@ -119,8 +119,8 @@ impl Basis {
 pub struct Row {
     /// The described figure.
     pub figure: Figure,
-    /// The name of the figure in objectives, comparisons and files, such as `ttft`. In `report.json` and CSV, the unit is appended to the names of
-    /// times and lengths.
+    /// The name of the figure in objectives, comparisons and files, such as `ttft`. `report.json` and CSV add the unit to the names of times and
+    /// lengths.
     pub name: &'static str,
     /// The name of the figure in tables, such as `TTFT`.
     pub title: &'static str,
@@ -185,7 +185,7 @@ impl Figure {
 }
 
 impl Unit {
-    /// Whether a figure with this unit has many values, and therefore statistics such as a mean.
+    /// Whether a figure with this unit has many values, so that it has statistics such as a mean.
     pub fn has_statistics(self) -> bool {
         matches!(self, Unit::Milliseconds | Unit::Tokens)
     }
@@ -202,7 +202,7 @@ impl Unit {
     }
 }
 
-/// A figure, and the statistic if it has many values: `ttft.p99`.
+/// A figure and, if it has many values, a statistic: `ttft.p99`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Value {
     /// The figure.
@@ -334,7 +334,7 @@ mod tests {
         assert_eq!(found, markdown(), "UPDATE_GOLDEN=1 cargo test -p figures writes the table anew");
     }
 
-    /// The status of a run has the same figures in other units. Their field comments, which `kubectl explain` shows, must use the same text.
+    /// The status of a run has the same figures in other units. `kubectl explain` shows the comments of its fields, which must use the same text.
     #[test]
     fn kubectl_explains_the_figures_of_a_status_in_the_words_of_the_catalogue() {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crds/src/summary.rs");

@@ -1,9 +1,8 @@
-//! Formats figures as text; all renderers use these functions. Numbers have four significant digits. In sentences and on the page of a run, they have
-//! three.
+//! Formats figures as text for all renderers. Numbers have four significant digits; in sentences and on the page of a run, they have three.
 
 use crds::{figure::rate_text, wording::percent};
 
-/// The suffix of a percentile that is only the largest value, because there are too few values.
+/// The suffix of a percentile that equals the largest value because there are too few values.
 pub const LARGEST: &str = "*";
 
 /// Plain text for a terminal and for Markdown, such as `81.23ms`, `12345` or `-`. Values are never below zero.
@@ -32,7 +31,7 @@ pub mod plain {
     }
 }
 
-/// HTML text, such as `81.23 ms` (with a non-breaking space), `12,345` or `–`.
+/// Text for HTML, such as `81.23 ms` (with a non-breaking space), `12,345` or `–`.
 pub mod page {
     use super::{separated, signed, time_unit};
 
@@ -121,7 +120,7 @@ pub mod brief {
         }
     }
 
-    /// A range of numbers with three significant digits, or more if both ends would look equal: `50.7 to 70.9`, `10.98 to 11.03`.
+    /// A range of numbers with three significant digits, or with more if both ends would otherwise look equal: `50.7 to 70.9`, `10.98 to 11.03`.
     pub fn range(low: f64, high: f64) -> String {
         let mut all = (3..=5).map(|most| (digits(low, most), digits(high, most)));
         let apart = all.clone().find(|(low, high)| low != high);
@@ -163,14 +162,14 @@ pub fn signed_percent(share: f64) -> String {
     format!("{:+.1} %", share * 100.0)
 }
 
-/// Returns `text`, which is the percentile `permille` of `count` values. Appends [`LARGEST`] if there are so few values that this percentile is the
-/// largest value.
+/// Returns `text`, which shows the percentile `permille` of `count` values. Appends [`LARGEST`] if the percentile equals the largest value because
+/// there are so few values.
 pub fn percentile(text: String, permille: u64, count: u64) -> String {
     let is_largest = (u128::from(count) * u128::from(permille)).div_ceil(1_000) >= u128::from(count);
     if is_largest { text + LARGEST } else { text }
 }
 
-/// The unit in which to show a time: how many of it are in a millisecond, and its name.
+/// The unit in which to show a time: the number of these units in a millisecond, and the unit's name.
 fn time_unit(millis: f64) -> (f64, &'static str) {
     match millis.abs() {
         it if it >= 10_000.0 => (1e-3, "s"),

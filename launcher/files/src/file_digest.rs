@@ -1,5 +1,4 @@
-//! Computes the SHA-256 of the files of a workload while they are read. So a report identifies the bytes that were sent, even if a file changes
-//! later.
+//! Computes the SHA-256 of a workload's files while they are read. So a report identifies the bytes that were sent, even if a file changes later.
 
 use std::{
     io::{self, Read},
@@ -50,8 +49,8 @@ impl<R: Read> DigestReader<R> {
         DigestReader { inner, bytes: 0, hash: Sha256::new() }
     }
 
-    /// Reads the rest of the file, and returns its digest. `path` is only recorded. If the file has more than `most` bytes, it is not read to its
-    /// end, and the result has no digest.
+    /// Reads the rest of the file, and returns the digest of the whole file. `path` is only recorded. If the file has more than `most` bytes, it is
+    /// not read to its end, and the result has no digest.
     ///
     /// # Errors
     /// The file cannot be read.

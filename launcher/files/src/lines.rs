@@ -5,7 +5,7 @@ use std::{
     io::{self, BufRead, Read},
 };
 
-/// A reader that limits the bytes of each row. It fails when `left` is 0. The caller resets `left` for each row.
+/// A reader that limits the bytes of each row. Reading fails when `left` is 0. The caller resets `left` for each row.
 pub struct Bounded<'a, R> {
     /// The reader that provides the bytes.
     pub bytes: R,
@@ -37,7 +37,7 @@ pub enum Line {
     TooLong,
 }
 
-/// Reads the next line into `line`, and replaces its content. A line must have fewer than `most` bytes, not counting its line break.
+/// Reads the next line into `line`, whose content it replaces. A line must have fewer than `most` bytes, not counting its line break.
 ///
 /// # Errors
 /// The file cannot be read.

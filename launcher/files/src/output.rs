@@ -10,7 +10,7 @@ use crate::whole_file::{Counted, Written, folder_of, temporary, write_whole};
 
 /// The destination of a result.
 enum Place {
-    /// Standard output, whatever its name, such as `/dev/stdout`. If it is a file, its existing content is kept.
+    /// Standard output, under any name such as `/dev/stdout`. If it is redirected to a file, the existing content of that file is kept.
     Stdout,
     /// A device or a pipe, such as `/dev/null` or `>(command)`. It is written to, and never replaced by a file.
     Device,
@@ -32,8 +32,8 @@ pub fn check(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes what `fill` produces. A regular file is replaced atomically, and its folder is created if it is missing. A pipe is opened only when it has
-/// a reader, so this may wait.
+/// Writes what `fill` produces. A regular file is replaced atomically, and its folder is created if it is missing. A pipe can only be opened once it
+/// has a reader, so this may wait.
 ///
 /// # Errors
 /// `path` is a folder or cannot be written, or `fill` fails.
@@ -62,7 +62,7 @@ fn place(path: &Path) -> io::Result<Place> {
     }
     Ok(Place::File(match path.canonicalize() {
         Ok(path) => path,
-        // Nothing exists at this path, except perhaps a link whose target does not exist yet.
+        // Nothing exists at this path, except perhaps a link to something that does not exist yet.
         Err(_) => {
             folder_of(path).join(path.read_link().unwrap_or_else(|_| path.file_name().unwrap_or_default().into()))
         }
@@ -123,7 +123,7 @@ mod tests {
         say(&pipe).unwrap();
         assert_eq!(reader.join().unwrap(), b"abc");
         assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
-        // Use links to the devices, so that a defect would replace the links and not the devices of this machine.
+        // The test uses links to the devices, so that a defect would replace the links instead of the devices of this machine.
         for (device, ok) in [("/dev/null", true), ("/dev/full", false)] {
             let link = folder.path().join(&device[5..]);
             symlink(device, &link).unwrap();

@@ -1,8 +1,8 @@
 //! [I/O] Opens and reads files that a user names.
 //!
 //! Regular files and pipes can be read. A shell passes a pipe for `-f <(cat run.yaml)`. Devices, sockets and folders are refused, because a device
-//! may have no end. The size of a pipe, or of a file in /proc, is unknown before it is read, so the limit applies to the bytes that are read. Opening
-//! a pipe waits for its writer. A caller that handles signals should therefore read on a thread that it does not join.
+//! may have no end. The size of a pipe, or of a file in /proc, is unknown before it is read. So the limit applies to the bytes that are read. Opening
+//! a pipe waits for its writer. So a caller that handles signals should read on a thread that it does not join.
 
 use std::{
     fs::{self, File, FileType},
@@ -16,12 +16,12 @@ use rustix::fs::OFlags;
 /// Opens a regular file or a pipe.
 ///
 /// # Errors
-/// It is neither a regular file nor a pipe, or it cannot be opened.
+/// The path is neither a regular file nor a pipe, or cannot be opened.
 pub fn open(path: &Path) -> io::Result<File> {
-    // Check the type before opening, because opening a device may have side effects.
+    // The type is checked first, because opening a device may have side effects.
     refuse(fs::metadata(path)?.file_type())?;
     let file = File::open(path)?;
-    // Check the type again, because the file may have been replaced in the meantime.
+    // The type is checked again, because the file may have been replaced in the meantime.
     refuse(file.metadata()?.file_type())?;
     Ok(file)
 }
@@ -29,9 +29,9 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// Opens a regular file without ever blocking. Use it for a path that another user may control.
 ///
 /// # Errors
-/// It is not a regular file, or it cannot be opened.
+/// The path is not a regular file, or cannot be opened.
 pub fn open_regular(path: &Path) -> io::Result<File> {
-    // With this flag, opening a pipe does not wait for its writer. The flag does not affect reads of a regular file.
+    // With this flag, opening a pipe does not wait for its writer. The flag has no effect on a regular file.
     let file = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
     if file.metadata()?.is_file() {
         return Ok(file);
@@ -42,7 +42,7 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
 /// Reads a whole file of at most `most` bytes.
 ///
 /// # Errors
-/// It cannot be opened (see [`open`]), is longer than `most`, or cannot be read.
+/// The file cannot be opened (see [`open`]), is longer than `most`, or cannot be read.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     read_all(open(path)?, most)
 }
@@ -50,7 +50,7 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// Reads a whole regular file of at most `most` bytes, without blocking.
 ///
 /// # Errors
-/// It cannot be opened (see [`open_regular`]), is longer than `most`, or cannot be read.
+/// The file cannot be opened (see [`open_regular`]), is longer than `most`, or cannot be read.
 pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     read_all(open_regular(path)?, most)
 }
@@ -69,7 +69,7 @@ fn read_all(file: File, most: u64) -> io::Result<Vec<u8>> {
 /// Reads a whole UTF-8 file of at most `most` bytes.
 ///
 /// # Errors
-/// It cannot be read (see [`read`]), or is not UTF-8.
+/// The file cannot be read (see [`read`]), or is not UTF-8.
 pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
     text(read(path, most)?)
 }
@@ -77,7 +77,7 @@ pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
 /// Reads a whole regular UTF-8 file of at most `most` bytes, without blocking.
 ///
 /// # Errors
-/// It cannot be read (see [`read_regular`]), or is not UTF-8.
+/// The file cannot be read (see [`read_regular`]), or is not UTF-8.
 pub fn read_regular_text(path: &Path, most: u64) -> io::Result<String> {
     text(read_regular(path, most)?)
 }
@@ -145,7 +145,7 @@ mod tests {
         for (most, read) in [(5, true), (4, false)] {
             let writer = std::thread::spawn({
                 let path = path.clone();
-                // Ignore write errors, because the reader may close the pipe before it has read everything.
+                // Write errors are ignored, because the reader may close the pipe before it has read everything.
                 move || drop(fs::write(path, "12345"))
             });
             assert_eq!(read_text(&path, most).is_ok(), read, "{most}");

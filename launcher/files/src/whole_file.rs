@@ -1,4 +1,4 @@
-//! [I/O] Writes a file atomically: writes to a temporary name, flushes to the disk, and renames.
+//! [I/O] Writes a file atomically: writes it under a temporary name, flushes it to the disk, and renames it.
 
 use std::{
     fs,
@@ -19,7 +19,7 @@ pub struct Written {
 }
 
 /// Writes a file with what `fill` produces, and creates its folder if it is missing. After an error, no part of the file remains. An existing regular
-/// file or symlink is replaced. If the path is of any other kind, this is an error.
+/// file or symlink is replaced; anything else at the path is an error.
 ///
 /// # Errors
 /// The file cannot be written, the path is neither a regular file nor a symlink, or `fill` fails.
@@ -51,7 +51,7 @@ fn filled(
     let mut buffered = BufWriter::new(Counted::new(temporary(folder)?));
     fill(&mut buffered)?;
     let (file, written) = buffered.into_inner().map_err(io::IntoInnerError::into_error)?.finish();
-    // Flush explicitly, because some systems report a full disk only here.
+    // Flushed explicitly, because only this call fails on some systems if the disk is full.
     file.as_file().sync_all()?;
     Ok((file, written))
 }
@@ -61,7 +61,7 @@ pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A temporary file that is removed when the value is dropped. Like for a file that a shell creates, the umask decides who may read it.
+/// A temporary file that is removed when the value is dropped. The umask decides who may read it, as for a file that a shell creates.
 pub(crate) fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
     let mut file = tempfile::Builder::new();
     #[cfg(unix)]

@@ -1,7 +1,7 @@
 //! Encodes and decodes frames on a stream of bytes. Pure.
 //!
-//! A frame consists of the length of what follows (u32, little-endian), its kind (u8), and its content. The programs on both ends define the meaning
-//! of each kind.
+//! A frame consists of the length of what follows (u32, little-endian), its kind (u8), and its content. The meaning of each kind is up to the two
+//! programs that exchange frames.
 
 /// A frame that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct Frame<'a> {
     pub content: &'a [u8],
 }
 
-/// The error that a frame has more bytes than allowed. Contains its length in bytes.
+/// A frame has more bytes than allowed. Contains its length in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLong(pub usize);
 
@@ -38,10 +38,10 @@ impl Decoder {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Returns the next frame. `None` if it is not complete yet.
+    /// Returns the next frame. `None` if no further frame is complete yet.
     ///
     /// # Errors
-    /// The frame is too long. Frames after it cannot be read either.
+    /// The frame is too long. The frames after it cannot be read either.
     pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, TooLong> {
         let Some((length, rest)) = self.bytes[self.read..].split_first_chunk() else { return Ok(None) };
         let length = u32::from_le_bytes(*length) as usize;

@@ -26,7 +26,7 @@ pub struct Suite {
     pub duration: Duration,
     /// The test cases, in the order of the report.
     pub cases: Vec<Case>,
-    /// Remarks for the element `system-out`. They fail no test case.
+    /// Remarks for the element `system-out`. They make no test case fail.
     pub notes: Vec<String>,
 }
 
@@ -47,7 +47,7 @@ struct Problem {
 }
 
 impl Case {
-    /// The test case for the validity of the measurement. `message` says why it is not valid.
+    /// The test case for the validity of the measurement. `message`: why it is not valid.
     pub fn validity(outcome: Outcome, message: &str) -> Case {
         let element = match outcome {
             outcome if outcome.has_valid_figures() => None,
@@ -75,7 +75,7 @@ impl Case {
         Case { name: objective_name(objective), problem }
     }
 
-    /// The test case for an objective whose result is reported elsewhere. `reason` says where.
+    /// The test case for an objective whose result is reported elsewhere. `reason`: where and why.
     pub fn left_out(objective: &ResolvedObjective, reason: &str) -> Case {
         let problem = Problem { element: "skipped", kind: "left out", message: text(reason) };
         Case { name: objective_name(objective), problem: Some(problem) }

@@ -1,4 +1,5 @@
-//! Tests start this program instead of `benchwright`. It acts as the keeper, or as a launcher that starts a server and then waits until it is killed.
+//! Tests start this program instead of `benchwright`. It acts as the keeper of a server, or as a launcher that starts a server and waits until it is
+//! killed.
 
 use std::{env, fs, path::PathBuf, process::ExitCode, thread};
 

@@ -1,4 +1,4 @@
-//! Runs the wrapper as a process, for tests: `wrapper PORT LOG TRACES READY_PORT COMMAND...`. If READY_PORT is 0, readiness is not probed.
+//! Runs the wrapper as a process, for tests: `wrapper PORT LOG TRACES READY_PORT COMMAND...`. With 0 as READY_PORT, readiness is not probed.
 
 use std::process::ExitCode;
 

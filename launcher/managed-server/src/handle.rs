@@ -1,4 +1,4 @@
-//! [I/O] The handle of a server that this process starts through a keeper. It can also end the server.
+//! [I/O] The launcher's handle of a server that it starts through a keeper. The handle also ends the server.
 
 use std::{
     io::{self, BufRead as _, Write as _},
@@ -49,7 +49,7 @@ pub struct Server {
     requests: Option<ChildStdin>,
     events: Receiver<Event>,
     exited: Arc<Mutex<Vec<Exited>>>,
-    /// Whether this process has asked the keeper to end the server.
+    /// Whether this process has requested the keeper to end the server.
     asked: Arc<AtomicBool>,
     started: Vec<Started>,
     order: Order,
@@ -57,11 +57,11 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts the processes. They may not be ready yet when this returns. `program`: the path of Benchwright's own program. `on_exit` is called on
-    /// its own thread for each replica that ends without a stop request.
+    /// Starts the processes. They may not be ready yet when this function returns. `program`: the path of Benchwright's own program. `on_exit` is
+    /// called on its own thread for each replica that ends without a stop request.
     ///
     /// # Errors
-    /// For example, a program does not exist. In that case no process keeps running.
+    /// For example, a program does not exist. After an error, no process keeps running.
     pub fn start(
         program: &Path,
         order: &Order,
@@ -71,7 +71,7 @@ impl Server {
             .arg(KEEPER)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // A keeper that outlives this process must not hold its stderr, which may be a pipe that a reader waits on.
+            // A keeper may outlive this process. So it must not hold our stderr, which may be a pipe whose reader waits for its end.
             .stderr(Stdio::null())
             .spawn()?;
         let mut requests = keeper.stdin.take();
@@ -156,8 +156,7 @@ impl Server {
         }
     }
 
-    /// Ends the server with SIGTERM, and with SIGKILL after the grace period. Returns when no process is left. Otherwise reports which processes are
-    /// left.
+    /// Ends the server with SIGTERM, and with SIGKILL after the grace period. Returns when no process is left, or reports which processes are left.
     pub fn end(mut self) -> Ended {
         self.finish()
     }
@@ -165,7 +164,7 @@ impl Server {
     fn finish(&mut self) -> Ended {
         self.done = true;
         self.asked.store(true, Ordering::Release);
-        // Both the line and the closing of the pipe ask the keeper to end the server.
+        // The request line asks the keeper to end the server, and closing the pipe does so too.
         if let Some(mut requests) = self.requests.take() {
             let _ = write_line(&mut requests, &Request::End);
         }
@@ -178,7 +177,7 @@ impl Server {
             let _ = self.keeper.wait();
             return ended;
         }
-        // The keeper was killed or hangs. The server's processes are then found by their mark.
+        // The keeper was killed or hangs. The server's processes are then found by the mark in their environment.
         let _ = self.keeper.kill();
         let _ = self.keeper.wait();
         let found = state::all(&self.order.state_folder).into_iter().find(|it| it.name == self.order.name);

@@ -29,29 +29,31 @@ use crate::{
     sweep::{self, Swept},
 };
 
-/// Maximum length of an order, in bytes.
+/// Maximum length in bytes of the order that the launcher sends.
 const MAX_ORDER: u64 = 16 << 20;
 /// How long to wait for the rest of a replica's output after its process has ended.
 const LOG_ENDS: Duration = Duration::from_secs(1);
-/// How long the state file shows that a replica has ended, before the keeper ends the other replicas and removes the file. A run that uses the server
-/// reads the file within this time.
+/// How long the state file shows that a replica has ended. A run that uses the server reads the file within this time. Then the keeper ends the other
+/// replicas and removes the file.
 const EXIT_IS_READ: Duration = Duration::from_secs(2);
-/// The delay before the first scan of processes and their shared memory, and the interval between later scans.
+/// The delay before the first scan of processes and their shared memory.
 const FIRST_LOOK_AT_PROCESSES: Duration = Duration::from_secs(1);
+/// The interval between later scans.
 const LOOK_AT_PROCESSES_EVERY: Duration = Duration::from_secs(5);
-/// Maximum number of processes that the keeper watches, and the stack size of each watching thread in bytes.
+/// Maximum number of processes that the keeper watches.
 const MOST_WATCHED: usize = 256;
+/// The stack size of each watching thread, in bytes.
 const WATCH_STACK: usize = 64 << 10;
 /// Maximum number of killed processes in a report.
 const MOST_KILLED: usize = 16;
 /// How long a port may stay in use after the processes have ended, before it is reported.
 const PORT_ENDS: Duration = Duration::from_secs(2);
 
-/// Starts the server that is ordered on stdin. Keeps it until stdin requests its end or is closed. Returns the exit status for this process.
+/// Starts the server that is ordered on stdin. Keeps it until stdin requests its end or is closed. Returns the exit status of this process.
 pub fn keep() -> u8 {
     // Detaches from the terminal, so that only the launcher receives Ctrl-C. The launcher then requests the end through stdin.
     let _ = rustix::process::setsid();
-    // Without this, a process that forks twice would escape the keeper, and could be found only by its mark.
+    // Makes orphans children of this process. Otherwise a process that forks twice would escape the keeper, and could only be found by its mark.
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return 1 };
     match runtime.block_on(kept()) {
@@ -100,7 +102,7 @@ async fn kept() -> io::Result<()> {
             }
             _ = child_ended.recv() => {
                 server.tell_exits().await;
-                // The remaining replicas cannot serve a run any more, but occupy their devices.
+                // The remaining replicas cannot serve a run any more, but they still occupy their devices. So they are ended.
                 if server.state.lasting && server.replicas.iter().any(|it| it.exit.is_some()) {
                     let _ = clock::limit(EXIT_IS_READ, terminated.recv()).await;
                     break;
@@ -163,7 +165,7 @@ struct Running {
     used_memory: BTreeSet<PathBuf>,
     /// The watched descendants of the replicas: (process id, start time).
     watched: BTreeSet<(i32, u64)>,
-    /// Watched processes that a signal killed: (process group, sentence). The exit status of a replica does not show this.
+    /// (process group, sentence) for watched processes that were killed by a signal. The exit status of a replica does not show such a kill.
     killed: Arc<Mutex<Vec<(i32, String)>>>,
 }
 
@@ -187,7 +189,7 @@ impl Running {
             killed: Arc::default(),
             order,
         };
-        // Without the state file, a server that outlives its keeper could not be found.
+        // If the state file could not be written, nobody would find a server that outlives its keeper. So the start fails.
         if let Err(error) = server.state.write(&server.order.state_folder) {
             let folder = server.order.state_folder.display();
             let message = format!(
@@ -222,7 +224,7 @@ impl Running {
         process.args(args).envs(env).env(MARK, &self.order.name).process_group(0);
         process.stdin(Stdio::null()).stdout(writer.try_clone().map_err(cannot)?).stderr(writer);
         let at = clock::now();
-        // `reap` waits for this process by its id, as it does for orphans that the keeper adopts.
+        // The child is not waited for here: `reap` does so by its id, as for orphans that the keeper adopts.
         let child = process.spawn().map_err(cannot)?;
         drop(process);
         let (ended, log_ended) = oneshot::channel();
@@ -234,14 +236,14 @@ impl Running {
         let pid = i32::try_from(child.id()).unwrap_or_default();
         let replica = Replica { pid, log, log_ended: Some(log_ended), exit: None, told: false };
         thread::Builder::new().name(format!("log-{index}")).spawn(body).map_err(|error| {
-            // The pipe for its output is closed, so the process would die when it writes its first line.
+            // Nobody reads the output of this process any more, so it would die at its first line. It is killed instead.
             Process::find(pid).iter().for_each(|it| it.signal(rustix::process::Signal::KILL));
             format!("no thread for its log: {error}")
         })?;
         Ok((Started { pid, at, port: *port, log: path }, replica))
     }
 
-    /// Records the shared memory of the processes, because a killed process no longer shows it. Also starts to watch new processes.
+    /// Records which shared memory the processes use, because a killed process no longer shows it. Also begins to watch new processes.
     fn look_at_processes(&mut self) {
         let groups: Vec<i32> = self.replicas.iter().map(|it| it.pid).collect();
         let keeper = i32::try_from(std::process::id()).ok();
@@ -261,14 +263,14 @@ impl Running {
                         killed.push((process.group, said));
                     }
                 };
-                // If the thread cannot be started, the last words do not mention this process.
+                // Ignores an error: without this thread, the last words do not mention a kill of this process.
                 let _ = thread::Builder::new().name("watch".into()).stack_size(WATCH_STACK).spawn(body);
             }
         }
     }
 
     fn write_state(&self) {
-        // An error is ignored: the server runs nevertheless, and `sweep` can find its processes by their mark.
+        // Ignores an error: the server runs nevertheless, and `sweep` can find its processes by their mark.
         let _ = self.state.write(&self.order.state_folder);
     }
 
@@ -304,7 +306,7 @@ impl Running {
             replica.told = true;
             replica.wait_for_log().await;
             let killed = self.killed.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            // A process outside of all groups could belong to any replica, so every replica reports it.
+            // A process outside all groups could belong to any replica, so the report of every replica mentions it.
             let own = |group: i32| group == replica.pid || !groups.contains(&group);
             let killed = killed.into_iter().filter(|(group, _)| own(*group)).map(|(_, said)| said);
             let last_words = killed.chain(replica.log().last_words()).collect();
@@ -366,7 +368,7 @@ impl Replica {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until the replica's output has ended. Does not wait for a left-over process that keeps the pipe open.
+    /// Waits until the replica's output has ended. A left-over process may keep the pipe open, so the wait is limited.
     async fn wait_for_log(&mut self) {
         if let Some(ended) = &mut self.log_ended
             && clock::limit(LOG_ENDS, ended).await.is_ok()
@@ -386,7 +388,7 @@ pub(crate) fn refusal(program: &str, error: &io::Error) -> String {
                 "the program {shown} is in no folder of PATH; install it, or write its path into spec.target.server.command"
             )
         }
-        // The system reports a missing interpreter of a script with the same error.
+        // The system reports the same error if the interpreter of a script is missing.
         io::ErrorKind::NotFound if fs::exists(&path).unwrap_or(false) => {
             format!("the program {shown} needs an interpreter that does not exist; correct its first line")
         }

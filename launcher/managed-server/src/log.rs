@@ -11,12 +11,12 @@ use crate::{order::LogEnd, redact::redact};
 
 /// Maximum bytes that are kept of each line.
 pub const MAX_LINE: usize = 64 << 10;
-/// Maximum bytes that are kept of the beginning of a log. It contains loading and compiling.
+/// Maximum bytes that are kept of the beginning of a log. This part covers loading and compiling.
 pub const START_KEPT: u64 = 48 << 20;
-/// Maximum bytes that are kept of the end of a longer log. They are in memory until the process has ended.
+/// Maximum bytes that are kept of the end of a log that is too long. They are in memory until the process has ended.
 pub const END_KEPT: usize = 4 << 20;
-/// Maximum bytes of a word that are dropped at the end of a cut line, because a part of a secret is not recognised as one. If the word is longer, its
-/// beginning is still recognised if it looks like a token.
+/// When a line is cut, its last word is dropped, up to this many bytes, because a part of a secret is not recognised as a secret. The beginning of a
+/// longer word is still recognised if it looks like a token.
 const CUT_WORD: usize = 4 << 10;
 /// Number of last lines in a message.
 const LAST_LINES: usize = 20;
@@ -34,7 +34,7 @@ struct Bounds {
 /// The stream that a part of the output comes from. Lines of different streams are not mixed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stream {
-    /// Standard output; or both streams, if a process writes them to one pipe.
+    /// Standard output. If a process writes both streams to one pipe: both.
     Out,
     /// Standard error.
     Err,
@@ -91,7 +91,7 @@ impl Log {
         })
     }
 
-    /// Adds output of the process. After a write error the file is abandoned, but output is still read, so that the process never blocks.
+    /// Adds output of the process. After a write error, nothing more is written, but output is still read, so that the process never blocks.
     pub(crate) fn push(&mut self, stream: Stream, mut bytes: &[u8]) {
         self.told.bytes += bytes.len() as u64;
         // A progress bar ends its lines with a carriage return.
@@ -114,7 +114,7 @@ impl Log {
     fn end_line(&mut self, stream: Stream, terminator: u8) {
         let Open { mut line, mut left_out } = std::mem::take(&mut self.open[stream as usize]);
         if left_out > 0 {
-            // A cut secret would not be recognised, so the cut word is dropped.
+            // A part of a secret would not be recognised, so the last word of a cut line is dropped.
             let word = line.iter().rev().take(CUT_WORD).take_while(|it| !it.is_ascii_whitespace()).count();
             line.truncate(line.len() - word);
             left_out += word as u64;
@@ -172,7 +172,7 @@ impl Log {
         words
     }
 
-    /// Describes what the log lacks or hides so far.
+    /// Describes what is missing from the log, or hidden in it, so far.
     pub(crate) fn about(&self) -> LogEnd {
         let mut about = self.told.clone();
         about.bytes_left_out += self.end_left_out;

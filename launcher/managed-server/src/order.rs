@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct Order {
     /// The name of the server, unique on this machine.
     pub name: String,
-    /// The key of the server's description. Servers with the same description have the same key.
+    /// A key of the server's description. Equal descriptions have equal keys.
     pub key: String,
     /// The replicas to start.
     pub replicas: Vec<ReplicaOrder>,
@@ -36,7 +36,7 @@ pub struct ReplicaOrder {
     pub port: u16,
 }
 
-/// A request that follows the order. If the pipe is closed, that means [`Request::End`], unless [`Request::LetGo`] was sent before.
+/// A request that follows the order. Closing the pipe means [`Request::End`], unless [`Request::LetGo`] was sent before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Request {
     /// End the server, and report its leftovers.
@@ -50,7 +50,7 @@ pub(crate) enum Request {
 pub(crate) enum Event {
     /// All replicas run as processes.
     Started(Vec<Started>),
-    /// A replica could not be started. The replicas that had already started were ended.
+    /// A replica could not be started. The keeper has ended the replicas that had already started.
     NotStarted {
         /// The number of the replica, from 0.
         replica: usize,
@@ -59,7 +59,7 @@ pub(crate) enum Event {
     },
     /// A replica ended without a stop request.
     Exited(Exited),
-    /// The server continues without the launcher.
+    /// The keeper confirms that the server continues without the launcher.
     LetGo,
     /// The last event of the keeper: all replicas have ended.
     Ended(Ended),
@@ -71,7 +71,7 @@ pub(crate) enum Event {
 pub struct Started {
     /// The process of the replica, and its process group.
     pub pid: i32,
-    /// When it was started.
+    /// When the replica was started.
     pub at: Timestamp,
     /// The port on which it listens.
     pub port: u16,
@@ -87,7 +87,7 @@ pub enum Exit {
     Status(i32),
     /// Killed by a signal.
     Signal(i32),
-    /// Unknown, because the parent process, which alone can read the status, is gone.
+    /// Unknown, because only the parent process can read the status, and that process is gone.
     Unknown,
 }
 
@@ -130,7 +130,7 @@ pub struct Exited {
     pub replica: usize,
     /// The process id of the replica.
     pub pid: i32,
-    /// How it ended.
+    /// How the replica ended.
     pub exit: Exit,
     /// When the keeper noticed the end.
     pub at: Timestamp,
@@ -142,7 +142,7 @@ pub struct Exited {
 }
 
 impl Exited {
-    /// The event for a keeper that is gone. The exit status of the replicas is then unknown.
+    /// The event that reports the end of the keeper itself. The exit status of the replicas is then unknown.
     pub fn of_keeper() -> Exited {
         Exited {
             replica: 0,
@@ -154,7 +154,7 @@ impl Exited {
         }
     }
 
-    /// The event for a server that another process has ended in an orderly way.
+    /// The event for a server that another process has ended as requested.
     pub fn from_elsewhere() -> Exited {
         Exited { exit: Exit::Status(0), ..Exited::of_keeper() }
     }
@@ -212,7 +212,7 @@ pub struct Ended {
 pub struct ReplicaEnd {
     /// The process id of the replica.
     pub pid: i32,
-    /// How it ended.
+    /// How the replica ended.
     pub exit: Exit,
     /// When the keeper noticed the end.
     pub at: Timestamp,

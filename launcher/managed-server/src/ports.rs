@@ -34,14 +34,13 @@ pub enum PortError {
     None(io::Error),
 }
 
-/// Chooses ports for replicas: consecutive ports from `first` on, or any free ports. Until the server opens its port, another process may still take
-/// it.
+/// Chooses ports for replicas: consecutive ports from `first` on, or any free ports. Another process may take a port before the server opens it.
 ///
 /// # Errors
 /// A port is in use, or no port is free.
 pub fn choose(first: Option<u16>, count: u32) -> Result<Vec<u16>, PortError> {
     let Some(first) = first else {
-        // All sockets stay open until the end, so that no port is chosen twice.
+        // All sockets stay open while ports are chosen, so that no port is chosen twice.
         let held: Result<Vec<TcpListener>, io::Error> =
             (0..count).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).collect();
         let ports = held.and_then(|held| held.iter().map(|it| it.local_addr().map(|it| it.port())).collect());
@@ -52,9 +51,9 @@ pub fn choose(first: Option<u16>, count: u32) -> Result<Vec<u16>, PortError> {
 }
 
 fn check(port: u16) -> Result<(), PortError> {
-    // The socket is closed before `listens` is called, which would find it otherwise.
+    // The socket is closed first, because `listens` would find it.
     match TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map(drop) {
-        // If another server listens on all addresses, the bind still succeeds.
+        // The bind also succeeds if another server listens on all addresses, so this is checked too.
         Ok(()) if !listens(port) => Ok(()),
         Ok(()) => Err(PortError::InUse { port, holder: holder(port) }),
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(PortError::InUse { port, holder: holder(port) }),

@@ -31,8 +31,8 @@ impl Process {
         parse(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
     }
 
-    /// Waits for the end of this process. Returns the signal that killed it. `None` if no signal did, if its parent had already reaped it, or if the
-    /// kernel does not support this kind of wait.
+    /// Waits for the end of this process, and returns the signal that killed it. `None` if it ended in another way, if its parent had already reaped
+    /// it, or if the kernel does not support this kind of wait.
     pub(crate) fn killing_signal(&self) -> Option<i32> {
         let end = process::pidfd_open(Pid::from_raw(self.pid)?, PidfdFlags::empty()).ok()?;
         if !self.is_there() {
@@ -49,7 +49,7 @@ impl Process {
     /// Sends a signal to this process. The signal cannot reach a later process with the same id.
     pub(crate) fn signal(&self, signal: Signal) {
         let Some(pid) = Pid::from_raw(self.pid) else { return };
-        // An older kernel has no pidfds. Then the id may be reused between the check and the signal.
+        // An older kernel has no pidfds. There, another process may get the id between the check and the signal.
         let Ok(fd) = process::pidfd_open(pid, PidfdFlags::empty()) else {
             if self.is_there() {
                 let _ = process::kill_process(pid, signal);
@@ -101,12 +101,12 @@ fn all() -> Vec<Process> {
     pids.filter_map(Process::find).collect()
 }
 
-/// Returns the running processes of a server: processes in its groups, processes with its mark, and descendants of `keeper`, which reaps everything
-/// that it started. Excludes the keeper and the calling process.
+/// Returns the running processes of a server: processes in its groups, processes with its mark, and all descendants of `keeper`. Excludes the keeper
+/// and the calling process.
 pub(crate) fn members(name: &str, groups: &[i32], keeper: Option<i32>) -> Vec<Process> {
     let all = all();
     let mut below: BTreeSet<i32> = keeper.into_iter().collect();
-    // A child may have a lower id than its parent, so this repeats until no process is added.
+    // A child may have a lower id than its parent. So the search is repeated until it adds no process.
     while let Some(found) = all.iter().find(|it| below.contains(&it.parent) && !below.contains(&it.pid)) {
         below.insert(found.pid);
     }
@@ -115,7 +115,8 @@ pub(crate) fn members(name: &str, groups: &[i32], keeper: Option<i32>) -> Vec<Pr
     all.iter().filter(|it| it.pid != own && Some(it.pid) != keeper && belongs(it)).cloned().collect()
 }
 
-/// Whether a process is in one of the groups. The number of a group may have been reused, so the leader of the group must have the mark.
+/// Whether a process is in one of the groups. The kernel may have given the number of a group to another one, so the leader of the group must have
+/// the mark.
 fn is_in_group(process: &Process, groups: &[i32], name: &str) -> bool {
     groups.contains(&process.group)
         && (process.has_mark(name) || Process::find(process.group).is_some_and(|it| it.has_mark(name)))
@@ -129,7 +130,7 @@ pub(crate) fn boot() -> String {
 /// Number of processes that the kernel has killed because memory was short.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OutOfMemory {
-    /// Number in the control group of this process; `None` if it cannot be read.
+    /// Number in the control group to which this process belongs; `None` if it cannot be read.
     group: Option<u64>,
     /// Number on the whole machine; `None` if it cannot be read.
     machine: Option<u64>,

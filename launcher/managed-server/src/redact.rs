@@ -3,7 +3,7 @@
 use crds::resolve::REDACTED;
 pub use crds::secrets::redact;
 
-/// A command line without secrets. The value after an option whose name is that of a secret, such as `--api-key`, is replaced too.
+/// A command line without secrets. If the name of an option belongs to a secret, such as `--api-key`, the value after it is also replaced.
 pub fn arguments(command: &[String]) -> Vec<String> {
     let mut hide_next = false;
     command

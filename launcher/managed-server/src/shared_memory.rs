@@ -1,6 +1,6 @@
 //! [I/O] Deletes POSIX shared memory and semaphores that a server leaves behind.
 //!
-//! Such a file belongs to a server if one of its processes had it open or mapped. The keeper checks this while the server runs, because a killed
+//! A file belongs to a server if one of the server's processes had it open or mapped. The keeper checks this while the server runs, because a killed
 //! process no longer shows its files. The name of a file proves nothing, because other programs of the same user use the same names. A file is
 //! deleted only if it appeared while the server ran, and if no living process uses it.
 
@@ -19,7 +19,7 @@ impl Before {
         Before(files().collect())
     }
 
-    /// For a lost list: assumes that all files existed before the start, except the ones that the server used.
+    /// Used if the list of earlier files is lost. Assumes that all files existed before the start, except those that the server used.
     pub(crate) fn everything_but(used: &BTreeSet<PathBuf>) -> Before {
         Before(files().filter(|it| !used.contains(&it.0)).collect())
     }
@@ -95,7 +95,7 @@ mod tests {
         drop(open);
         let deleted = before.clean(&of_server);
         assert!(deleted.contains(&shown(&held)) && !held.exists(), "{deleted:?}");
-        // A file that another program left behind has a name like one of the server's files.
+        // A file of another program has a name like one of the server's files.
         assert!(old.exists() && foreign.exists());
         fs::remove_file(old).unwrap();
         fs::remove_file(foreign).unwrap();

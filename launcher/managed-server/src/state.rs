@@ -1,4 +1,4 @@
-//! [I/O] State files, by which commands find servers. There is one file per keeper, in a folder of the user.
+//! [I/O] State files. Commands use them to find servers. There is one file per keeper, in a folder of the user.
 
 use std::{
     env, fs,
@@ -27,13 +27,13 @@ const MAX_BYTES: u64 = 4 << 20;
 pub struct State {
     /// The name of the server.
     pub name: String,
-    /// The key of the server's description. Servers with the same description have the same key.
+    /// A key of the server's description. Equal descriptions have equal keys.
     pub key: String,
     /// Whether the server outlives the command that started it.
     pub lasting: bool,
     /// The process id of the keeper and its start time in kernel ticks.
     keeper: (i32, u64),
-    /// The id of the boot. Processes of an earlier boot no longer exist.
+    /// The id of the boot in which the server was started. After another boot, its processes no longer exist.
     boot: String,
     /// The replicas that were started.
     pub replicas: Vec<Started>,
@@ -123,7 +123,7 @@ impl State {
         let _ = fs::remove_file(folder.join(format!("{}.json", self.name)));
     }
 
-    /// Saves how the server ended, for the command that requested its end.
+    /// Saves how the server ended. The command that requested the end reads it.
     pub(crate) fn leave_end(&self, folder: &Path, ended: &Ended) -> io::Result<()> {
         write(folder, &format!("{}.ended", self.name), ended)
     }
@@ -151,7 +151,7 @@ pub fn folder() -> PathBuf {
 /// Creates the folder with access for this user only, because it contains logs and addresses.
 ///
 /// # Errors
-/// It cannot be created.
+/// The folder cannot be created.
 pub fn make(folder: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }

@@ -15,11 +15,11 @@ use crate::{
 
 /// Time between two scans of the processes.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How long processes outside the groups may outlive the groups before they also get SIGTERM.
+/// How long processes outside the groups may run after the groups have ended before they also get SIGTERM.
 const LEFT_ALONE: Duration = Duration::from_millis(500);
-/// How long these processes may take to end after SIGTERM.
+/// How long processes outside the groups may take to end after SIGTERM.
 const LEFT_ASKED: Duration = Duration::from_secs(2);
-/// How long SIGKILL is repeated. This is needed because a process may fork faster than one scan.
+/// How long SIGKILL is repeated. Once is not enough, because a process may fork between two scans.
 const KILLING: Duration = Duration::from_secs(10);
 
 /// The result of ending the processes.
@@ -91,7 +91,7 @@ pub(crate) async fn processes(
     }
 }
 
-/// Ends a server that is described by a state file. Asks its keeper to end it; if the keeper was killed, ends the processes directly. Deletes the
+/// Ends the server that a state file describes. Requests its end from its keeper; if the keeper was killed, ends the processes directly. Deletes the
 /// state file if no process remains.
 ///
 /// # Errors
@@ -104,7 +104,7 @@ pub fn sweep(state: &State, folder: &Path) -> io::Result<Ended> {
         let grace = Duration::from_millis(state.grace_ms);
         if let Some(keeper) = state.keeper() {
             keeper.signal(Signal::TERM);
-            // Maximum time that the keeper needs for all of its steps.
+            // The maximum time that the keeper needs to end the server.
             let limit = grace + KILLING + KILLING;
             while keeper.is_there() && clock.now() < limit {
                 sleeper.until(clock.now() + LOOK_EVERY).await;

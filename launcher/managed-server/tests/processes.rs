@@ -1,4 +1,4 @@
-//! Tests servers as real processes: each way to die is detected, and no process is left behind.
+//! Tests servers as real processes: the end of a server is detected whatever its cause, and no process is left behind.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

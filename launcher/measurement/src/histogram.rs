@@ -15,7 +15,7 @@ const RESIZES: &str = "a histogram that resizes itself takes every number below 
 pub struct Totals {
     pub min: u64,
     pub max: u64,
-    /// It cannot overflow: even if every value is an hour in nanoseconds, it has room for more values than a run can have.
+    /// The sum cannot overflow: even if every value is an hour in nanoseconds, it has room for more values than a run can have.
     pub sum: u128,
 }
 

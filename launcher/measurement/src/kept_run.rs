@@ -36,7 +36,7 @@ struct Head {
     left_out: u64,
     parts: u64,
     has_token_times: bool,
-    /// Whether the tape had room for every entry.
+    /// Whether the tape (the data beside the records) had room for every entry.
     is_whole: bool,
     /// Number of tape chunks of each recorder.
     chunks: Vec<u64>,

@@ -24,7 +24,7 @@ pub enum StopReason {
 /// Why a phase issues no more queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PhaseEnd {
-    /// Enough queries were issued for long enough. In a phase that just issues all its queries: all were issued.
+    /// Enough queries were issued over a long enough time. If the phase just issues all its queries: all were issued.
     Natural,
     /// All drawn queries were issued, but the minimum number of queries or the minimum duration was not reached.
     RanOut,
@@ -52,9 +52,9 @@ pub enum PhaseEnd {
 /// The result of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IssuedPhase {
-    /// When it began; `None` if it never did.
+    /// When the phase began; `None` if it never began.
     pub began: Option<Duration>,
-    /// Why it issued no more queries; `None` if it has no rules and issued all of them.
+    /// Why the phase issued no more queries; `None` if it has no rules and issued all of them.
     pub end: Option<PhaseEnd>,
 }
 

@@ -52,7 +52,7 @@ impl RequestOutcome {
         matches!(self, RequestOutcome::Ok | RequestOutcome::Empty)
     }
 
-    /// Whether the outcome says something about the server: the request succeeded or failed.
+    /// Whether the outcome shows how the server behaved: the request either succeeded or failed.
     pub fn is_decided(self) -> bool {
         !matches!(
             self,
@@ -140,10 +140,10 @@ pub enum Cause {
     Refused,
     /// The server reset the connection.
     Reset,
-    /// The server closed a connection without a byte of a response. The connection was new, or it was a kept connection on which the
-    /// request had been for longer than a race with a keep-alive timeout can explain.
+    /// The server closed a connection without a byte of a response. The connection was either new, or kept but closed too long after the request was
+    /// sent for a keep-alive timeout to be the cause.
     Closed,
-    /// The server closed kept connections without a response more often than keep-alive can explain.
+    /// The server closed kept connections without a response more often than idle timeouts can explain.
     KeptClosed,
     /// No route leads to the address.
     Unreachable,

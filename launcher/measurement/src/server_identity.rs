@@ -3,8 +3,8 @@
 /// What a server reports about itself. Fields that it does not report are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerIdentity {
-    /// The engine. In `/v1/models` it is the owner of the model: `vllm`, `sglang`, `llamacpp`. If the owner is missing, it is `sglang` for
-    /// a server that answers at SGLang's own endpoint.
+    /// The engine. In `/v1/models` it is the owner of the model: `vllm`, `sglang`, `llamacpp`. If the owner is missing, the engine is `sglang` for a
+    /// server that answers at SGLang's own endpoint.
     pub engine: Option<String>,
     /// The release of the engine.
     pub version: Option<String>,

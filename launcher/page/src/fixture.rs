@@ -1,4 +1,4 @@
-//! Documents for tests. `fixtures/report.json` is the report of an earlier release, which lacks the fields for panels.
+//! Documents for tests. `fixtures/report.json` is the report of an earlier release, without the fields that panels need.
 
 use document::ReportDocument;
 use serde_json::{Value, json};

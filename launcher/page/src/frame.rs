@@ -1,7 +1,7 @@
 //! Renders the frame of a page around its content: policy, styles and script.
 //!
-//! A page is a single file that works without a network. Its Content-Security-Policy identifies the only style element and the only script by their
-//! digests, and blocks everything else. So text from outside would not run even if it were not escaped.
+//! A page is a single file that works without a network. Its Content-Security-Policy allows only one style element and one script, both by their
+//! digest. So text from outside would not run as code even if it were not escaped.
 
 use charts::{Figure, Size};
 use serde::Serialize;
@@ -24,7 +24,7 @@ const GRID: &str = include_str!("grid.html");
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// Renders a page. Every value is escaped except style, script and figures.
+/// Renders a page. Escapes every value except style, script and figures.
 pub(crate) fn render<V: Serialize>(frame: &Frame<'_, V>) -> Result<String, PageError> {
     let mut tera = Tera::default();
     tera.autoescape_on(vec![".html"]);

@@ -1,9 +1,9 @@
-//! Draws how servers started: one bar for each part of a start, in each column.
+//! Draws how servers started: each column has one bar for each part of a start.
 
 use charts::svg::{Ranked, Ranking};
 use report::startup::{Column, parts};
 
-/// The bars in the order of a start. Parts that no start of a column has are left out.
+/// The bars in the order of a start. Leaves out parts that no start of a column has.
 pub fn ranking(columns: &[Column<'_>]) -> Ranking {
     let bars = parts(columns).into_iter().flat_map(|part| {
         let mut name = if part.is_nested { format!("- {}", part.name) } else { part.name };

@@ -22,7 +22,7 @@ pub(crate) struct Table {
     pub(crate) title: String,
     pub(crate) caption: String,
     pub(crate) columns: Vec<Column>,
-    /// Group heads above the heads of the columns; empty if there are none.
+    /// Headings above groups of columns; empty if there are none.
     groups: Vec<Group>,
     pub(crate) rows: Vec<Vec<Cell>>,
     /// The index of the row to highlight.
@@ -71,7 +71,7 @@ impl From<String> for Cell {
     }
 }
 
-/// A common head above neighbouring columns.
+/// A heading shared by neighbouring columns.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct Group {
     name: String,
@@ -123,7 +123,7 @@ impl Table {
         self.numbers(figures.into_iter().map(heading))
     }
 
-    /// Adds columns of numbers below a common head.
+    /// Adds columns of numbers below a shared heading.
     pub(crate) fn group(mut self, name: &str, names: impl IntoIterator<Item = impl Into<String>>) -> Table {
         let before = self.columns.len();
         let grouped: usize = self.groups.iter().map(|it| it.columns).sum();
@@ -194,7 +194,7 @@ impl Table {
     }
 }
 
-/// Lines from outside, limited in length and number.
+/// Limits lines from outside in length and number.
 pub(crate) fn lines(lines: impl IntoIterator<Item = String>) -> Vec<String> {
     let mut shown: Vec<String> = Vec::new();
     let mut left_out = 0_usize;
@@ -207,7 +207,7 @@ pub(crate) fn lines(lines: impl IntoIterator<Item = String>) -> Vec<String> {
     shown
 }
 
-/// A text from outside on one line, with a maximum length.
+/// Puts a text from outside on one line, and limits its length.
 pub(crate) fn cut(text: &str) -> String {
     cut_at(text, MAX_TEXT)
 }

@@ -12,13 +12,13 @@ pub(crate) use figures::text::{
     percentile, percents, signed_percent,
 };
 
-/// A time with seconds, such as `2026-01-02 03:04:05 UTC`.
+/// A time of day with seconds, such as `2026-01-02 03:04:05 UTC`.
 pub(crate) fn second(at: impl Display) -> String {
     let seconds: String = at.to_string().chars().take("2026-01-02T03:04:05".len()).collect();
     format!("{} UTC", seconds.replace('T', " "))
 }
 
-/// A time with minutes, such as `2 Jan 2026, 03:04 UTC`.
+/// A time of day without seconds, such as `2 Jan 2026, 03:04 UTC`.
 pub(crate) fn minute(at: impl Display) -> String {
     const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let at = at.to_string();

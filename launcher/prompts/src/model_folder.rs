@@ -18,7 +18,7 @@ const CONFIG: &str = "tokenizer_config.json";
 const SPECIAL_TOKENS: &str = "special_tokens_map.json";
 const TEMPLATE: &str = "chat_template.jinja";
 const TEMPLATE_JSON: &str = "chat_template.json";
-/// Maximum bytes of each configuration file: many times the size of the largest known file.
+/// Maximum bytes of each configuration file: many times the size of the largest one known.
 const MAX_BYTES: u64 = 16 << 20;
 
 /// Why the folder cannot be used. The message already contains the cause, so there is no `source`.
@@ -33,7 +33,7 @@ pub enum ModelFolderError {
     /// A configuration file has an unexpected form.
     #[error("{path} {cause}", path = path.display())]
     Wrong { path: PathBuf, cause: ConfigError },
-    /// The tokenizer cannot encode text, or contradicts its configuration.
+    /// The tokenizer cannot encode text, or it does not fit its configuration.
     #[error("the tokenizer {path} {cause}", path = path.display())]
     Encode { path: PathBuf, cause: TokenizerError },
     /// There is no chat template.
@@ -108,7 +108,8 @@ pub fn read(path: &Path) -> Result<ModelFolder, ModelFolderError> {
     if let Some(map) = optional(folder, SPECIAL_TOKENS)? {
         config.add_special_tokens_map(&map).map_err(wrong(SPECIAL_TOKENS))?;
     }
-    // As in transformers, the separate file takes precedence. The JSON file is meant for processors, and is used only if there is no other template.
+    // As in transformers, a separate template file takes precedence. `chat_template.json` is meant for multimodal processors, and is used only if
+    // there is no other template.
     if let Some(source) = optional_text(folder, TEMPLATE)? {
         config.set_chat_template(source);
         model.template_file = TEMPLATE;
@@ -133,7 +134,7 @@ pub fn read(path: &Path) -> Result<ModelFolder, ModelFolderError> {
 }
 
 impl ModelFolder {
-    /// Whether spaces before punctuation are removed after token ids were decoded.
+    /// Whether spaces before punctuation are removed from decoded text.
     pub fn cleans_up(&self) -> bool {
         self.config.as_ref().is_some_and(|it| it.cleans_up)
     }

@@ -7,7 +7,7 @@ use workload_profiles::Notice;
 
 use crate::rows::Rows;
 
-/// Prompts that are written only when their requests are built. Request i of each stage sends prompt i.
+/// Prompts whose texts are written only when their requests are built. Request i of each stage sends prompt i.
 ///
 /// The engine calls these methods on the threads that send the load, so they must return immediately.
 pub trait PromptSource: Debug + Send + Sync {
@@ -26,8 +26,7 @@ pub trait PromptSource: Debug + Send + Sync {
 pub struct ReadRows {
     /// The rows that are sent.
     pub rows: Rows,
-    /// The file of the data set and the file of the chat template, each with its digest if it has one. Empty if the requests do not come from a data
-    /// set.
+    /// The file of the data set and the file of the chat template, each with its digest if it has one. Empty if the requests use no data set.
     pub files: Vec<FileDigest>,
     /// Notices for the user: why the file has no digest, which rows are left out, and how lengths were counted.
     pub notices: Vec<Notice>,

@@ -13,7 +13,7 @@ use tokenizer::{Tokenizer, TokenizerError};
 
 /// The file name under which models publish their tokenizer.
 const FILE_NAME: &str = "tokenizer.json";
-/// Files with a vocabulary in other formats, which are not supported, and for each where to get the same tokenizer as `tokenizer.json`.
+/// Vocabulary files in other formats, which are not supported. The second text tells where to get the same tokenizer as `tokenizer.json`.
 const OTHERS: [(&str, &str); 4] = [
     (
         "tokenizer.model",
@@ -58,7 +58,7 @@ impl TokenizerFileError {
 /// Reads a tokenizer, and the digest of its file. `path` is a `tokenizer.json`, or a folder that contains one.
 ///
 /// # Errors
-/// The file cannot be read, has more than 128 MiB, or contains no tokenizer. The folder contains only a tokenizer in another format.
+/// The file cannot be read, has more than 128 MiB, or is no tokenizer. Or the folder contains only a tokenizer in another format.
 pub fn read(path: &Path) -> Result<(Tokenizer, FileDigest), TokenizerFileError> {
     if path.is_dir()
         && !path.join(FILE_NAME).exists()

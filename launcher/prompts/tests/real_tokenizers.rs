@@ -1,7 +1,7 @@
 //! Compares the tokenizers of published models with transformers: token ids, decoded texts, and chats.
 //!
-//! `make real-tokenizers` downloads them to `target/real-tokenizers`, together with the output of transformers. `REAL_TOKENIZERS` selects another
-//! folder. Without these files, the test only reports that it did not run.
+//! `make real-tokenizers` downloads these tokenizers to `target/real-tokenizers`, together with the output of transformers. `REAL_TOKENIZERS` selects
+//! another folder. Without these files, the test only reports that it did not run.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -17,7 +17,7 @@ use jiff::civil::date;
 use prompts::model_folder::{self, ModelFolder};
 use serde_json::Value;
 
-/// The name of each model. If its configuration names a BOS token that its tokenizer does not put before a text, also this token.
+/// The name of each model. The second text is the BOS token, if the configuration names one that the tokenizer does not put before a text.
 const MODELS: [(&str, Option<&str>); 5] = [
     ("qwen3", None),
     ("gptoss", Some("<|startoftext|>")),
@@ -62,7 +62,7 @@ fn assert_chat(model: &ModelFolder, template: &ChatTemplate, case: &Value) -> bo
     let rendered = template.render(&chat);
     match case["rendered"].as_str() {
         Some(expected) => assert_eq!(rendered.as_deref(), Ok(expected), "{case}"),
-        // Errors that the template does not raise itself have a different text in Python.
+        // Errors that are not raised by the template itself have a different text in Python.
         None => match (rendered, case["error"].as_str().unwrap()) {
             (Err(ChatTemplateError::Raised(message)), error) => assert_eq!(error, format!("TemplateError: {message}")),
             (found, error) => assert!(found.is_err(), "{found:?}, but Python says {error}: {case}"),

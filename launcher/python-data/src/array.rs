@@ -9,8 +9,9 @@ use crate::{
     pickle::{Pickle, Seq},
 };
 
-/// Maximum number of dimensions, and maximum length of a dimension in an array without elements.
+/// Maximum number of dimensions.
 const MAX_DIMENSIONS: usize = 32;
+/// Maximum length of a dimension in an array without elements.
 const MAX_EMPTY: usize = 1_000_000;
 
 /// A numpy array. Its elements are in the bytes of the file, or are objects of a pickle.
@@ -18,7 +19,7 @@ const MAX_EMPTY: usize = 1_000_000;
 pub struct Array<'t> {
     pub(crate) dtype: Dtype,
     pub(crate) shape: Vec<usize>,
-    /// Whether the elements are stored in Fortran order: neighbours along the first dimension are next to each other.
+    /// Whether the elements are stored in Fortran order, with neighbours along the first dimension next to each other.
     fortran: bool,
     data: Data<'t>,
 }

@@ -34,7 +34,7 @@ pub enum Cell<'t> {
 /// A list, a tuple, or a range of an array.
 #[derive(Clone, Debug)]
 pub enum List<'t> {
-    /// A list of integers from 0 to below 2^32.
+    /// A list of integers, each from 0 to 2^32 - 1.
     Tokens(&'t [u32]),
     #[doc(hidden)]
     Items(Items<'t>),
@@ -57,7 +57,7 @@ pub struct Items<'t> {
 pub struct Part<'t> {
     pub(crate) array: Rc<Array<'t>>,
     pub(crate) axis: usize,
-    /// The index of its first element in the stored elements of the array.
+    /// The index of its first element among the stored elements of the array.
     pub(crate) offset: usize,
     pub(crate) length: usize,
 }
@@ -84,7 +84,7 @@ impl<'t> Part<'t> {
         }
     }
 
-    /// Number of elements in this range, over all further dimensions.
+    /// Number of elements in this range, counting those along all further dimensions.
     fn elements(&self) -> usize {
         self.array.shape.iter().skip(self.axis + 1).fold(self.length, |product, it| product.saturating_mul(*it))
     }
@@ -107,7 +107,7 @@ impl<'t> List<'t> {
     /// The value at an index; null beyond the end.
     ///
     /// # Errors
-    /// It is not a readable value. In a validated table this cannot happen.
+    /// The value cannot be read. In a validated table this cannot happen.
     pub fn get(&self, place: usize) -> Result<Cell<'t>, Problem> {
         match self {
             List::Tokens(tokens) => Ok(tokens.get(place).map_or(Cell::Null, |it| Cell::Int(i64::from(*it)))),
@@ -150,7 +150,7 @@ impl<'t> Map<'t> {
     /// The key and the value at an index; `None` beyond the end.
     ///
     /// # Errors
-    /// One of them is not a readable value. In a validated table this cannot happen.
+    /// The key or the value cannot be read. In a validated table this cannot happen.
     pub fn get(&self, place: usize) -> Result<Option<(Cell<'t>, Cell<'t>)>, Problem> {
         match self {
             Map::Cells(pairs) => Ok(pairs.get(place).cloned()),
@@ -227,8 +227,8 @@ fn whole(cell: Cell<'_>) -> Cell<'_> {
     }
 }
 
-/// Reads a value and everything nested in it once, and returns the first error. If there is none, later reads of the value cause no errors. `depth`:
-/// the number of lists and maps around the value. `visit` counts the values that were read, and can stop the check with an error.
+/// Reads a value and everything nested in it once, and returns the first error. If there is none, later reads of the value cannot fail. `depth`: the
+/// number of lists and maps around the value. `visit` counts the values that were read, and can stop the check with an error.
 ///
 /// # Errors
 /// A value cannot be read or is nested too deep, or `visit` returns an error.

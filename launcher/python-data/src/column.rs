@@ -12,28 +12,28 @@ use crate::{
 pub(crate) enum Column<'t> {
     /// A range of an array along one dimension.
     Array(Part<'t>),
-    /// Values, and for each value whether it is missing.
+    /// Two columns: the values, and whether each value is missing.
     Masked(Box<Column<'t>>, Box<Column<'t>>),
-    /// Indexes into the second column, which contains the categories; -1 if the value is missing.
+    /// Two columns: indices, and the categories that they point to. The index -1 means a missing value.
     Categories(Box<Column<'t>>, Box<Column<'t>>),
     Arrow(Arrow<'t>),
-    /// Arrays one after another, each with the number of rows up to its end.
+    /// Several arrays in sequence. The number is the index of the first row after the array.
     Chunks(Vec<(usize, Arrow<'t>)>),
     /// The numbers of a Python `range`: first number, step, length.
     Range(i64, i64, usize),
     Items(Items<'t>),
     /// The value of one key in each dict of a list.
     Field(Seq<'t>, &'t str, &'t Pickle<'t>),
-    /// The same value in each row; the number is the row count.
+    /// The same value in each row. The number is the number of rows.
     Constant(Item, usize, &'t Pickle<'t>),
     /// Several labels per row, one column per level of the index.
     Levels(Vec<Column<'t>>),
-    /// The rows of a two-dimensional array, each without its padding.
+    /// The rows of a two-dimensional array without the padding of each row.
     Padded {
         rows: Part<'t>,
         lengths: Box<Column<'t>>,
         mask: Option<Part<'t>>,
-        /// Whether the padding is at the start of each row. Only used without a mask.
+        /// Whether each row is padded at its start. Used only if there is no mask.
         at_start: bool,
     },
 }
@@ -105,7 +105,7 @@ impl<'t> Column<'t> {
         }
     }
 
-    /// Number of nodes that are visited to find the value of a row, not counting the value itself.
+    /// Number of nodes that are visited to find the value of a row. The value itself is not counted.
     pub(crate) fn visits(&self, row: usize) -> usize {
         match self {
             Column::Field(rows, _, pickle) => rows.get(row).and_then(|it| pickle.dict(it)).map_or(1, <[_]>::len),
@@ -148,7 +148,8 @@ fn padded<'t>(
     Ok(Cell::List(List::Array(part)))
 }
 
-/// Whether rows without a mask have their padding at the start. This is so if the last ids of the rows differ, and the first ids are all equal.
+/// Whether rows without a mask are padded at the start. Padding is known to repeat one id in all rows. So it is at the start if the ids at the other
+/// end differ.
 pub(crate) fn fills_start(rows: &Part<'_>, lengths: &Column<'_>) -> Result<bool, Problem> {
     let (mut at_end, mut at_start) = (Filling::Open, Filling::Open);
     for row in 0..rows.length {
@@ -167,7 +168,7 @@ pub(crate) fn fills_start(rows: &Part<'_>, lengths: &Column<'_>) -> Result<bool,
     Ok(at_end == Filling::Differs)
 }
 
-/// Which id fills one end of the rows, over all rows.
+/// Which id is at one end of the rows, over all rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Filling {
     Open,

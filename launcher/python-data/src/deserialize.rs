@@ -1,4 +1,4 @@
-//! Deserializes cells with serde, so that a row reader receives token ids one by one, without a JSON tree.
+//! Deserializes cells with serde. So a row reader receives token ids one by one, without a JSON tree in memory.
 
 use serde::{
     Deserializer,

@@ -66,7 +66,7 @@ impl Dtype {
         }
     }
 
-    /// Whether any bytes of the right size are a valid element.
+    /// Whether every sequence of bytes of the right length is a valid element.
     pub(crate) fn is_number(&self) -> bool {
         matches!(self.kind, Kind::Bool | Kind::Int | Kind::UInt | Kind::Float)
     }
@@ -99,7 +99,7 @@ impl Dtype {
                 let end = bytes.iter().rposition(|it| *it != 0).map_or(0, |it| it + 1);
                 Cell::Bytes(Cow::Owned(bytes.get(..end).unwrap_or_default().to_vec()))
             }
-            // Numpy stores "no time" as the lowest number.
+            // Numpy's value for "no time" is the lowest number.
             Kind::Time(_) if signed() == i64::MIN => Cell::Null,
             Kind::Time(unit) => {
                 let time = signed().checked_mul(unit);

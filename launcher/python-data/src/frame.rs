@@ -12,8 +12,9 @@ use crate::{
     table::{Table, TableParts},
 };
 
-/// Maximum number of columns of a table, and maximum nesting depth of indexes.
+/// Maximum number of columns of a table.
 pub(crate) const MAX_COLUMNS: usize = 10_000;
+/// Maximum nesting depth of indexes.
 const MAX_INDEX_DEPTH: usize = 4;
 
 /// The labels of rows or columns, and the name of each level.
@@ -250,11 +251,12 @@ impl<'a> Pickle<'a> {
         items.iter().map(|it| self.cell(*it)).collect()
     }
 
-    /// The axes of a table, and its blocks. A block is an item with values and an item with the numbers of the columns that the values belong to.
+    /// The axes of a table, and its blocks. A block consists of an item with values, and an item with the numbers of the columns that these values
+    /// belong to.
     #[expect(clippy::type_complexity, reason = "a pair of lists")]
     fn blocks(&self, manager: Call<'_>) -> Option<(Vec<Item>, Vec<(Item, Item)>)> {
         let items = |it: Item| self.seq(it).map(|it| it.iter().take(MAX_COLUMNS + 1).collect::<Vec<_>>());
-        // Pandas up to 1.2, and each Series, writes a state of four items.
+        // Pandas up to 1.2 writes a state of four items; for a Series, every version does.
         if let Some([_, _, _, last]) = manager.state.and_then(|it| self.tuple(it)) {
             let fields = self.field(*last, "0.14.1")?;
             let axes = items(self.field(fields, "axes")?)?;

@@ -32,7 +32,7 @@ impl<'a> Npy<'a> {
     /// Reads an `npy` file.
     ///
     /// # Errors
-    /// The header is damaged, or states more elements than the file has. The elements are of an unsupported type. See also [`Pickle::read`].
+    /// The header is damaged, states more elements than the file has, or states an unsupported type of elements. See also [`Pickle::read`].
     pub fn read(file: &'a [u8]) -> Result<Npy<'a>, Problem> {
         let cut = || Problem::new("is no file of numpy, or ends within its header");
         let rest = file.strip_prefix(MAGIC).ok_or_else(cut)?;
@@ -100,7 +100,7 @@ impl<'a> Npy<'a> {
 /// A table with one column per array of an archive. Each column has the name of its array.
 ///
 /// # Errors
-/// The arrays differ in length, or one contains pickled objects. Such an array must be given as a file of its own.
+/// The arrays differ in length, or one contains pickled objects. An array of objects must be given as a separate file.
 pub fn table_of<'t>(arrays: &'t [(String, Npy<'t>)]) -> Result<Table<'t>, Problem> {
     if let [(name, array)] = arrays {
         return array.numbered(vec![array.column(name)?]);
@@ -115,11 +115,11 @@ pub fn table_of<'t>(arrays: &'t [(String, Npy<'t>)]) -> Result<Table<'t>, Proble
     numbered(columns, None)
 }
 
-/// A table from a folder of arrays in which vendors ship a data set: padded ids, lengths, and a mask that shows which end of each row is padded.
-/// Without a mask, the padded end is the one at which all padding has the same id. The only column is `input_ids`.
+/// A table from a folder of arrays, a form in which vendors publish data sets: padded ids, lengths, and a mask that shows which end of each row is
+/// padded. Without a mask, the padded end is the one at which all padding has the same id. The only column is `input_ids`.
 ///
 /// # Errors
-/// The shapes of the arrays differ. A length exceeds the row length. Without a mask, the padding contains several ids.
+/// The shapes of the arrays differ, a length exceeds the row length, or (without a mask) the padding contains several ids.
 pub fn padded<'t>(ids: &'t Npy<'t>, lengths: &'t Npy<'t>, mask: Option<&'t Npy<'t>>) -> Result<Table<'t>, Problem> {
     let rows = ids.part()?;
     if rows.array.shape().len() != 2 || !matches!(rows.array.dtype.kind, Kind::Int | Kind::UInt) {
@@ -170,7 +170,7 @@ impl Header {
     }
 }
 
-/// Parses a header. Contains the part that was not parsed yet.
+/// Parses a header. The field is the part that is not parsed yet.
 struct Scanner<'a>(&'a str);
 
 impl<'a> Scanner<'a> {

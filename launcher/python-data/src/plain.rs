@@ -22,12 +22,12 @@ pub(crate) fn numbered<'t>(
 }
 
 impl<'a> Pickle<'a> {
-    /// Returns the table in a pickle. Accepted are a DataFrame, a Series, a dict of equally long lists, a list of dicts, an array, and a list of
-    /// values. A dict value that is not a list repeats in each row. Data without column names becomes the column `values`.
+    /// Returns the table in a pickle. Accepts a DataFrame, a Series, a dict of equally long lists, a list of dicts, an array, and a list of values. A
+    /// dict value that is not a list is repeated in each row. Data without column names becomes the column `values`.
     ///
     /// # Errors
-    /// The pickle contains no table, or a table in a form that pandas and numpy do not write. A cell contains something that is not a value. A value
-    /// is nested deeper than 100 levels or contains itself. The file reuses its parts too often.
+    /// The pickle contains no table, or a table in a form that pandas and numpy do not write. Or a cell contains something that is not a value. Or a
+    /// value is nested deeper than 100 levels, or contains itself. Or the file refers to its own parts too often.
     pub fn table(&self) -> Result<Table<'_>, Problem> {
         let root = self.root;
         if let Some(table) = self.frame(root)? {

@@ -5,7 +5,7 @@ use crate::{Cell, Problem, cell::check, column::Column, pickle::Pickle};
 /// The name of the column for data without column names.
 pub const VALUES: &str = "values";
 
-/// A table that borrows from the file. All its cells were validated, so later reads cause no errors.
+/// A table that borrows from the file. All its cells were validated, so later reads cannot fail.
 #[derive(Clone, Debug)]
 pub struct Table<'t> {
     names: Vec<String>,
@@ -18,12 +18,12 @@ pub(crate) struct TableParts<'t> {
     pub(crate) columns: Vec<(Cell<'t>, Column<'t>)>,
     pub(crate) labels: Column<'t>,
     pub(crate) index_names: Vec<Cell<'t>>,
-    /// Whether it was read from a DataFrame.
+    /// Whether the table was read from a DataFrame.
     pub(crate) is_frame: bool,
 }
 
 impl<'t> Table<'t> {
-    /// Creates a table and validates every cell. `budget` counts the visited nodes.
+    /// Creates a table and validates every cell. `budget` counts the nodes that are visited.
     pub(crate) fn new(parts: TableParts<'t>, budget: Option<&'t Pickle<'t>>) -> Result<Table<'t>, Problem> {
         let Some((_, first)) = parts.columns.first() else { return Err(Problem::new("holds a table without columns")) };
         let rows = first.len();
@@ -61,12 +61,12 @@ impl<'t> Table<'t> {
         &self.names
     }
 
-    /// The names of the columns in their original type: pandas gives columns without names numbers.
+    /// The names of the columns in their original type. Pandas uses numbers for columns without names.
     pub fn name_cells(&self) -> impl Iterator<Item = &Cell<'t>> {
         self.parts.columns.iter().map(|it| &it.0)
     }
 
-    /// Whether it was read from a DataFrame.
+    /// Whether the table was read from a DataFrame.
     pub fn is_frame(&self) -> bool {
         self.parts.is_frame
     }

@@ -11,13 +11,13 @@ use crate::{Problem, problem::shown};
 pub const MAGIC: &[u8] = b"PK\x03\x04";
 /// Maximum number of files in an archive.
 const MAX_FILES: usize = 10_000;
-/// Maximum bytes of the end record of an archive with its comment.
+/// Maximum bytes of the record at the end of an archive, including the archive's comment.
 const MAX_END: usize = 22 + 65_535;
 
 /// Unpacks the files of an archive, at most `most` bytes in total. Returns each with its name.
 ///
 /// # Errors
-/// It is not an archive, is damaged, or unpacks to more than `most` bytes.
+/// The bytes are not an archive, are damaged, or unpack to more than `most` bytes.
 pub fn unpack(archive: &[u8], most: u64) -> Result<Vec<(String, Vec<u8>)>, Problem> {
     let damaged = || Problem::new("is no zip archive, or a damaged one");
     let from = archive.len().saturating_sub(MAX_END);
@@ -148,7 +148,7 @@ mod tests {
         let mut damaged = archive.clone();
         damaged[36] ^= 1;
         assert!(unpack(&damaged, 5).unwrap_err().what.contains("a.npy, which is damaged"));
-        // Cut it at every position except within its last two bytes, which are the length of the comment.
+        // The archive is cut at every position, except within its last two bytes, which are the length of the comment.
         assert!((0..archive.len() - 2).all(|end| unpack(&archive[..end], 5).is_err()));
     }
 }

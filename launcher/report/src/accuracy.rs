@@ -14,7 +14,7 @@ pub struct AccuracyFile {
 /// The columns of [`rows`].
 pub const COLUMNS: [&str; 4] = ["accuracy", "value", "limit", "result"];
 
-/// One row per limit of each figure, or one row for a figure without limits. Then one row for each figure that was not computed.
+/// One row for each limit of a figure, and one row for a figure without limits. Then one row for each figure that was not computed.
 pub fn rows(accuracy: &Accuracy) -> impl Iterator<Item = Vec<String>> {
     let rows = |name: &str, value: &str| -> Vec<Vec<String>> {
         let row = |limit: String, met: &str| vec![name.to_owned(), value.to_owned(), limit, met.to_owned()];

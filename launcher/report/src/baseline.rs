@@ -1,4 +1,4 @@
-//! Reads the report of an earlier run, as the baseline of objectives.
+//! Reads the report of an earlier run with which objectives compare figures (the baseline).
 
 use document::{ReadError, ReportDocument};
 

@@ -1,4 +1,4 @@
-//! Writes `benchmarkrun.yaml`: a BenchmarkRun that repeats a run. It contains the rendered profile, and the seed and prompt salt of the run, so that
+//! Writes `benchmarkrun.yaml`: a BenchmarkRun that repeats a run. It contains the rendered profile, and the seed and prompt salt of the run. So
 //! workload, schedule and prompts are the same. Secrets remain references, and credentials in the profile are blacked out. The comment at the top of
 //! the file lists what the file cannot express.
 
@@ -31,7 +31,7 @@ pub struct Inputs<'a> {
     pub profile_text: &'a str,
     /// The base folder of relative paths in the profile; `None` if it is the profile's folder in a pod.
     pub paths_from: Option<&'a Path>,
-    /// Whether a search finds the rate of the profile's LoadGen tests.
+    /// Whether the rate of the profile's LoadGen tests is found by a search.
     pub searches_rate: bool,
     /// Whether stages of the profile take their rates from earlier stages.
     pub measures_rates: bool,
@@ -44,9 +44,9 @@ pub(super) fn render(inputs: &Inputs<'_>) -> String {
     spec.profile = profile(inputs, &mut notes);
     EffectiveSpec::new(&spec, &run.run.uid, &Settings::default()).write_into(&mut spec);
     spec.seed = Some(run.seed.0);
-    // Several runs cannot all send the prompts of this run, so the file requests only one run.
+    // If the file requested several runs, not all of them could send the prompts of this run. So it requests only one.
     spec.repeat = None;
-    // The resolved timeout may be the default outside a cluster, which is too short for a cluster.
+    // The resolved timeout may be the default for a run outside a cluster, which is too short in a cluster.
     spec.target.readiness.timeout_seconds = inputs.spec.target.readiness.timeout_seconds;
     spec.suspend = false;
     spec.cancel = None;
@@ -94,7 +94,7 @@ pub(super) fn render(inputs: &Inputs<'_>) -> String {
     head(&notes) + &yaml::write(&document)
 }
 
-/// Whether the file lacks a server image that a cluster needs. The simulated server needs none, because it is in our own image.
+/// Whether the file lacks a server image, which a cluster needs. The simulated server needs none, because it is part of our own image.
 fn needs_image(spec: &BenchmarkRunSpec) -> bool {
     spec.target.server.as_ref().is_some_and(|it| it.image.is_none() && it.engine != ServerEngine::Simulator)
 }
@@ -113,7 +113,7 @@ fn head(notes: &[String]) -> String {
     head
 }
 
-/// The profile of the file: the rendered text, without placeholders.
+/// The profile of the file: the rendered text, so that it contains no placeholders.
 fn profile(inputs: &Inputs<'_>, notes: &mut Vec<String>) -> Profile {
     let text = redact::profile(inputs.profile_text);
     if let Cow::Owned(_) = text {
@@ -147,7 +147,7 @@ fn profile(inputs: &Inputs<'_>, notes: &mut Vec<String>) -> Profile {
     Profile { config_map_ref: Some(KeyRef { name, key: "profile.yaml".into() }), ..profile }
 }
 
-/// The syntax by which to recognize a template of Tera or of llm-d-benchmark.
+/// Texts that show that a profile contains template syntax, of Tera or of llm-d-benchmark.
 const SIGNS: [&str; 4] = ["{{", "{%", "{#", "REPLACE_ENV_"];
 
 /// Returns a template that renders to `text`: the text itself, or its escaped form if it contains template syntax. `None` if neither renders to

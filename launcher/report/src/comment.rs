@@ -1,8 +1,8 @@
 //! Writes `comment.md`: a summary of the run, for a comment on a pull request on GitHub or GitLab.
 //!
 //! Text from outside is in `<code>`, so that it neither mentions a user (`@name`) nor links an issue (`#1`). Each character with a meaning in
-//! Markdown or HTML is written as a numeric entity. All lists and the whole comment have a maximum size: GitHub rejects comments of more than 65,536
-//! characters.
+//! Markdown or HTML is written as a numeric entity. All lists and the whole comment are limited in size, because GitHub rejects comments of more than
+//! 65,536 characters.
 
 use crds::{
     Outcome,
@@ -26,7 +26,7 @@ use super::{
 /// The name of the file in a results folder.
 pub(super) const FILE_NAME: &str = "comment.md";
 
-/// Maximum size of the comment in bytes, and therefore in characters. It leaves room for a line that a user adds before it.
+/// Maximum size of the comment in bytes, and therefore in characters. A user can add a line in front of it without exceeding GitHub's limit.
 const MAX_COMMENT: usize = 60_000;
 /// Maximum number of rows of a table.
 const MAX_ROWS: usize = 30;
@@ -99,7 +99,7 @@ fn head(document: &ReportDocument, to: &mut String) {
     }
 }
 
-/// Doubts of the launcher about its own figures or about the load.
+/// The launcher's doubts about its own figures or about the load.
 fn doubts(document: &ReportDocument, to: &mut String) {
     let remarks = &document.self_judgement.remarks;
     if remarks.is_empty() {
@@ -247,7 +247,7 @@ fn shortened(text: &str, most: usize) -> String {
     let mut shown = String::new();
     for letter in line.chars().take(most) {
         match letter {
-            // GitHub makes a link of any text that begins with `www.`.
+            // GitHub makes a link of text that begins with `www.`, so this dot is escaped.
             '.' if !shown.to_ascii_lowercase().ends_with("www") => shown.push('.'),
             ' ' | '-' | ',' | '/' | '%' => shown.push(letter),
             it if it.is_ascii_punctuation() => shown.push_str(&format!("&#{};", u32::from(it))),

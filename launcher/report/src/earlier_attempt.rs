@@ -1,6 +1,6 @@
-//! [I/O] The termination message in the results folder of an attempt. If the pod of an attempt is lost after the attempt has finished, a later
-//! attempt of the same run finds the finished folder. It then reports the figures from this folder and sends no load. A run that collects a folder
-//! reads the message of any run in the same way.
+//! [I/O] Reads and writes the termination message in the results folder of an attempt. If the pod of an attempt is lost after the attempt has
+//! finished, a later attempt of the same run finds the finished folder. It then reports the figures from this folder and sends no load. A run that
+//! collects a folder reads the message in the same way.
 
 use std::{
     fs::File,
@@ -29,7 +29,7 @@ use document::redact;
 
 /// The name of the file with the termination message, in the results folder of an attempt in a cluster.
 pub const MESSAGE_FILE_NAME: &str = "termination-message.txt";
-/// Maximum size of a file that is read, in bytes. It exceeds the size of the longest run's report.
+/// Maximum size of a file that is read, in bytes. The report of the longest run is smaller.
 const MAX_FILE: u64 = 256 << 20;
 
 /// Writes the termination message. Call it last, because the message lists all files of the folder.
@@ -84,7 +84,7 @@ pub fn read_any(root: &Path, name: &str) -> io::Result<(Envelope, String)> {
 }
 
 fn folder_of(root: &Path, name: &str) -> io::Result<OwnedFd> {
-    // A link is refused, because it may lead outside the root.
+    // A link instead of a folder is refused, because it may lead outside the root.
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
     let folder = open(root.join(name), flags, Mode::empty())?;
     if statat(&folder, "repeats.json", AtFlags::SYMLINK_NOFOLLOW).is_ok() {
@@ -115,7 +115,7 @@ fn unused(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
-/// Reads a regular file of at most `most` bytes. A named pipe would block forever, and a link may lead outside the folder.
+/// Reads a regular file of at most `most` bytes. Refuses a named pipe, which would block forever, and a link, which may lead outside the folder.
 fn bounded(folder: &OwnedFd, name: &str, most: u64) -> io::Result<Vec<u8>> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::RDONLY | OFlags::CLOEXEC;
     let file = File::from(openat(folder, name, flags, Mode::empty())?);

@@ -15,10 +15,10 @@ use jiff::Timestamp;
 
 use super::partial::{self, MARKER, SUFFIX};
 
-/// Maximum number of folders with the same name: `<name>`, `<name>-2` and so on.
+/// Maximum number of folders that share a name with a suffix: `<name>`, `<name>-2` and so on.
 const MAX_SAME_NAME: u32 = 1_000;
 
-/// The error that results cannot be stored.
+/// Results cannot be stored.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {path}: {source}; {remedy}", path = path.display(), remedy = remedy(source, *chosen_by))]
 pub struct StorageError {
@@ -26,7 +26,7 @@ pub struct StorageError {
     pub path: PathBuf,
     /// The cause.
     pub source: io::Error,
-    /// The setting that the error message tells the user to change.
+    /// The setting that the error message advises to change.
     pub chosen_by: ChosenBy,
 }
 
@@ -61,7 +61,7 @@ fn remedy(error: &io::Error, chosen_by: ChosenBy) -> String {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
             return "free space there, or ask for a larger volume in spec.storage.pvc.size".to_owned();
         }
-        // The JSON and YAML encoders return these errors; they do not come from the disk.
+        // Errors of these kinds come from the JSON and YAML encoders, not from the disk.
         ErrorKind::InvalidData | ErrorKind::Other => {
             return "the content cannot be encoded, which is a defect of benchwright: report it with this message and the profile"
                 .to_owned();
@@ -109,7 +109,7 @@ pub struct Folder {
     name: String,
     partial: PathBuf,
     artifacts: Vec<ArtifactRef>,
-    /// The locked marker file. The lock lasts until the process ends. `None` if the folder has no marker.
+    /// The marker file, which is locked until the process ends. `None` if the folder has no marker.
     marker: Option<File>,
 }
 
@@ -166,7 +166,7 @@ impl Folder {
         self.artifacts.iter().all(|it| self.partial.join(&it.name).is_file())
     }
 
-    /// The path of the folder until it is complete.
+    /// The path of the folder while it is not complete.
     pub fn path(&self) -> &Path {
         &self.partial
     }
@@ -183,7 +183,7 @@ impl Folder {
     ) -> Result<(), StorageError> {
         let path = self.partial.join(name);
         let Written { bytes, sha256 } = write_whole(&path, fill).map_err(|source| StorageError::new(&path, source))?;
-        // If a file disappeared, it may be written a second time.
+        // A file that disappeared may be written a second time.
         self.artifacts.retain(|it| it.name != name);
         self.artifacts.push(ArtifactRef { name: name.to_owned(), uri: String::new(), bytes, sha256 });
         Ok(())
@@ -197,7 +197,7 @@ impl Folder {
         fs::remove_dir_all(&self.partial).map_err(|source| StorageError::new(&self.partial, source))
     }
 
-    /// Describes the folder as it will be when it is complete, with the files written so far.
+    /// Describes the folder as it will be after [`Folder::finish`], with the files written so far.
     pub fn when_finished(&self) -> Stored {
         Stored { path: self.root.join(&self.name), name: self.name.clone(), artifacts: self.artifacts.clone() }
     }
@@ -220,7 +220,7 @@ impl Folder {
     }
 }
 
-/// Makes a rename durable. Some network file systems cannot sync a folder. That is no error, because the rename itself was done.
+/// Makes a rename durable. Some network file systems cannot sync a folder; this is ignored, because the rename itself is done.
 fn sync_folder(path: &Path) -> io::Result<()> {
     match File::open(path).and_then(|folder| folder.sync_all()) {
         Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),

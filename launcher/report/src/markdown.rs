@@ -258,7 +258,7 @@ fn profile(document: &ReportDocument, page: &mut Page) {
 }
 
 fn stages(document: &ReportDocument, page: &mut Page) {
-    // Either all stages have goals, or none.
+    // Either all stages have goodput bounds, or none has.
     let goals = document.stages.iter().any(|it| it.figures.goodput.is_some());
     let mut header =
         ["stage", "clock", "requests", "failed", "cancelled", "asked/s", "sent/s"].map(str::to_owned).to_vec();
@@ -543,7 +543,7 @@ fn judgement(document: &ReportDocument, page: &mut Page) {
 fn repeat(document: &ReportDocument, page: &mut Page) {
     let run = &document.resolved_run;
     let in_a_cluster = match &run.endpoint {
-        // The simulated server needs no image, because it is in our own image.
+        // The simulated server needs no image of its own, because it is part of our image.
         Endpoint::Server(it) if it.engine != ServerEngine::Simulator => " once spec.target.server has an image",
         _ => "",
     };

@@ -2,7 +2,7 @@
 
 use crds::wording::one_line;
 
-/// Cuts a text to at most `most` bytes. The cut is after a complete line, and `note` is appended.
+/// Cuts a text to at most `most` bytes, including the appended `note`. Cuts only at the end of a line.
 pub fn cut_at_line(text: String, most: usize, note: &str) -> String {
     if text.len() <= most {
         return text;

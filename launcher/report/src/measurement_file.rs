@@ -13,9 +13,9 @@ use measurement::{kept_run::KeptRun, wire::StreamError};
 pub const NAME: &str = "measurement.bin";
 /// Maximum size of a file that is read, in bytes. Enough for about 200 million requests.
 pub const MAX_BYTES: u64 = 16 << 30;
-/// Approximate bytes of memory per byte of the file: a value is smaller in the file than in memory.
+/// Approximate bytes of memory per byte of the file. Values need more space in memory than in the file.
 const MEMORY_PER_BYTE: u64 = 8;
-/// Memory for histograms, in bytes. They are much larger in memory than in the file.
+/// Memory for histograms, in bytes. They need much more space in memory than in the file.
 const MEMORY: u64 = 1 << 30;
 
 /// Why the measurement of a run is not available.

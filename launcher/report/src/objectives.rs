@@ -49,7 +49,7 @@ impl Row<'_> {
         self.objective.figure_in_place()
     }
 
-    /// The limit as the spec has it, such as `max 500ms`. It is the same in every run of the spec.
+    /// The limit as the spec has it, such as `max 500ms`. A baseline does not change it.
     pub(super) fn limit(&self) -> String {
         self.objective.bound.described()
     }

@@ -1,10 +1,10 @@
 //! [I/O] Unfinished results folders. A marker file in each folder explains it to people. The next run deletes folders that a killed launcher left
 //! without results.
 //!
-//! The launcher locks the marker as long as it lives. A process on the same host that gets the lock knows that the launcher is gone. A process on
-//! another host may get the lock although the launcher lives: NFS with `local_lock`, CIFS with `nobrl` and Lustre with `localflock` grant it twice.
-//! So a folder of another host is deleted only if its name shows that nobody needs it any more. On a file system without locks, no process gets the
-//! lock, and the folder stays.
+//! The launcher locks the marker as long as it lives. If a process on the same host gets the lock, the launcher is certainly gone. A process on
+//! another host may get the lock although the launcher lives: NFS with `local_lock`, CIFS with `nobrl` and Lustre with `localflock` do not share
+//! locks between hosts. So a folder of another host is deleted only if its name shows that nobody needs it any more. On a file system without locks,
+//! no process gets the lock, and the folder stays.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -37,7 +37,7 @@ const HOST: &str = "- host: ";
 pub(super) fn mark(folder: &Path, begun: Timestamp) -> io::Result<File> {
     let temporary = folder.join(format!(".{MARKER}.tmp"));
     let mut file = File::options().write(true).create_new(true).open(&temporary)?;
-    // If locking fails, nobody else can get the lock either, so the folder is never deleted by mistake.
+    // If locking fails, no other process can get the lock either, so the folder is never deleted by mistake.
     let _ = file.try_lock();
     file.write_all(text(begun).as_bytes())?;
     // The marker is locked before it gets its name, so that nobody finds it unlocked while this process lives.
@@ -72,9 +72,9 @@ fn host() -> Option<String> {
 /// Which unfinished folders may be deleted.
 #[derive(Clone, Copy, Debug)]
 pub enum Leftovers<'a> {
-    /// Folders that launchers on this host created. Only their locks are reliable.
+    /// Folders that launchers on this host created. Locks are only reliable between processes of one host.
     OfThisHost,
-    /// Folders with these names, from any host. Includes names with a suffix `-2` and so on, which are added if a name was taken.
+    /// Folders with these names, from any host. Also folders with a suffix `-2` and so on, which is added if a name was taken.
     Named(&'a [String]),
 }
 
@@ -102,8 +102,8 @@ impl Leftovers<'_> {
     }
 }
 
-/// Deletes the unfinished folders in `parent` that belong to `leftovers`, contain no results, and have no living launcher. The runs of a series are
-/// one level deeper, in a folder that already has its final name.
+/// Deletes the unfinished folders in `parent` that are among `leftovers`, contain no results, and have no living launcher. The runs of a series are
+/// one level deeper, in the folder of the series, which never has the suffix.
 pub fn sweep(parent: &Path, leftovers: Leftovers<'_>) {
     for (path, name) in folders(parent, MAX_ENTRIES) {
         match name.strip_suffix(SUFFIX) {
@@ -123,7 +123,7 @@ fn sweep_series(series: &Path, leftovers: Leftovers<'_>) {
     });
     for (path, _) in runs {
         delete_abandoned(&path, leftovers);
-        // A folder that contains complete runs stays, because it is not empty.
+        // Fails, and keeps the folder, if it contains complete runs.
         let _ = fs::remove_dir(series);
     }
 }
@@ -153,7 +153,7 @@ fn delete_abandoned(path: &Path, leftovers: Leftovers<'_>) {
 /// Returns the locked marker of a folder if its launcher is certainly gone.
 fn abandoned(folder: &Path, leftovers: Leftovers<'_>) -> Option<File> {
     let marker = folder.join(MARKER);
-    // A named pipe instead of the marker would block forever.
+    // Opening a named pipe would block forever, so the marker must be a regular file.
     fs::symlink_metadata(&marker).ok().filter(fs::Metadata::is_file)?;
     let file = File::options().read(true).write(true).open(marker).ok()?;
     match file.try_lock() {
@@ -213,7 +213,7 @@ mod tests {
         );
     }
 
-    /// Creates a folder as if a launcher on another host had created it, with a lock that is not visible on this host.
+    /// Creates a folder as a launcher on another host would, whose lock is not visible on this host.
     fn begin_elsewhere(root: &Path, name: &str) {
         drop(begin(root, name, &["run.yaml"]));
         let marker = root.join(name).join(MARKER);
@@ -225,9 +225,9 @@ mod tests {
     #[test]
     fn a_folder_of_another_host_stays_unless_it_is_named() {
         let root = tempfile::tempdir().unwrap();
-        // The second folder belongs to another pod of the same attempt, which found the name taken.
+        // The second folder belongs to another pod of the same attempt, for which the name was already taken.
         let earlier = ["chat-2db482-a1.partial", "chat-2db482-a1-2.partial"];
-        // The folder of the attempt that sweeps, and folders of other runs whose launchers may live. All share one volume.
+        // The folder of the attempt that deletes leftovers, and folders of other runs with launchers that may live. All are on one volume.
         let others = [
             "chat-2db482-a10.partial",
             "chat-2db482-a2.partial",

@@ -1,4 +1,4 @@
-//! The Content-Security-Policy of a page: it loads nothing, and only its own style and script are active.
+//! The Content-Security-Policy of a page: the page loads nothing, and only its own style and script are active.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use sha2::{Digest as _, Sha256};

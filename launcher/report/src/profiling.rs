@@ -25,7 +25,7 @@ pub fn headline(it: &Profiling) -> String {
     }
 }
 
-/// Pairs of name and value: profiler, stage, window, times of the calls, files.
+/// Pairs (name, value): profiler, stage, window, duration of the calls to the server, files.
 pub fn rows(it: &Profiling) -> Vec<[String; 2]> {
     let row = |name: &str, value: String| [name.to_owned(), value];
     let window = match &it.window {
@@ -62,7 +62,7 @@ pub fn notes(it: &Profiling) -> Vec<String> {
     touched.into_iter().chain(it.remarks.iter().cloned()).collect()
 }
 
-/// A size in the largest unit in which the number is at least one.
+/// The size in the largest unit that gives a number of at least one.
 fn size(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     match UNITS.iter().find(|(unit, _)| bytes >= *unit) {

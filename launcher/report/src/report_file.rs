@@ -16,7 +16,7 @@ use crate::{
 
 /// The name of the report that programs read, in a results folder.
 pub const REPORT_FILE_NAME: &str = "report.json";
-/// Maximum number of entries that are read to identify a folder. More entries would not make the error message better.
+/// Maximum number of entries that are read to find out what a folder is. Reading more would not make the error message better.
 const MOST_ENTRIES: usize = 1_000;
 
 /// Files by which the results of other tools are recognized.
@@ -63,7 +63,7 @@ impl ReportFileError {
     }
 }
 
-/// Reads the report of a run, or the reports of all valid runs of a series, which are at least two.
+/// Reads the report of a run, or the reports of all valid runs of a series. A series must have at least two valid runs.
 ///
 /// # Errors
 /// The errors of [`read`], or the series has fewer than two valid runs.
@@ -107,7 +107,7 @@ pub fn read(path: &Path) -> Result<(PathBuf, ReportDocument), ReportFileError> {
     }
 }
 
-/// The name of a folder while its run has not ended.
+/// The name that a folder has until its run has ended.
 fn unfinished(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(SUFFIX);
@@ -131,7 +131,7 @@ fn in_folder(folder: &Path) -> Result<PathBuf, ReportFileError> {
     }
     let entries = fs::read_dir(folder).map_err(|cause| ReportFileError::Read { path: path.clone(), cause })?;
     let mut inner: Vec<PathBuf> = entries.take(MOST_ENTRIES).flatten().map(|it| it.path()).collect();
-    // Prefers the newest run as the example.
+    // `latest`, the newest run, is the best example.
     inner.sort_by_key(|it| !it.ends_with("latest"));
     match inner.into_iter().find(|it| it.join(REPORT_FILE_NAME).is_file()) {
         Some(example) => Err(ReportFileError::Several { path, example }),

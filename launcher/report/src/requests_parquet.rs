@@ -28,10 +28,11 @@ use measurement::{record::RequestRecord, recorder::Records};
 /// Rows per row group. Reader and writer hold one group in memory, about 15 MB.
 const ROWS_PER_GROUP: usize = 100_000;
 
-/// Maximum number of bytes that a request adds to the file. In the worst case, each of its values differs from all other rows.
+/// Maximum number of bytes that a request adds to the file. It applies if no value of the request occurs in another row, so that nothing is
+/// compressed.
 pub const BYTES_PER_ROW: u64 = 128;
 
-/// How a column reads its value from a request.
+/// The type of a column, and how it reads its value from a request.
 enum Column {
     /// A text that every request has.
     Text(fn(&RequestRecord, &Names) -> String),
@@ -43,7 +44,7 @@ enum Column {
     Optional(fn(&RequestRecord) -> Option<i64>),
 }
 
-/// The names that records refer to by index.
+/// The names of stages and traffic classes. Records refer to them by index.
 struct Names {
     stages: Vec<String>,
     classes: Vec<String>,

@@ -25,7 +25,7 @@ use crate::{
 const RUN: &str = "run.yaml";
 /// The file with the rendered profile.
 const PROFILE: &str = "profile.yaml";
-/// Maximum size in bytes of an input file that is read. It exceeds the size of the largest profile.
+/// Maximum size in bytes of an input file that is read. The largest profile is smaller.
 const MAX_INPUT_BYTES: u64 = 64 << 20;
 /// The name of the page of a run, in a results folder.
 pub const PAGE_FILE_NAME: &str = "report.html";
@@ -43,8 +43,8 @@ pub struct Attachments<'a> {
     pub kept: Option<&'a KeptRun>,
 }
 
-/// Writes `run.yaml`, `profile.yaml` and `benchmarkrun.yaml`. This happens before the load, so that the folder of a killed launcher shows what it was
-/// doing. Credentials in the profile are blacked out.
+/// Writes `run.yaml`, `profile.yaml` and `benchmarkrun.yaml`. Call it before the load, so that the folder shows what was run even if the launcher is
+/// killed. Credentials in the profile are blacked out.
 ///
 /// # Errors
 /// The folder cannot be written.
@@ -78,11 +78,11 @@ pub fn server_log(replica: usize) -> String {
     format!("server/{replica}.log")
 }
 
-/// Renders the page of a report. A crate that depends on this one provides it.
+/// Renders the page of a report. The renderer is in a crate that depends on this one, so it is passed in.
 pub type PageOf<'a> = &'a dyn Fn(&ReportDocument) -> io::Result<String>;
 
-/// Writes all files of a report: the ones for programs first, the largest last. `document`: the result of [`Parts::document`]. If the page cannot be
-/// rendered, this only logs a warning, because the figures are valid nevertheless.
+/// Writes all files of a report: first the files for programs, last the largest ones. `document`: the result of [`Parts::document`]. If the page
+/// cannot be rendered, only logs a warning, because the figures are valid nevertheless.
 ///
 /// # Errors
 /// The folder cannot be written. Files that were written before are complete.
@@ -98,7 +98,7 @@ pub fn write_report(
         let text = startup::result_yaml(report.startups);
         folder.write(startup::RESULT_FILE_NAME, |file| file.write_all(text?.as_bytes()))?;
     }
-    // These files come late, because a status lists only the first files of a run, and these can be many.
+    // These files come late, because there can be many, and a status lists only the first files of a run.
     loadgen::write(folder, report)?;
     for it in attachments.accuracy_files {
         folder.write(&it.name, |file| file.write_all(&it.content))?;

@@ -4,13 +4,13 @@ use workload_profiles::{Workload, loadgen::Mode};
 
 use super::requests_parquet::BYTES_PER_ROW;
 
-/// Bytes of files whose size does not depend on the requests: the reports, the page, and the samples of the servers' metrics.
+/// Bytes of the files whose size does not depend on the requests: reports, page, and samples of the servers' metrics.
 const REPORTS: u64 = 16 << 20;
-/// Bytes that each stage adds to them: two standard reports, and its part of the other files.
+/// Bytes that each stage adds to these files: two standard reports, and its part of the others.
 const PER_STAGE: u64 = 128 << 10;
-/// Assumed number of requests in a stage whose number of requests is unknown before the load.
+/// Assumed number of requests in a stage for which the number is unknown before the load.
 pub const ROWS_OF_UNDECIDED_STAGE: u64 = 100_000;
-/// Bytes per request in `measurement.bin`, without times between tokens. The worst case, about twice as much as in most runs.
+/// Maximum bytes per request in `measurement.bin`, without times between tokens. Most runs need about half.
 const MEASUREMENT_PER_REQUEST: u64 = 128;
 /// Bytes per request for times between tokens: 1,000 tokens of 4 bytes each.
 const TOKEN_TIMES_PER_REQUEST: u64 = 4_000;
@@ -22,7 +22,7 @@ const PER_ANSWER: u64 = 8 << 10;
 pub struct Planned {
     /// Number of stages.
     pub stages: u64,
-    /// Number of stages whose number of requests is unknown before the load.
+    /// Number of stages for which the number of requests is unknown before the load.
     pub undecided_stages: u64,
     /// Number of requests in all other stages.
     pub requests: u64,
@@ -37,7 +37,7 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// Reads these properties from a workload without planning its requests.
+    /// Reads these properties from a workload, without generating its requests.
     pub fn new(workload: &Workload, runs: u64) -> Planned {
         let answers = workload.loadgen.as_ref().map_or(0, |loadgen| {
             let accurate = |mode| matches!(mode, Mode::AccuracyOnly | Mode::SubmissionRun);

@@ -1,5 +1,4 @@
-//! Writes `stages.csv`: one row per stage, for spreadsheets. A column has the name of the corresponding key in `report.json`, which includes the
-//! unit.
+//! Writes `stages.csv`: one row per stage, for spreadsheets. Each column has the name of a key in `report.json`, which includes the unit.
 //!
 //! Missing values are empty cells. Text that a spreadsheet would interpret as a formula gets an apostrophe in front.
 

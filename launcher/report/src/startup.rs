@@ -12,10 +12,10 @@ use crate::{
     text_table::{add_row, fitted_beside, new_table},
 };
 
-/// Maximum length of column names in a table, in characters. If a name is longer, columns are labelled with letters, and a legend above the table
-/// lists the names.
+/// Maximum length of column names in a table, in characters. If a name is longer, letters replace all names, and a legend above the table explains
+/// the letters.
 const LONGEST_NAME: usize = 16;
-/// The same maximum for a table with only one column.
+/// Maximum length of the column name in a table with only one column, in characters.
 const LONGEST_ONLY_NAME: usize = 40;
 /// Minimum width for the names of rows, in characters. Nearly all names fit.
 const ROW_NAMES: u16 = 28;
@@ -27,13 +27,13 @@ pub struct Column<'a> {
     pub starts: Vec<Start<'a>>,
 }
 
-/// A server start, and what the launcher observed about it.
+/// A server start as its log describes it, and what the launcher observed about it.
 #[derive(Clone, Copy, Debug)]
 pub struct Start<'a> {
     pub startup: &'a Startup,
-    /// See [`ServerStart`].
+    /// See the same field of [`ServerStart`].
     pub observed_ready_seconds: Option<f64>,
-    /// See [`ServerStart`].
+    /// See the same field of [`ServerStart`].
     pub sleep_cycles: &'a [SleepCycle],
     pub pod: Option<PodStart>,
 }
@@ -45,7 +45,7 @@ pub type Row = (String, Vec<String>);
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     pub name: String,
-    /// Whether this part belongs to the part before it.
+    /// Whether this part is contained in the part before it.
     pub is_nested: bool,
     /// The mean per column; `None` if no start in the column has this part.
     pub seconds: Vec<Option<f64>>,
@@ -53,7 +53,8 @@ pub struct Part {
     pub texts: Vec<String>,
 }
 
-/// The result file of llm-d-benchmark's nop harness. It is in the results folder of a run that measures a start.
+/// The result file of llm-d-benchmark's harness `nop`, which measures how a server starts. A run that measures that has this file in its results
+/// folder.
 pub const RESULT_FILE_NAME: &str = "result.yaml";
 
 /// Returns the text of `result.yaml`.
@@ -65,7 +66,7 @@ pub fn result_yaml(starts: &[ServerStart]) -> io::Result<String> {
     let startups: Vec<Startup> = starts.iter().map(ServerStart::with_sleeps).collect();
     let server = |((start, startup), name)| -> Server<'_> {
         let (start, startup, name): (&ServerStart, &Startup, &String) = (start, startup, name);
-        // For a server outside a cluster, the time from the launch of its process.
+        // Outside a cluster there is no pod, so this is the time from the launch of the server's process.
         let pod_start_seconds = start.pod.map_or(start.observed_ready_seconds, |it| it.ready_seconds);
         Server { name, image: None, pod_start_seconds, startup }
     };
@@ -214,7 +215,7 @@ pub fn notes(columns: &[Column<'_>]) -> Vec<String> {
     notes
 }
 
-/// Returns column heads that fit into a table, and a legend if they are letters.
+/// Returns column heads that fit into a table. If they are letters, also returns a legend.
 fn heads(columns: &[Column<'_>]) -> (Vec<String>, Vec<String>) {
     let longest = if columns.len() == 1 { LONGEST_ONLY_NAME } else { LONGEST_NAME };
     if columns.iter().all(|it| it.name.chars().count() <= longest) {
@@ -277,7 +278,7 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The mean. For several values also the minimum and the maximum. If some starts have no value, also the number of values.
+/// The mean. If there are several values, also the minimum and the maximum. If some starts have no value, also the number of values.
 fn spread(values: &[f64], of: usize, unit: Unit) -> String {
     let Some(mean) = mean(values) else { return String::new() };
     let shown = shown_in(mean, unit);
@@ -300,7 +301,7 @@ struct Shown {
     factor: f64,
 }
 
-/// Times below a tenth of a second are shown in milliseconds. A time of `0 s`, from a log with whole seconds, stays in seconds.
+/// Times below a tenth of a second are shown in milliseconds. Exception: `0 s` stays in seconds, because it comes from a log with whole seconds.
 fn shown_in(mean: f64, unit: Unit) -> Shown {
     match unit {
         Unit::Tokens => Shown { name: "", factor: 1.0 },
@@ -313,7 +314,7 @@ impl Shown {
     fn digits(&self, value: f64) -> String {
         let value = value * self.factor;
         match self.name {
-            // A measured time is never exactly zero.
+            // A measured time is never exactly zero, so a shorter one is shown as `<1`.
             "ms" if value > 0.0 && value < 1.0 => "<1".to_owned(),
             "ms" => format!("{value:.0}"),
             _ => digits(value),

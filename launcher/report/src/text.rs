@@ -18,7 +18,7 @@ pub(super) use figures::text::{
 
 /// Explains the mark on percentiles, for the foot of a page.
 pub(super) const LARGEST_MEANS: &str = "the largest value: p90 needs 10 values or more, p95 20, p99 100, p99.9 1000";
-/// If the share of requests that met the goals is below this, a passed run gets a note.
+/// If a smaller share of requests than this met the goodput bounds, a passed run gets a note.
 const FEW_GOOD: f64 = 0.5;
 
 /// Whether a text contains a percentile with a mark.
@@ -50,16 +50,16 @@ pub fn shortened(name: &str) -> String {
     if name.chars().count() <= MAX_NAME { name } else { name.chars().take(MAX_NAME - 1).chain(['\u{2026}']).collect() }
 }
 
-/// The name by which a person finds the profile. An inline profile has the name of its BenchmarkRun.
+/// The name of the profile for people. An inline profile has the name of its BenchmarkRun.
 pub fn profile(run: &ResolvedRun) -> String {
     if run.profile_source == "inline" { format!("{} (inline)", run.run.name) } else { run.profile_source.clone() }
 }
 
-/// How many requests met the goals, which the verdict does not report. `None` if the load has no goals.
+/// How many requests met the goodput bounds, which is not part of the verdict. `None` if the load has no such bounds.
 pub(super) struct Goals {
     /// The share as text; for several stages, the minimum and the maximum.
     pub text: String,
-    /// Whether so few requests met the goals that a passed run gets a note.
+    /// Whether so few requests met the bounds that a passed run gets a note.
     pub are_few: bool,
 }
 
@@ -83,7 +83,7 @@ pub(super) struct Row<'a> {
     pub figures: &'a Statistics,
 }
 
-/// The measured latencies for a table, in milliseconds. Latencies by the headline clock come first.
+/// The measured latencies for a table, in milliseconds. Latencies with the clock of the headline figures come first.
 pub(super) fn latencies(document: &ReportDocument) -> Vec<Row<'_>> {
     let all = &document.figures;
     let probes = document.probes.as_ref();
@@ -136,7 +136,7 @@ pub(super) fn excluded(document: &ReportDocument) -> Vec<(&'static str, u64)> {
     named.collect()
 }
 
-/// Pairs of a rate's name and its value.
+/// Pairs (name of a rate, value).
 pub(super) fn rates(document: &ReportDocument) -> Vec<(String, String)> {
     let all = &document.figures;
     let Some(rates) = &all.throughput else { return Vec::new() };
@@ -168,7 +168,7 @@ fn of_unit(figure: Figure, value: f64) -> String {
     if figure.row().unit == Unit::Share { percent(value) } else { number(value) }
 }
 
-/// Pairs of name and value: rates per accelerator, and cost per token.
+/// Pairs (name, value): rates per accelerator, and cost per token.
 pub(super) fn cost(hardware: &HardwareDocument, figures: &CostDocument) -> Vec<(String, Option<f64>)> {
     let per_accelerator = format!("output tokens/s per accelerator (of {})", hardware.accelerators);
     let mut rows = vec![(per_accelerator, figures.output_tokens_per_second_per_accelerator)];

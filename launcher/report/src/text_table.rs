@@ -1,7 +1,7 @@
 //! Tables and sentences that fit the width of a terminal. The crate comfy-table computes the layout.
 //!
 //! comfy-table counts escape sequences as visible characters. Its feature `custom_styling` avoids that, but needs six more crates, and still counts
-//! them when it shrinks a column. So characters without width mark the styles until the layout is done.
+//! escape sequences when it shrinks a column. So styles are marked by characters without width until the layout is done.
 
 use std::iter;
 
@@ -14,7 +14,7 @@ use crate::paint::{Paint, Style};
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
 /// The default width of a terminal, in characters. If a table needs more, its first column is wrapped.
 const WIDTH: u16 = 80;
-/// The character that starts a style. It has no width. [`one_line`] removes it from other texts.
+/// The character that begins a style. It has no width. [`one_line`] removes it from texts of other origin.
 const STYLES: [(Style, char); 6] = [
     (Style::Bold, '\u{202a}'),
     (Style::Dim, '\u{202b}'),
@@ -71,8 +71,8 @@ pub(super) fn add_marked_row(table: &mut Table, mark: Cell, name: String, cells:
     table.table.add_row([mark, name.into()].into_iter().chain(cells).map(|it| it.0));
 }
 
-/// Returns the text of a table that fits a terminal. Columns are separated by two spaces, or by one if the first column needs the space. Only the
-/// first column may be wrapped, because it contains words.
+/// Returns the text of a table that fits a terminal. Columns are separated by two spaces, or by one if that leaves room for the first column. Only
+/// the first column may be wrapped, because it contains words.
 pub(super) fn fitted(table: Table) -> String {
     fitted_beside(table, 0)
 }
@@ -83,7 +83,7 @@ pub(super) fn fitted_beside(table: Table, first: u16) -> String {
 }
 
 impl Table {
-    /// Returns the text with at most `width` characters per line, unless the figures alone need more.
+    /// Returns the text with at most `width` characters per line. It is wider only if the figures alone need more.
     pub(super) fn painted(self, width: u16, paint: Paint) -> String {
         self.text(width, 0, paint)
     }

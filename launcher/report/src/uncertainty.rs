@@ -13,7 +13,7 @@ use super::text::{millis, number, optional, signed_percent};
 pub(super) const COLUMNS: [&str; 6] =
     ["figure", "stage", "value", "95 % interval", "effective values", "within the steady window"];
 
-/// For each stage, one row per figure. With several stages, only the headline figures. Stages without any interval are left out.
+/// For each stage, one row per figure; with several stages, only the headline figures. Leaves out stages without any interval.
 pub(super) fn rows(document: &ReportDocument) -> Vec<Vec<String>> {
     let all = document.stages.len() == 1;
     let told = document.stages.iter().filter(|it| has_interval(&it.uncertainty));
@@ -30,7 +30,7 @@ fn has_interval(it: &UncertaintyDocument) -> bool {
 
 fn of_stage(stage: &StageDocument, all: bool) -> Vec<Vec<String>> {
     let it = &stage.uncertainty;
-    // Only the window of a steady stage has representative figures.
+    // The figures of a window describe the server only if the stage was in a steady state.
     let steady = it.steady_state.as_ref().filter(|it| it.verdict == SteadyVerdict::Steady.name());
     let window = steady.and_then(|it| it.window.as_ref());
     let mut rows = Vec::new();
@@ -48,7 +48,7 @@ fn of_stage(stage: &StageDocument, all: bool) -> Vec<Vec<String>> {
         for (stat, (_, p)) in percentiles.filter(|it| all || it.0 != Stat::P90) {
             let Some(estimate) = whole.get(stat) else { continue };
             let few = match figure {
-                // For ITL, an effective value is a time bin.
+                // For ITL, each time bin counts as one effective value.
                 Figure::Itl => Some("bins of time".to_owned()),
                 _ => few_for_percentile(mean, estimate, p),
             };
@@ -91,7 +91,7 @@ fn needed(effective: f64, needed: f64) -> Option<String> {
     (effective < needed).then(|| format!("independent values: {} of {needed}", rounded_down(effective)))
 }
 
-/// Rounds down, as the rules on too few values do.
+/// Rounds down, because the rules on too few values do so too.
 fn rounded_down(effective: f64) -> u64 {
     effective as u64
 }

@@ -8,7 +8,7 @@ use reqwest::{Client, StatusCode, Url, header, redirect::Policy};
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use server_metrics::identity::shown;
 
-/// Maximum total size of all concurrent responses, in bytes.
+/// Maximum total size of all responses in flight, in bytes.
 const MAX_AT_ONCE: usize = 64 << 20;
 /// Prefers Prometheus text, because every server supports it.
 const ACCEPT: &str = "text/plain;version=0.0.4, application/openmetrics-text;q=0.5, */*;q=0.1";
@@ -47,7 +47,7 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    /// `host`: the URL's host and the address to use for it; `None` if the URL contains the address itself, or if `socket` is used.
+    /// `host`: the host in the URL, and the address to which it must resolve. `None` if the URL contains the address itself, or if `socket` is used.
     pub(super) fn new(
         host: Option<(&str, SocketAddr)>,
         socket: Option<&str>,
@@ -56,7 +56,7 @@ impl Caller {
         budget: Budget,
     ) -> Result<Caller, reqwest::Error> {
         let mut builder = Client::builder()
-            // A proxy would resolve the name itself, and so bypass the address check.
+            // No proxy, because it would resolve the name itself and so bypass the address check.
             .no_proxy()
             .tls_backend_preconfigured(tls)
             .redirect(Policy::none())
@@ -116,7 +116,7 @@ impl Caller {
     }
 }
 
-/// Returns the innermost cause of an error. It contains the fact, whereas the outer causes only name layers.
+/// Returns the innermost cause of an error. Only this cause describes what happened; the outer ones name software layers.
 fn why(error: reqwest::Error, what: &str) -> String {
     let error = error.without_url();
     let mut cause: &dyn Error = &error;
@@ -126,7 +126,7 @@ fn why(error: reqwest::Error, what: &str) -> String {
     shown(&format!("{what}: {cause}"))
 }
 
-/// Creates the TLS settings, which are the same as for a target. If no source needs TLS, no certificate authorities are loaded.
+/// Creates the TLS settings, which are the same as for a target. Loads no certificate authorities if no source needs TLS.
 ///
 /// # Errors
 /// The authorities are not valid certificates.

@@ -1,4 +1,4 @@
-//! A round of scrapes before or after a load: scrapes every address once, and a second time if a server is still busy. Pure.
+//! A round of scrapes before or after a load. It scrapes every address once. If a server is still busy then, a second round follows. Pure.
 
 use std::{collections::BTreeSet, sync::mpsc::SyncSender, time::Duration};
 
@@ -6,9 +6,9 @@ use std::{collections::BTreeSet, sync::mpsc::SyncSender, time::Duration};
 #[derive(Debug)]
 pub(super) struct Edge {
     done: SyncSender<()>,
-    /// Addresses whose scrape in this round has not ended.
+    /// Addresses whose scrape for this round has not ended yet.
     left: BTreeSet<usize>,
-    /// When the second round begins; `None` if none is planned.
+    /// When the second round begins; `None` if no second round is planned.
     pub(super) again: Option<Duration>,
     /// Whether there may be a second round.
     settles: bool,

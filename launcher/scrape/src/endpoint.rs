@@ -21,9 +21,9 @@ pub(super) struct Endpoint {
     pub(super) index: usize,
     /// Whether a scrape is in flight.
     pub(super) busy: bool,
-    /// Whether it is no longer scraped, because its name no longer resolves to it, or because one of the following two fields is set.
+    /// Whether the address is no longer scraped. Reasons: its name no longer resolves to it, or one of the following two fields is set.
     pub(super) gone: bool,
-    /// Whether the address was only a guess, and has no metrics.
+    /// Whether the address was only a guess and turned out to have no metrics.
     pub(super) has_none: bool,
     /// Whether its server is scraped at an address of the other IP family instead.
     pub(super) is_other_family: bool,

@@ -1,9 +1,8 @@
 //! [I/O] Scrapes the metrics of servers during a load, on a separate thread.
 //!
-//! Each address is scraped once per interval, with at most one scrape in flight. A failed scrape is a gap with a reason, and not an error
-//! of the run. Host names are resolved repeatedly, and every address of a name is scraped, because a headless Service has one address per
-//! pod. Only addresses that are allowed for a target are called. Nothing here runs on the load's threads. `server-metrics` interprets the
-//! responses.
+//! Each address is scraped once per interval, with at most one scrape in flight. A failed scrape is recorded as a gap with a reason; it is no error
+//! of the run. Host names are resolved repeatedly, and every address of a name is scraped, because a headless Service has one address per pod. Only
+//! addresses that are allowed for a target are called. Nothing here runs on the load's threads. The crate `server-metrics` interprets the responses.
 
 mod client;
 mod edge;
@@ -35,11 +34,11 @@ use worker::Worker;
 pub const INTERVAL: Duration = Duration::from_secs(1);
 /// Timeout of a scrape. It is long because a busy server responds late.
 pub const TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum size of a response, in bytes. vLLM's has about 60,000.
+/// Maximum size of a response, in bytes. A response of vLLM has about 60,000.
 pub const MAX_BYTES: usize = 16 << 20;
 /// Timeout of a round of scrapes before or after a load. It allows a slow scrape, an interval and another scrape.
 const EDGE_LIMIT: Duration = Duration::from_secs(7);
-/// The same timeout after a stop. It is short because the run's grace period is needed for requests in flight and for the report.
+/// The timeout of such a round after a stop. It is short because the run's grace period is needed for requests in flight and for the report.
 const STOPPED_LIMIT: Duration = Duration::from_secs(1);
 /// How often the launcher checks for a stop while it waits.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -49,9 +48,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 pub struct Source {
     /// The whole URL, such as `http://vllm.llm-d:8000/metrics`; or `unix:` and the path of a socket, where `/metrics` is requested.
     pub url: String,
-    /// The kind of server; `None`: it is derived from the metrics.
+    /// The kind of server; `None` if the metrics are to show it.
     pub engine: Option<MetricsKind>,
-    /// Whether the user did not name this source. If its first scrape fails, it has no metrics, and that is not reported as a gap.
+    /// Whether this source was guessed instead of named by the user. If the first scrape of a guess fails, it has no metrics, and this is not
+    /// reported as a gap.
     pub is_guess: bool,
     /// Whether requests to it contain the bearer token of the target.
     pub gets_token: bool,
@@ -95,13 +95,13 @@ impl Scraper {
     pub fn start(order: Order) -> io::Result<Scraper> {
         // Two places are enough: the launcher waits for the reply to each command except the last.
         let (sender, receiver) = commands::channel(2);
-        // There are many system certificate authorities. Loading them takes time, so a run without TLS skips it.
+        // Loading the system's certificate authorities takes time, because there are many. A run without TLS skips it.
         let needs_tls = order.sources.iter().any(|it| it.url.starts_with("https:"));
         let tls = client::tls(needs_tls, order.authorities.as_deref()).map_err(io::Error::other)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let body = move || {
             let scraped = runtime.block_on(Worker::new(order, tls, receiver).run());
-            // Does not wait for lookups, because each is a blocking system call that may take minutes.
+            // Does not wait for lookups of names, because each is a blocking system call that may take minutes.
             runtime.shutdown_background();
             scraped
         };
@@ -115,8 +115,8 @@ impl Scraper {
         self.ask(stop, Command::Scrape);
     }
 
-    /// Scrapes every address right after a load. If a server still has requests in flight, scrapes again after an interval, because servers
-    /// update their counters at the end of a step. Blocks as long as [`Scraper::before_load`].
+    /// Scrapes every address right after a load. Servers update their counters at the end of a step. So if one still has requests in flight, scrapes
+    /// again after an interval. Blocks as long as [`Scraper::before_load`].
     pub fn after_load(&self, stop: &Stop) {
         self.ask(stop, Command::Settle);
     }
@@ -130,7 +130,7 @@ impl Scraper {
         }
     }
 
-    /// Ends the thread and returns its results. `None` if it had ended early because of a fault of the launcher.
+    /// Ends the thread and returns its results. `None` if the thread has already ended because of a fault of the launcher.
     pub fn end(self) -> Option<Scraped> {
         // Sending fails only if the thread has ended.
         let _ = self.commands.blocking_send(Command::End);

@@ -152,7 +152,7 @@ fn the_time_of_the_server_is_of_no_interest() {
 
 #[test]
 fn a_busy_server_is_scraped_again_after_its_load() {
-    // The second scrape comes right after the load. Only the third one, an interval later, contains all tokens.
+    // The second scrape comes too early, right after the load. The third one, an interval later, contains all tokens.
     let answers = |number: usize, _: &str, stream: &mut TcpStream| {
         let (running, tokens) = [(0, 0), (1, 90), (0, 100)][number.min(2)];
         send(stream, &format!("vllm:num_requests_running {running}\nvllm:generation_tokens_total {tokens}\n"));
@@ -263,7 +263,7 @@ fn an_aborted_run_does_not_wait_for_a_server_that_hangs() {
     scraper.before_load(&stop);
     stop.abort(StopReason::Signal);
     scraper.after_load(&stop);
-    // The second scrape is not counted, because it neither succeeded nor failed.
+    // The stopped scrape is not counted, because it neither succeeded nor failed.
     assert_eq!((scraper.end().unwrap().addresses[0].scrapes, stop.state()), (1, StopState::Abort(StopReason::Signal)));
 }
 

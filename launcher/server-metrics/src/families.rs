@@ -1,4 +1,4 @@
-//! Maps metric names to the server that reports them, and to their meaning. Pure.
+//! Maps metric names to the kind of server that reports them, and to their meaning. Pure.
 //!
 //! The metric names of server engines are defined in [`crds::server_engine`]. All other names come from the metrics guide of the Gateway API
 //! Inference Extension, and from the default counters of NVIDIA's DCGM exporter.
@@ -55,13 +55,13 @@ fn sources() -> impl Iterator<Item = (MetricsKind, &'static MetricNames)> {
     engines.chain(EXPORTERS.iter().map(|it| (it.kind, &it.metrics)))
 }
 
-/// The kind of source that a metric with this name comes from; `None` if any source may report it.
+/// The kind of source that reports a metric with this name; `None` if any source may report it.
 pub fn source_of(name: &str) -> Option<MetricsKind> {
     let is_of = |metrics: &MetricNames| metrics.prefixes.iter().any(|prefix| name.starts_with(prefix));
     sources().find(|(_, metrics)| is_of(metrics)).map(|(kind, _)| kind)
 }
 
-/// The part of a metric that a series represents.
+/// The part of a metric that one series contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     Gauge,
@@ -84,7 +84,7 @@ static BY_NAME: LazyLock<HashMap<&'static str, (Shape, Role)>> = LazyLock::new(|
     families.map(|(name, shape, role)| (*name, (*shape, *role))).collect()
 });
 
-/// The meaning of a metric name. `None` if no figure needs the metric; it is then kept only if all metrics of an address are kept.
+/// The meaning of a metric name. `None` if no figure needs the metric. Such a metric is kept only for an address of which all metrics are kept.
 pub fn meaning(name: &str) -> Option<Meaning> {
     let known = |name: &str| BY_NAME.get(name).copied();
     let histogram = |suffix: &str, part: Part| {
@@ -97,7 +97,7 @@ pub fn meaning(name: &str) -> Option<Meaning> {
             Gauge => Part::Gauge,
             Counter => Part::Counter,
             Info => Part::Info,
-            // The series of a histogram always have one of the suffixes below.
+            // A histogram has no series with its own name; they always have one of the suffixes below.
             Histogram => return None,
         };
         Some(Meaning { role, part })
@@ -107,13 +107,13 @@ pub fn meaning(name: &str) -> Option<Meaning> {
         .or_else(|| histogram("_sum", Part::Sum))
         .or_else(|| histogram("_count", Part::Count));
     found.or_else(|| {
-        // All metrics of these sources are kept, because there are few and their names differ between releases.
+        // All metrics of these sources are kept, because there are few, and their names differ between releases.
         let kept = matches!(source_of(name)?, MetricsKind::EndpointPicker | MetricsKind::Dcgm);
         kept.then(|| Meaning { role: Kept, part: part_by_name(name) })
     })
 }
 
-/// The part of an unknown metric, guessed by the suffix of its name. A counter without a suffix is treated as a gauge.
+/// The part of an unknown metric, guessed from the suffix of its name. A counter whose name has no suffix is treated as a gauge.
 pub fn part_by_name(name: &str) -> Part {
     [("_total", Part::Counter), ("_bucket", Part::Bucket), ("_sum", Part::Sum), ("_count", Part::Count)]
         .into_iter()
@@ -145,7 +145,7 @@ mod tests {
     fn what_no_figure_needs_is_not_kept_except_of_pickers_and_gpus() {
         check("vllm:time_to_first_token_seconds", None);
         check("vllm:time_to_first_token_seconds_created", None);
-        // This metric is a histogram, although its name ends like a counter.
+        // This metric is a histogram, although its name ends like that of a counter.
         check("vllm:iteration_tokens_total", None);
         check("python_info", None);
         check("inference_extension_scheduler_e2e_duration_seconds_bucket", Some((Kept, Part::Bucket)));

@@ -22,7 +22,7 @@ pub struct Address {
     pub identity: Identity,
     pub scrapes: u64,
     pub failures: u64,
-    /// Number of failed scrapes by reason. The number of different reasons is limited; further ones are counted as `other`.
+    /// Number of failed scrapes by reason. Only a limited number of different reasons is kept; failures with another reason are counted as `other`.
     pub reasons: BTreeMap<String, u64>,
     /// Mean duration of successful scrapes.
     pub mean_time: Option<Duration>,

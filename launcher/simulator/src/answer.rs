@@ -81,7 +81,7 @@ pub struct StopRules {
     pub strings: Vec<String>,
     /// Ids of stop tokens.
     pub token_ids: Vec<u32>,
-    /// Whether the visible text includes the stop.
+    /// Whether the stop itself is part of the visible text.
     pub include: bool,
 }
 
@@ -111,7 +111,8 @@ impl StopRules {
             if self.token_ids.contains(&id) {
                 return found(if self.include { text.len() } else { before }, json!(id));
             }
-            // The stop that is complete first ends the answer. If two are complete at the same byte, the first one in the request does.
+            // The stop string that is complete first ends the answer. If two are complete at the same byte, the one that comes first in the request
+            // counts.
             for end in before + 1..=text.len() {
                 let complete = |stop: &&String| text.as_bytes()[..end].ends_with(stop.as_bytes());
                 if let Some(stop) = self.strings.iter().find(complete) {
@@ -205,7 +206,7 @@ pub fn logprobs(endpoint: Endpoint, words: u64, positions: std::ops::Range<u32>,
                 offsets.push(offset);
                 offset += all[0].0.len();
             }
-            // The chosen token comes in addition to the requested number.
+            // Here the chosen token is not included in the requested number of alternatives.
             let top = |all: &Vec<(String, f64)>| all.iter().map(|(it, logprob)| (it.clone(), json!(logprob))).collect();
             json!({
                 "text_offset": offsets,

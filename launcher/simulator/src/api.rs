@@ -1,4 +1,4 @@
-//! Types that are needed to read a request and to write its answer.
+//! Types for reading a request and for writing its answer.
 
 /// An endpoint that generates text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

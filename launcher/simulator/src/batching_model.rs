@@ -1,8 +1,8 @@
 //! [I/O] The engine. Takes requests, runs the scheduler step by step in time, and reports the progress of each request to its stream.
 //!
-//! A task runs only while there is work, so that an idle server never wakes up. A stream gets its progress through a counter and a waker, not a
-//! queue, so a slow reader uses no memory here. Time is the runtime's, so the simulation can run on a paused clock or in real time. Each step begins
-//! at the model time at which the previous one ended, so that delays of timers do not add up.
+//! A task runs only while there is work, so that an idle server never wakes up. A stream learns its progress from a counter and a waker instead of a
+//! queue, so a slow reader uses no memory here. The engine uses the runtime's time, so the simulation can run on a paused clock or in real time. Each
+//! step begins at the model time at which the previous one ended, so that delays of timers do not add up.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -22,8 +22,8 @@ use clock::Clock;
 /// machine was busy for longer, the engine is slowed down, as a real engine would be.
 const MAX_CATCH_UP: Duration = Duration::from_millis(2);
 
-/// Number of consecutive steps of zero length before the streams may send. Tokens that are due at the same time then leave in few writes, as from a
-/// busy server. With a larger number, a stream would send too many tokens together.
+/// Number of consecutive steps of zero length after which the streams may send. Tokens that are due at the same time then leave in few writes, as
+/// from a busy server. With a larger number, a stream would send too many tokens together.
 const STEPS_AT_ONCE: u32 = 4;
 
 /// The progress of a request.
@@ -71,7 +71,7 @@ impl Slot {
     }
 }
 
-/// A request in the engine. When this value is dropped, the request is removed at the end of the current step.
+/// A request in the engine. If this value is dropped, the engine removes the request at the end of the current step.
 #[derive(Debug)]
 pub struct Generation {
     model: Arc<BatchingModel>,
@@ -117,7 +117,7 @@ impl Drop for Generation {
 pub struct BatchingModel {
     core: Mutex<Core>,
     somebody_left: AtomicBool,
-    /// Its time zero is the first request, or the call of [`BatchingModel::use_real_time`].
+    /// The clock starts at the first request, or at the call of [`BatchingModel::use_real_time`].
     clock: OnceLock<Clock>,
 }
 

@@ -1,4 +1,4 @@
-//! The bytes of answers: stream chunks and whole bodies with exactly the keys of vLLM 0.32, in its order.
+//! The bytes of answers: stream chunks and whole bodies. They have exactly the keys of vLLM 0.32, in the same order.
 //!
 //! A token's chunk consists of a head, the word and a tail. For most requests, head and tail are the same for all chunks, and are created once per
 //! stream. If a request wants token ids, log probabilities, running usage or stops, the tail is created for each chunk.
@@ -198,7 +198,7 @@ impl Chunks {
                 let close = if self.tool.is_some() { r#"}}]},"logprobs":"# } else { r#"},"logprobs":"# };
                 (close, stop, None)
             }
-            // The first chunk contains the ids of the prompt.
+            // The first chunk also contains the ids of the prompt.
             Endpoint::Completions => {
                 let prompt = self.prompt_ids.take().map_or(Cow::Borrowed(NULL), Cow::Owned);
                 (r#","logprobs":"#, format!(r#","stop_reason":{reason},"prompt_token_ids":"#), Some(prompt))
@@ -211,7 +211,7 @@ impl Chunks {
         };
         let usage = self.running_usage(tokens);
         let (prompt, ids) = (prompt.as_deref().unwrap_or_default(), ids.as_deref().unwrap_or(NULL));
-        // Without its opening quote, which is part of the head.
+        // Omit the opening quote, which is part of the head.
         let shown = &shown[1..];
         self.put(
             whole,

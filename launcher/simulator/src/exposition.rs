@@ -23,7 +23,7 @@ pub(crate) fn escape(value: &str) -> String {
 #[derive(Clone, Debug)]
 pub(crate) struct Histogram {
     bounds: Vec<f64>,
-    /// One count per bucket. There is one bucket more than bounds, for all values above the last bound.
+    /// One count per bucket. The last bucket, for all values above the last bound, has no bound itself.
     counts: Vec<u64>,
     sum: f64,
 }

@@ -9,7 +9,7 @@ use super::text::{Prompt, digest, mix};
 const PATCH: u32 = 28;
 /// Maximum number of tokens of one image.
 const MAX_TOKENS: u32 = 16_384;
-/// Assumed size of an image that has no size in its header, or that is behind a URL: 512 x 512 pixels.
+/// Assumed size in pixels of an image whose header contains no size, or that is behind a URL.
 const UNKNOWN: (u32, u32) = (512, 512);
 /// Maximum number of base64 characters that are decoded to find the size of an image. A few kilobytes of tables may precede the size in a JPEG file.
 const HEADER: usize = 16 << 10;
@@ -59,7 +59,7 @@ fn size(bytes: &[u8]) -> Option<(u32, u32)> {
     let mut at = 2;
     loop {
         let (mark, kind) = (*bytes.get(at)?, *bytes.get(at + 1)?);
-        // A start-of-frame marker is 0xC0 to 0xCF, except for three markers of tables in this range.
+        // The start-of-frame markers are 0xC0 to 0xCF, without the three markers in this range that begin tables.
         if mark == 0xff && (0xc0..=0xcf).contains(&kind) && ![0xc4, 0xc8, 0xcc].contains(&kind) {
             return Some((u32::from(number(at + 7)?), u32::from(number(at + 5)?)));
         }

@@ -1,9 +1,9 @@
 //! The blocks of the KV cache: which sequences hold them, and which prefixes they cache. Pure.
 //!
-//! As in vLLM, a sequence holds one block per `block_size` tokens, and its last block is partly filled. A full block gets the digest of its prefix
-//! (it is sealed), and sequences with the same prefix share it. A sealed block that no sequence holds remains until its space is needed. The block
-//! that was released longest ago is evicted first, and within one sequence the last block. Unlike in vLLM, if two sequences compute the same block in
-//! the same step, it is stored only once.
+//! As in vLLM, a sequence holds one block per `block_size` tokens, and its last block is partly filled. A full block gets the digest of its prefix.
+//! It is then called sealed, and sequences with the same prefix share it. A sealed block that no sequence holds remains until its space is needed.
+//! The block that was released longest ago is evicted first. Among blocks of one sequence, the last block is evicted first. Unlike in vLLM, if two
+//! sequences compute the same block in the same step, it is stored only once.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -26,7 +26,7 @@ impl HeldBlocks {
     }
 }
 
-/// A sealed block. Blocks that no sequence holds form a list, with the next one to evict at its head.
+/// A sealed block. Blocks that no sequence holds form a list. At its head is the block to evict next.
 #[derive(Debug)]
 struct Block {
     hash: u64,
@@ -95,8 +95,8 @@ impl KvCache {
         hashes.iter().take_while(|hash| self.index.contains_key(hash)).count() as u32
     }
 
-    /// Assigns the blocks of a cached prefix to a sequence that holds no blocks. Returns `false` if there is no room for `tokens` tokens in total.
-    /// The sequence then still holds no blocks.
+    /// Assigns the blocks of a cached prefix to a sequence that holds no blocks. Returns `false` if the cache has no room for all `tokens` tokens of
+    /// the sequence. The sequence then still holds no blocks.
     pub(crate) fn admit(&mut self, held: &mut HeldBlocks, prefix: &[u64], tokens: u32) -> bool {
         let found: Vec<u32> = prefix.iter().filter_map(|hash| self.index.get(hash).copied()).collect();
         let woken = found.iter().filter(|block| self.sealed[**block as usize].holders == 0).count() as u32;
@@ -111,7 +111,7 @@ impl KvCache {
         true
     }
 
-    /// Makes room for `tokens` tokens of a sequence. Returns `false` if there is no room. Nothing has changed then.
+    /// Makes room for `tokens` tokens of a sequence. Returns `false`, and changes nothing, if there is no room.
     pub(crate) fn grow(&mut self, held: &mut HeldBlocks, tokens: u32) -> bool {
         let missing = tokens.div_ceil(self.block_size).saturating_sub(held.len());
         if missing == 0 {

@@ -25,7 +25,7 @@ pub struct StepCosts {
     pub per_prompt: Duration,
     /// Cost per prompt token that the step computes.
     pub per_prefill_token: Duration,
-    /// Cost per sequence in the step, whether it computes its prompt or decodes.
+    /// Cost per sequence in the step, whether it computes its prompt or a new token.
     pub per_sequence: Duration,
     /// Cost per token that the sequences of the step already hold in the KV cache.
     pub per_context_token: Duration,

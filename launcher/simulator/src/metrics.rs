@@ -1,8 +1,8 @@
 //! The metrics of the simulated engine, with vLLM's names, labels, buckets and identities, as Prometheus text.
 //!
-//! They are computed from simulated times, not from the clock. If a client leaves, its request counts its tokens, TTFT and ITL so far, but not in the
-//! metrics that are counted at the end of a request. Features that the simulator lacks, such as LoRA or a cache on another server, count 0. Metrics
-//! that vLLM only has with a special flag are absent, and so are the metrics of its web layer.
+//! They are computed from simulated times, not from the clock. A request whose client leaves counts in the metrics of tokens, TTFT and ITL, but not
+//! in the metrics that are counted at the end of a request. Features that the simulator lacks, such as LoRA or a cache on another server, count 0.
+//! Metrics that vLLM only has with a special flag are absent, and so are the metrics of its web layer.
 
 use std::time::Duration;
 
@@ -141,7 +141,7 @@ impl Metrics {
         self.tpot.observe(if gaps == 0 { 0.0 } else { decode.as_secs_f64() / f64::from(gaps) });
         self.request_prompt_tokens.observe(f64::from(sequence.work.prompt_tokens));
         self.request_generation_tokens.observe(f64::from(sequence.generated));
-        // These values are recorded once for all choices of a prompt.
+        // Record the values below once for all choices of a prompt, when the last choice ends.
         let all =
             sequence.work.siblings.as_ref().map_or(Some((1, sequence.generated)), |it| it.end(sequence.generated));
         if let Some((choices, longest)) = all {
@@ -171,7 +171,7 @@ impl Metrics {
         self.sleep_level = level;
     }
 
-    /// Counts the tokens of the step that ends. A step without tokens, inside a long prompt, is not counted.
+    /// Counts the tokens of the step that ends. A step in the middle of a long prompt yields no token, and is not counted.
     pub(crate) fn end_step(&mut self) {
         let tokens = std::mem::take(&mut self.step_tokens);
         if tokens > 0 {

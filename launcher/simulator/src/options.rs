@@ -43,7 +43,7 @@ pub struct SimOptions {
     pub prefix_caching: bool,
     /// Whether the usage of an answer reports how many prompt tokens came from the prefix cache.
     pub prompt_tokens_details: bool,
-    /// The mean length of an answer that only the model ends, in tokens. Lengths are geometric: each token has the same chance to be the last one.
+    /// The mean length in tokens of an answer that the model ends itself. Lengths are geometric: each token has the same chance to be the last one.
     pub mean_output_tokens: u32,
     /// The seed for lengths, words, jitter and faults.
     pub seed: Seed,

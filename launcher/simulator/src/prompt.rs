@@ -7,13 +7,14 @@ use super::images;
 use super::text::{self, Prompt, VOCABULARY};
 use super::validation::python_text;
 
-/// Ids of tokens without text, as in Llama 3: `<|begin_of_text|>`, for an empty prompt; before and after the role of a message; and after its text.
+/// Ids of tokens without text, as in Llama 3: `<|begin_of_text|>` for an empty prompt, one token before and one after the role of a message, and one
+/// after the text of a message.
 const NO_TEXT: u32 = 128_000;
 const START_HEADER: u32 = 128_006;
 const END_HEADER: u32 = 128_007;
 const END_OF_TURN: u32 = 128_009;
 
-/// A prompt, and whether the request contained it as text. vLLM stops counting the tokens of a text one token after the context length.
+/// A prompt, and whether the request contained it as text. Of a text, vLLM counts at most one token more than the context length.
 pub struct RequestPrompt {
     /// The prompt, with its length and its digests.
     pub prompt: Prompt,
@@ -57,8 +58,8 @@ pub struct PromptLength {
     pub is_text: bool,
 }
 
-/// Reads the prompt of `/v1/chat/completions`: all messages, with the tokens of a chat template. These are the role and two marks before each
-/// message, a mark after it, and the role of the answer at the end. `prompt` must be empty.
+/// Reads the prompt of `/v1/chat/completions`: all messages, with the tokens that a chat template adds. Before each message these are two marks and
+/// the role, and after it one mark. At the end there is the role of the answer. `prompt` must be empty.
 pub fn chat_prompt(body: &Map<String, Value>, mut prompt: Prompt, model: &str) -> Result<RequestPrompt, ApiError> {
     let messages = match body.get("messages") {
         None => {
@@ -107,7 +108,7 @@ pub fn chat_prompt(body: &Map<String, Value>, mut prompt: Prompt, model: &str) -
     Ok(RequestPrompt::text(prompt))
 }
 
-/// Adds the header of a message. A role is one token, whatever its text is.
+/// Adds the header of a message. A role is always one token, whatever it is.
 fn add_header(prompt: &mut Prompt, role: &str) {
     prompt.add_token(START_HEADER);
     prompt.add_token(text::ids(role).first().copied().unwrap_or(NO_TEXT));

@@ -1,5 +1,5 @@
 //! Refuses requests for features that vLLM has and the simulator lacks, and requests that vLLM itself refuses. Both get status 400, with vLLM's
-//! message if it has one. The simulator never answers 200 to a request that it did not fulfil. Pure.
+//! message if vLLM has one. The simulator never answers 200 to a request that it did not fulfil. Pure.
 
 use serde_json::{Map, Value};
 

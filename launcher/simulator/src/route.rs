@@ -84,7 +84,7 @@ impl Route {
             "/start_profile" if profiled => Route::StartProfile,
             "/stop_profile" if profiled => Route::StopProfile,
             _ => {
-                // These paths need the sleep mode and the development mode.
+                // The paths below need the sleep mode and the development mode.
                 let mode = options.sleep_mode?;
                 match path {
                     "/sleep" => Route::Sleep(mode),

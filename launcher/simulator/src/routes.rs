@@ -74,7 +74,7 @@ impl Simulator {
             Route::Detokenize => {
                 answered(read_json(request).await.and_then(|body| tokens::detokenize(&body, &self.options)))
             }
-            // vLLM counts the load only with a flag.
+            // vLLM counts the load only if a flag is set. Without the flag, it always reports 0.
             Route::Load => response(StatusCode::OK, JSON, Body::whole(r#"{"server_load":0}"#)),
             Route::Models => {
                 let permission = format!("modelperm-{}", self.made_up_id(u64::MAX));

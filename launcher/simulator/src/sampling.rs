@@ -14,7 +14,7 @@ const MAX_LOG_PROBABILITIES: i64 = 20;
 /// Maximum number of stop strings, as in vLLM.
 const MAX_STOPS: usize = 4;
 
-/// Checks the parameters that have bounds. They have no effect.
+/// Checks the sampling parameters that have bounds. Their values have no effect on the answer.
 pub fn check(body: &Map<String, Value>) -> Result<(), ApiError> {
     for name in ["presence_penalty", "frequency_penalty"] {
         if let Some(penalty) = number(body, name)?.filter(|it| !(-2.0..=2.0).contains(it)) {

@@ -53,7 +53,7 @@ pub struct Simulator {
     /// The log for events after the start, in vLLM's words.
     pub(super) log: Option<ServerLog>,
     stopping: watch::Sender<bool>,
-    /// The same value as `stopping`, which can be read without a lock. It is set before `stopping`.
+    /// The same value as `stopping`, for reading without a lock. It is set before `stopping` is.
     is_stopping: AtomicBool,
 }
 
@@ -106,8 +106,8 @@ impl Simulator {
                         warn!(%error, "connections wait, for none can be accepted; raise the limit of open files (ulimit -n)");
                     }
                     failures += 1;
-                    // If clients keep their connections open, the new connection would wait forever. Closing the spare file makes it possible to
-                    // accept the connection and close it.
+                    // If clients keep their connections open, a new connection would wait forever. Closing the spare file frees a descriptor, with
+                    // which the new connection can be accepted and then closed.
                     if spare.take().is_some() {
                         let _ = clock::limit(NEXT_ACCEPT, accept(&listener, &slots)).await;
                     } else {
@@ -117,7 +117,7 @@ impl Simulator {
                     continue;
                 }
             };
-            // Send each token when it is ready, not together with the next one. The call fails only if the client has disconnected.
+            // Send each token as soon as it is ready, not together with the next one. The call fails only if the client has disconnected.
             let _ = stream.set_nodelay(true);
             let simulator = self.clone();
             tokio::spawn(async move {
@@ -202,6 +202,6 @@ fn spare_file() -> Option<File> {
 
 /// Waits before a retry.
 async fn pause(length: Duration) {
-    // Only the time limit ends this wait.
+    // The future never completes, so only the time limit ends this wait.
     let _ = clock::limit(length, std::future::pending::<()>()).await;
 }

@@ -22,7 +22,7 @@ pub enum LogRelease {
 
 impl LogRelease {
     fn version(self) -> &'static str {
-        // The part after `+` is a local version, as in builds from source.
+        // The part after `+` marks the simulator. It is a local version, as in builds from source.
         match self {
             LogRelease::V0_16 => "0.16.0+simulator",
             LogRelease::V0_32 => "0.32.0+simulator",
@@ -195,7 +195,7 @@ impl ServerLog {
             tokens as f64 / f64::from(most)
         );
         match self.form.release {
-            // This release names a GPU even on CPUs.
+            // vLLM 0.16 names a GPU even if it runs on a CPU.
             LogRelease::V0_16 => {
                 self.info(engine, &format!("GPU {size}"));
                 self.info(engine, &concurrency);
@@ -252,7 +252,7 @@ impl ServerLog {
     async fn take(&self, length: Duration) -> Duration {
         let began = self.clock.now();
         if !length.is_zero() {
-            // Only the time limit ends this wait.
+            // The future never completes, so only the time limit ends this wait.
             let _ = clock::limit(length, std::future::pending::<()>()).await;
         }
         self.clock.now().saturating_sub(began)

@@ -12,7 +12,7 @@ use super::error::ApiError;
 use super::options::SleepMode;
 use super::server::Simulator;
 
-/// The parts that are awake if a server wakes up part by part.
+/// The parts that are already awake, if a server is woken up part by part.
 #[derive(Debug, Default)]
 pub(super) struct WokenTags(Mutex<Vec<String>>);
 
@@ -90,7 +90,7 @@ impl Simulator {
 async fn take(length: Duration) -> Duration {
     let began = clock::monotonic();
     if !length.is_zero() {
-        // Only the time limit ends this wait.
+        // The future never completes, so only the time limit ends this wait.
         let _ = clock::limit(length, std::future::pending::<()>()).await;
     }
     clock::monotonic().saturating_sub(began)

@@ -90,7 +90,7 @@ impl Events {
         }
     }
 
-    /// Returns the event that ends a stream without another token, after `tokens` tokens. Empty if the closing events end it.
+    /// Returns the event that ends a stream without another token, after `tokens` tokens. Empty if the API's closing events already end the stream.
     fn ending(&mut self, tokens: u32, finish: Finish) -> Bytes {
         match self {
             Events::Chunks(chunks) => chunks.ending(tokens, finish),
@@ -145,7 +145,7 @@ impl ChoiceStream {
     }
 }
 
-/// The events of one answer. Each is sent in a separate frame. Events of several choices are sent as soon as their tokens are ready.
+/// The events of one answer. Each is sent in a separate frame. If an answer has several choices, each event is sent as soon as its token is ready.
 #[derive(Debug)]
 pub struct EventStream {
     /// The choices, at least one.
@@ -188,8 +188,8 @@ enum Next {
 }
 
 impl EventStream {
-    /// Creates a stream with at least one part, from its first event on. It applies the faults that occur within a stream. With the `details` of the
-    /// first prompt, its usage reports the use of the prefix cache.
+    /// Creates a stream with at least one part. It begins with the first event, and applies the faults that occur within a stream. With the `details`
+    /// of the first prompt, its usage reports the use of the prefix cache.
     pub fn new(
         parts: Vec<ChoiceStream>,
         prompt_tokens: u32,

@@ -4,9 +4,9 @@
 //! of words with one token each. Only the server's seed, the prompt and the request's `seed` determine the words and the length: the same request
 //! always gets the same answer.
 //!
-//! There is no tokenizer and no vocabulary. The id of a token is synthetic: a digest of its word, independent of its position, below the size of
-//! Llama 3's vocabulary. Ids distinguish words and can be compared. The ids of words in answers are converted back to the same words. Any other id,
-//! such as 5, becomes a word such as `t5`, which has the id 5 again.
+//! There is no tokenizer and no vocabulary. The id of a token is synthetic: a digest of its word, independent of its position, and below the size of
+//! Llama 3's vocabulary. Equal words have equal ids, so ids can be compared. The ids of words in answers are converted back to the same words. Any
+//! other id, such as 5, becomes a word such as `t5`, which again has the id 5.
 
 use std::sync::LazyLock;
 
@@ -108,8 +108,8 @@ fn numbered(word: &str) -> Option<u32> {
     digits.parse().ok().filter(|id| canonical && u64::from(*id) < TEXT_IDS)
 }
 
-/// Converts token ids to text: the words of answers, and words such as `t5` for all other ids. Ids without text, such as a template's marks, are left
-/// out.
+/// Converts token ids to text: the words of answers, and words such as `t5` for all other ids. Ids without text, such as the marks of a chat
+/// template, are omitted.
 pub fn from_ids(ids: &[u32]) -> Vec<String> {
     let word = |id: &u32| match WORDS.iter().zip(word_ids()).find(|(_, known)| *known == id) {
         Some((word, _)) => (*word).to_owned(),
@@ -154,7 +154,7 @@ pub fn mix(left: u64, right: u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// A digest of a text, all its bytes.
+/// A digest of all bytes of a text.
 pub fn digest(text: &str) -> u64 {
     text.bytes().fold(0, |digest, byte| mix(digest, u64::from(byte)))
 }
@@ -171,11 +171,12 @@ pub fn natural_length(seed: u64, mean: u32) -> u32 {
     ((draw.ln() / goes_on.ln()) as u32).saturating_add(1)
 }
 
-/// The upper bits in the seed of an answer that begins with a letter. No other seed has these bits.
+/// The upper bits in the seed of an answer that begins with a letter. Other seeds have other bits there.
 const LETTER_MARK: u64 = 0xa5bc << 48;
+/// The bits of a seed that are compared with [`LETTER_MARK`].
 const MARK_BITS: u64 = 0xffff << 48;
 
-/// Returns the seed of an answer. It is marked if, and only if, the prompt requests one of four choices.
+/// Returns the seed of an answer. If, and only if, the prompt requests one of four choices, the seed has the bits of `LETTER_MARK`.
 pub fn answer_seed(seed: u64, asks_for_letter: bool) -> u64 {
     match (asks_for_letter, begins_with_letter(seed)) {
         (true, _) => seed & !MARK_BITS | LETTER_MARK,
@@ -210,7 +211,7 @@ fn word_ids() -> &'static [u32] {
     &IDS
 }
 
-/// Returns alternatives to the word at this position, the likeliest first. If the word is a letter, they are the other letters.
+/// Returns alternatives to the word at this position, the likeliest first. For a letter, the alternatives are the other letters.
 pub fn others(seed: u64, position: u32) -> impl Iterator<Item = &'static str> {
     let (chosen, chosen_letter) = (choice(seed, position), letter(seed));
     let letters = if position == 0 && begins_with_letter(seed) { 1..LETTERS.len() } else { 0..0 };

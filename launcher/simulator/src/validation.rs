@@ -1,4 +1,4 @@
-//! Reads JSON fields. Errors have the messages of the Python validation in vLLM's API server.
+//! Reads JSON fields. Errors have the messages of vLLM's API server, which uses a Python validation library.
 
 use serde_json::{Map, Value};
 

@@ -102,7 +102,7 @@ impl Fault {
         match self {
             Fault::RefusedAddress => false,
             Fault::NoHost | Fault::NoConnection | Fault::Timeout | Fault::BrokenAnswer => true,
-            // A body that was changed in transit has a different checksum.
+            // A body that was changed in transit has a different checksum. A retry may succeed.
             Fault::Status { code: Some("BadDigest" | "RequestTimeout" | "SlowDown" | "InternalError"), .. } => true,
             Fault::Status { status, .. } => matches!(status, 408 | 429 | 500 | 502..=504),
         }

@@ -28,11 +28,11 @@ use crate::web_client;
 pub(crate) use fault::Fault;
 use fault::code_of;
 
-/// Timeout of one request, including its body. A part of 8 MiB then needs at least 70 KB/s.
+/// Timeout of one request, including its body. A part of 8 MiB arrives in time on connections with at least 70 KB/s.
 const REQUEST: Duration = Duration::from_secs(120);
 /// How long a signature is valid. It is longer than the maximum time of a request.
 const SIGNED_FOR: Duration = Duration::from_secs(900);
-/// The pause before the first retry. Each further pause is twice as long, up to the maximum.
+/// The pause before the first retry. Each further pause is twice as long, up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// Maximum bytes of a response that are read. Error responses are shorter.
@@ -170,7 +170,8 @@ impl Bucket {
             let etag = response.headers().get(header::ETAG).and_then(|it| Some(it.to_str().ok()?.to_owned()));
             let length = response.headers().get(header::CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse().ok());
             let body = text(response).await?;
-            // The server sends the status of a multipart completion before it knows the outcome, so a response with status 200 may contain an error.
+            // For a multipart completion, the server sends the status before it knows the outcome. So a response with status 200 may contain an
+            // error.
             let failed_late = call.is_completion() && !body.contains("<ETag>");
             if !status.is_success() || failed_late {
                 return Err(Fault::Status { status: status.as_u16(), code: code_of(&body) });
@@ -230,7 +231,7 @@ impl Bucket {
     }
 }
 
-/// The checksum that every S3 server verifies before it stores the object.
+/// The header field with the checksum that every S3 server verifies before it stores the object.
 const CONTENT_MD5: &str = "content-md5";
 
 fn add_sum<'a>(headers: &mut Map<'a>, sum: &str) {
@@ -304,7 +305,7 @@ struct Answer {
     body: String,
 }
 
-/// The time limit that several requests share.
+/// The time limit that several requests share, and how much of it is left.
 struct Time {
     clock: Clock,
     limit: Duration,

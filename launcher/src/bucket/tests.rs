@@ -57,7 +57,7 @@ impl Server {
                 let head = format!(
                     "HTTP/1.1 {status} x\r\netag: \"e{number}\"\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
                 );
-                // The client may leave early.
+                // The client may disconnect early, which is no error.
                 let _ = stream.write_all((head + &body).as_bytes());
             }
         });

@@ -13,7 +13,7 @@ use tracing::{info, warn};
 
 use super::{Bucket, BucketError, Call, Fault, Time, fault::element};
 
-/// Size of each part of a large file, and maximum size of a file that is sent in one piece, in bytes.
+/// Size in bytes of each part of a large file. A file of at most this size is sent in one piece.
 pub(super) const PART: u64 = 8 << 20;
 /// Maximum number of parts in S3.
 const MAX_PARTS: u64 = 10_000;
@@ -35,8 +35,8 @@ pub(crate) struct Uploaded {
 }
 
 impl Bucket {
-    /// Writes and deletes a small object in the place of a folder. If it cannot be deleted, there is only a warning, because some buckets keep all
-    /// objects.
+    /// Writes and deletes a small object where a folder will be uploaded. If the object cannot be deleted, there is only a warning, because some
+    /// buckets keep all objects.
     ///
     /// # Errors
     /// The object cannot be written within 20 seconds.
@@ -145,7 +145,7 @@ impl Bucket {
         Err(BucketError::Size { uri: format!("s3://{}/{key}", self.place.bucket), found, wanted })
     }
 
-    /// Downloads files of a folder into a local folder. Each name has a maximum size in bytes. Returns whether all files exist.
+    /// Downloads files of a folder into a local folder. Each file name comes with a maximum size in bytes. Returns whether all files exist.
     ///
     /// # Errors
     /// The bucket cannot be read, or a file cannot be written.

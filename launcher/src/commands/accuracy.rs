@@ -191,7 +191,7 @@ fn score(scorer: &Scorer<'_>, log: &Path, decoder: &Decoder<'_>, folder: &Path) 
     Ok(Scored { outcome, log, doubts })
 }
 
-/// Returns the answers of a log, even if the test was killed and the log lacks its closing bracket. `has_no_end` is then set.
+/// Iterates over the answers of a log. If the test was killed and the log lacks its closing bracket, the answers end there and `has_no_end` is set.
 struct Whole<'a, I> {
     entries: I,
     any: bool,

@@ -52,7 +52,7 @@ pub(crate) fn run(args: &ArchiveArgs) -> anyhow::Result<u8> {
     }
 }
 
-/// Waits until the time has passed, or until a signal arrives. As the first process of a container, it has no default signal handlers.
+/// Waits until the time has passed, or until a signal arrives. Signals need this handling: the first process of a container has no default handlers.
 fn hold(time: Span) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {

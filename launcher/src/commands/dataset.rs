@@ -50,7 +50,7 @@ struct Fit {
     benchmark: &'static str,
     /// Number of rows in the benchmark's data set.
     rows: u64,
-    /// Whether the file has the same number of rows.
+    /// Whether the file has as many rows as the benchmark's data set.
     whole: bool,
 }
 

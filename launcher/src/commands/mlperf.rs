@@ -162,7 +162,7 @@ struct UserConf {
 }
 
 impl UserConf {
-    /// Whether the file sets a setting. It does if two different initial values are both replaced by the same value.
+    /// Whether the file sets a setting: if two different initial values both end up as the same value, the file has replaced them.
     fn sets<T: PartialEq>(&self, of: fn(&mut Settings) -> &mut T, values: [T; 2]) -> bool {
         let [one, other] = values.map(|before| {
             let mut settings = Settings { scenario: self.scenario, ..Settings::default() };
@@ -175,7 +175,8 @@ impl UserConf {
         one.zip(other).is_some_and(|(mut one, mut other)| of(&mut one) == of(&mut other))
     }
 
-    /// Whether the profile should contain the setting. It should if the flag is given, or if the file does not set it. Prints a note if a flag
+    /// Whether the profile should contain the setting: if the flag is given, or the file does not contain it. Prints a note if a flag overrides the
+    /// file.
     /// overrides the file.
     fn yields(&self, flag: &str, given: bool, is_set: bool) -> bool {
         if given && is_set {
@@ -246,7 +247,7 @@ impl MlperfArgs {
                 _ => user_conf.sets(|it| &mut it.server_target_qps, [1.0, 2.0]),
             };
             if user_conf.yields(flag, rate.is_some(), of_file) {
-                // An Offline smoke test sends its samples at any expected rate, so no search is needed.
+                // An Offline smoke test sends all its samples whatever rate is expected, so no search is needed.
                 let searched = self.scenario == Scenario::Offline && smoke_test.is_some();
                 profile["target_qps"] = number(rate.unwrap_or(if searched { "1" } else { "auto" }));
             }
@@ -258,7 +259,7 @@ impl MlperfArgs {
             settings.extend(least.map(|it| ("min_duration".to_owned(), it.into())));
         }
         if !user_conf.sets(|it| &mut it.min_query_count, [1, 2]) {
-            // In SingleStream, LoadGen can add a pass over the samples. With one query fewer, the test has exactly one pass.
+            // In SingleStream, LoadGen may add one more pass over the samples. With a minimum of one query fewer, the test has exactly one pass.
             let fewer = u64::from(self.scenario == Scenario::Singlestream);
             let queries = |it: u64| it.saturating_sub(fewer).max(1);
             settings.extend(smoke_test.map(|it| ("min_query_count".to_owned(), queries(it).into())));

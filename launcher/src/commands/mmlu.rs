@@ -1,4 +1,4 @@
-//! [I/O] `benchwright mmlu`: creates a BenchmarkRun of MMLU from the flags of the runner's mmlu.py, and runs it.
+//! [I/O] `benchwright mmlu`: creates a BenchmarkRun of MMLU from the flags of the MLPerf runner's mmlu.py, and runs it.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! The common arguments of `benchwright mlperf` and `benchwright mmlu`: the server of the load, described by the flags of the runner's run.py and
-//! mmlu.py, and the place of the results.
+//! The common arguments of `benchwright mlperf` and `benchwright mmlu`. They describe the server of the load, with the flags of the MLPerf runner's
+//! run.py and mmlu.py, and the place of the results.
 
 use std::path::{Path, PathBuf};
 
@@ -84,7 +84,7 @@ impl TargetArgs {
             (None, Some(preset)) => json!({"simulator": {"preset": SimulatorPreset::from(preset)}}),
             (None, None) => {
                 let server = self.server(model)?;
-                // A Custom engine takes its model from its own arguments. Requests still name the model.
+                // A server with `engine: Custom` gets its model from its own arguments, but requests must still name the model.
                 let named = model.filter(|_| server["engine"] == "Custom");
                 return Ok(match named {
                     Some(model) => json!({"server": server, "model": model}),
@@ -165,7 +165,7 @@ fn server_file(file: &Path) -> anyhow::Result<Value> {
     Ok(fields)
 }
 
-/// Where the results go, and what becomes of the run.
+/// Where the results go, and whether the run starts at all.
 #[derive(Args)]
 pub(super) struct RunArgs {
     /// Each run creates its own folder in this folder

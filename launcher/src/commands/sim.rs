@@ -30,7 +30,7 @@ use super::preset::PresetArg;
 
 /// The error number for too many open files in a process.
 const EMFILE: i32 = rustix::io::Errno::MFILE.raw_os_error();
-/// Maximum number of connections that wait to be accepted. tokio's own listeners have the same.
+/// Maximum number of connections that wait to be accepted. tokio's own listeners have the same limit.
 const BACKLOG: u32 = 1024;
 /// The environment variable with vLLM's log level.
 const LOG_LEVEL: &str = "VLLM_LOGGING_LEVEL";

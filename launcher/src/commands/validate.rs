@@ -47,7 +47,7 @@ fn policy(path: &Path) -> anyhow::Result<Policy> {
     Policy::parse_file(&text).map_err(|problems| anyhow::anyhow!("--policy: {shown} cannot be used:\n{problems}"))
 }
 
-/// Returns the exit status: 0 if the operator can run all of them, otherwise that of a configuration error.
+/// Returns the exit status: 0 if the operator can run all objects, otherwise the status of a configuration error.
 pub(crate) fn run(args: &ValidateArgs) -> anyhow::Result<u8> {
     if let Some(namespace) = &args.namespace {
         let letters = namespace.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'-');

@@ -146,7 +146,7 @@ fn from_run_file(path: &Path, mut file: RunFile, options: &LocalOptions) -> Resu
     // A pipe has no folder. Paths are then relative to the working folder.
     let names = given.as_ref().map_or(path, |it| it.path.as_path());
     let folder = names.parent().filter(|_| names.is_file()).unwrap_or(Path::new(""));
-    // A `profile.yaml` next to the `benchmarkrun.yaml` of a results folder has the same base for its relative paths.
+    // In a results folder, `profile.yaml` and `benchmarkrun.yaml` have the same base for their relative paths.
     let same_folder = given.as_ref().is_none_or(|it| are_beside(&it.path, path));
     let folder = paths_from.filter(|_| same_folder).unwrap_or_else(|| folder.to_owned());
     let has_relative_paths = workload.files_mut().any(|it| it.is_relative());
@@ -155,8 +155,8 @@ fn from_run_file(path: &Path, mut file: RunFile, options: &LocalOptions) -> Resu
     Ok(Input { profile_text: prepared.text, workload, notices, run, spec, paths_from })
 }
 
-/// Returns the harness whose shipped profile has this name, if the default harness has no such profile. `None` if the default harness has one, or if
-/// no harness has one.
+/// Returns the only harness that has a shipped profile with this name. `None` if the default harness has such a profile, which then takes precedence,
+/// or if no harness has one.
 ///
 /// # Errors
 /// Several harnesses have a profile with this name.

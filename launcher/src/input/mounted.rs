@@ -33,7 +33,7 @@ fn document<T>(path: PathBuf, from_json: fn(&str) -> Result<T, FieldError>) -> R
     let text = read(&path)?;
     let value = serde_saphyr::from_str::<Value>(&text).map_err(|error| error.without_snippet().to_string());
     let read = value.and_then(|it| from_json(&it.to_string()).map_err(|error| error.to_string()));
-    // The file was written by an operator of another release.
+    // An operator of another release wrote a file that this release cannot read.
     read.map_err(|cause| {
         let message =
             format!("cannot be read by this release: {}; use operator and launcher of the same release", cut(&cause));

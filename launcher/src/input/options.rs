@@ -47,9 +47,9 @@ pub struct LocalOptions {
     pub strict: bool,
     /// Metrics URLs that are added to the run's URLs.
     pub metrics_urls: Vec<String>,
-    /// The seed for every random draw. It replaces the run's seed.
+    /// The seed for every random draw. It replaces the seed in the spec.
     pub seed: Option<u64>,
-    /// The number of runs of the load. It replaces the run's number.
+    /// The number of runs of the load. It replaces the number in the spec.
     pub repeat: Option<u32>,
     /// Whether to read no server metrics, even if the run names sources.
     pub no_server_metrics: bool,

@@ -15,7 +15,7 @@ pub(super) struct ProfileFile {
 }
 
 impl ProfileFile {
-    /// Returns the file with this name. `None` if the name may be that of a shipped profile.
+    /// Returns the file with this name. `None` if there is no such file, but the name may mean a shipped profile.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -26,8 +26,8 @@ impl ProfileFile {
         if is_shipped && !name.contains('/') && !path.is_file() {
             return Ok(None);
         }
-        // A name without slash and dot that is no file is treated as a shipped profile, because a list of these helps more than an error about a
-        // missing file.
+        // If there is no such file and the name has neither slash nor dot, assume that it means a shipped profile. The later error then lists the
+        // shipped profiles, which helps more than an error about a missing file.
         if !name.contains(['/', '.']) && !path.exists() {
             return Ok(None);
         }

@@ -122,7 +122,7 @@ impl RunFile {
         }
         let mut used = spec.clone();
         used.profile.files.clear();
-        // If the command line replaces or corrects the profile, the profile in the file is not checked.
+        // If the command line replaces or changes the profile, problems of the profile in the file do not matter, so it is not checked.
         let is_whole = options.profile.is_none() && options.overrides.is_empty() && options.variables.is_empty();
         let mut run = self.resolved(path, identity, &used, &Settings::local(), is_whole)?;
         run.token_file.clone_from(&options.token_file);
@@ -181,7 +181,7 @@ impl RunFile {
         Err(self.take_error(path))
     }
 
-    /// Whether a problem concerns the file's profile or harness. The resolved profile is then not the one in the file.
+    /// Whether a problem concerns the file's profile or harness. The profile that was resolved then differs from the one in the file.
     fn has_problem_of_profile(&self) -> bool {
         let fields = ["spec.profile", "spec.harness"].map(|it| format!("{}{it}", self.within));
         self.problems.iter().any(|it| fields.iter().any(|field| it.path.starts_with(field)))
@@ -257,7 +257,7 @@ impl RunFile {
         self.value["spec"]["repeat"] = repeat.into();
     }
 
-    /// Adds metrics sources to those of the file, or removes all.
+    /// Adds metrics sources to the sources in the file. `none`: removes all sources instead.
     pub(super) fn set_metrics(&mut self, urls: &[String], none: bool) {
         let Some(target) = self.value["spec"]["target"].as_object_mut() else { return };
         if none {
@@ -274,8 +274,8 @@ impl RunFile {
         }
     }
 
-    /// The base folder of relative paths in the profile, if the file names it. The `benchmarkrun.yaml` in a results folder does, because it is not
-    /// next to the files that its profile names.
+    /// The base folder of relative paths in the profile, if the file names it. A `benchmarkrun.yaml` in a results folder names it, because the files
+    /// of the profile are in another folder.
     pub(super) fn paths_from(&self) -> Option<PathBuf> {
         self.value["metadata"]["annotations"][PATHS_FROM].as_str().map(PathBuf::from)
     }
@@ -309,7 +309,7 @@ impl RunFile {
         let problem = match self.flags.iter().find(|it| it.0 == *path) {
             Some((_, flag)) => Problem { place: None, path: (*flag).to_owned(), message },
             None => {
-                // The part after `: ` is a path inside the profile.
+                // The part after `: ` is a path inside the profile. Only the part before it is the path of a field.
                 let field = path.split(": ").next().unwrap_or(path);
                 Problem { place: Some(self.root.place_of(field)), path: path.to_owned(), message }
             }

@@ -1,5 +1,5 @@
-//! [I/O] The client that downloads files. It refuses the addresses that a target may not have either, and checks each address after a name lookup or
-//! a redirect. So it uses no proxy: a proxy would resolve the name itself.
+//! [I/O] The client that downloads files. It refuses the addresses that targets may not have, and checks each address after a name lookup or a
+//! redirect. So the client uses no proxy: a proxy would resolve the name itself.
 
 use std::{io, net::IpAddr, time::Duration};
 

@@ -185,7 +185,7 @@ fn fetch(what: &'static str, file: &RemoteFile, download: &Download, path: &Path
     let keep = |cause| RemoteFileError::Keep { what, url: url.clone(), path: path.to_owned(), cause };
     let failed = |fault, problem| RemoteFileError::Download { what, url: url.clone(), fault, problem };
     info!(url, "downloading the {what}");
-    // The error that ended the download, unless it was a disk error.
+    // The error that ended the download. `None` after a disk error, which `write_whole` reports.
     let mut end = None;
     let written = files::write_whole(path, |to| {
         let mut hash = Sha256::new();

@@ -17,8 +17,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::input::InputError;
 
-/// Reads the report of the earlier run. The command line names it, or, in a pod, the operator has found it. Records the earlier run in `run`. `None`
-/// if nothing is compared.
+/// Reads the report of the earlier run, which the command line names, or in a pod the operator. Records the earlier run in `run`. `None` if nothing
+/// is compared.
 ///
 /// # Errors
 /// The file does not exist, was changed after its run, or is not a report of a valid run; or the run has no objectives.

@@ -33,7 +33,7 @@ pub(super) fn wait(input: &Input, options: &RunOptions) -> u8 {
     outcome::exit_status(&done, options.gate)
 }
 
-/// Returns whether a signal ended the wait.
+/// Prepares everything, and waits. Returns true if a signal ended the wait, false if the deadline did.
 fn prepared_and_waited(input: &Input, options: &RunOptions) -> Result<bool, Failure> {
     let process = Process::start(input, options)?;
     let text = prepare(input, options, &process)?;
@@ -113,7 +113,7 @@ pub(super) fn by_hand(input: &mut Input, options: &RunOptions) -> Result<(), Fai
     input.run.debug = false;
     // The results contain the spec, so that the run can be repeated. A repetition should not wait.
     input.spec.launcher.debug = false;
-    // The run may store no results, but the person may have named a results folder.
+    // Store results if the person named a results folder, even if the run itself stores none.
     input.run.store_results |= options.results.is_some();
     Ok(())
 }

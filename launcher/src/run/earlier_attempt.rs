@@ -1,5 +1,5 @@
-//! [I/O] Results of an earlier attempt of the same run, on the claim or in the bucket. If its folder is complete, it is reported again, without a
-//! load.
+//! [I/O] Results of an earlier attempt of the same run, on the claim or in the bucket. If the folder of that attempt is complete, its results are
+//! reported again, without a load.
 
 use std::{io, path::Path};
 
@@ -10,9 +10,9 @@ use tracing::{info, warn};
 use super::{RunOptions, store, upload};
 use crate::input::Input;
 
-/// Returns the termination message of this attempt, if an earlier attempt has finished. It contains the earlier figures and the folder with them.
-/// `None` if no attempt has finished, or if no results are stored. Only attempts that the operator names are considered, because other users may
-/// write to the claim. A series is always measured again, because otherwise each of its runs would have to be checked.
+/// Returns the termination message of this attempt, if an earlier attempt has finished. It contains the figures of the earlier attempt and the name
+/// of its folder. `None` if no attempt has finished, or if no results are stored. Only attempts that the operator names are considered, because other
+/// users may write to the claim. A series is always measured again, because otherwise each of its runs would have to be checked.
 pub(super) fn find(input: &Input, options: &RunOptions) -> Option<Envelope> {
     let run = &input.run;
     if !options.in_pod() || options.now || !run.store_results || options.no_results || run.repeat > 1 {

@@ -49,7 +49,7 @@ pub(super) async fn check_metrics(sources: &[MetricsEndpoint], resolver: &Resolv
 }
 
 async fn check_source(index: usize, url: &str, resolver: &Resolver) -> Result<(), Failure> {
-    // An invalid URL is never called.
+    // An invalid URL is never called, so there is nothing to check.
     let Some((host, port)) = host_and_port(url) else { return Ok(()) };
     match resolver.addresses(&host, port).await {
         Err(error) if error.is_refusal() => Err(refused(&format!("target.metrics[{index}]"), url, &error)),

@@ -13,7 +13,7 @@ const MEBIBYTE: u64 = 1 << 20;
 #[error(
     "the file system of {folder} has {free} MiB free, and the results of this run may need {needed} MiB: {what}; {remedy}",
     folder = folder.display(),
-    // One number is rounded down and the other up, so that they are never equal.
+    // The free space is rounded down and the needed space up, so that the message never shows two equal numbers.
     free = free / MEBIBYTE,
     needed = planned.bytes().div_ceil(MEBIBYTE),
     what = what(planned),
@@ -48,7 +48,7 @@ fn compare(folder: &Path, free: u64, planned: Planned, chosen_by: ChosenBy) -> R
 /// Returns the number of bytes that this process may still write to the file system of a folder. `None` if the system does not report it.
 pub(super) fn free(folder: &Path) -> Option<u64> {
     match statvfs(folder) {
-        // Some network file systems report 0 blocks.
+        // Some network file systems report 0 blocks, which means that the free space is unknown.
         Ok(found) if found.f_blocks > 0 => Some(found.f_bavail.saturating_mul(found.f_frsize)),
         Ok(_) => None,
         Err(error) => {

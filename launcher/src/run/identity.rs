@@ -8,7 +8,8 @@ use engine::{
 };
 use measurement::server_identity::ServerIdentity;
 
-/// Requests the identity of a ready target. Values that do not arrive within seconds, or before a stop, are omitted.
+/// Requests the identity of a ready target. Values that do not arrive within seconds are omitted, and so are values that have not arrived when the
+/// run is stopped.
 pub(super) fn before(ready: &Ready, stop: &Stop) -> ServerIdentity {
     ask(ready, stop, |it| *it != StopState::Run)
 }
@@ -22,7 +23,7 @@ pub(super) fn after(before: ServerIdentity, ready: &Ready, stop: &Stop) -> Targe
 
 fn ask(ready: &Ready, stop: &Stop, gives_up: impl FnMut(&StopState) -> bool) -> ServerIdentity {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
-        // If the system has no resources left, the load will report this error.
+        // If the system has no resources left, this is not an error here: the load will report it.
         return ServerIdentity::default();
     };
     runtime.block_on(async {

@@ -37,7 +37,7 @@ fn read(path: &Path) -> Option<LoadGenSummary> {
     // Only regular files are read, because other users may write next to this run's folder.
     let text = user_file::read_regular(path, MAX_BYTES).ok()?;
     let summary = serde_json::from_slice(&text);
-    // A results folder of another release may have a different format. It is skipped.
+    // A results folder of another release may have a different format, so it is skipped.
     summary.inspect_err(|error| debug!(path = %path.display(), %error, "a summary that cannot be read")).ok()
 }
 

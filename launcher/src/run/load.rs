@@ -78,8 +78,8 @@ impl<'a> Setup<'a, '_> {
     pub(super) fn run(&self) -> Result<Loaded<'a>, Failure> {
         let Setup { input, options, process, .. } = *self;
         let Process { stop, run_status, .. } = process;
-        // Compare the plan with the deadline before waiting for the target. If planning fails here, it fails again when the load is issued, and the
-        // error is reported then.
+        // Compare the plan with the deadline before waiting for the target. A plan that fails here is ignored: planning fails again when the load is
+        // issued, and reports the error.
         let plan = input.workload.loadgen.as_ref().and_then(|it| plan::plan(it, 0).ok());
         if let Some(message) = plan.and_then(|it| it.past(input.run.run_deadline.0)) {
             warn!("{}: {message}", plan::DEADLINE);
@@ -158,7 +158,7 @@ impl<'a> Setup<'a, '_> {
         })
     }
 
-    /// Issues one load. `by_service`: different requests may reach different servers.
+    /// Issues one load. `by_service`: whether different requests may reach different servers.
     fn issue(
         &self,
         ready: &Ready,
@@ -183,7 +183,7 @@ impl<'a> Setup<'a, '_> {
         let load = prepared.run();
         watcher.end();
         if let Some(found) = profiler.and_then(Profiler::end) {
-            // Only a run with a single load has a profiler, so the cell is still empty.
+            // Only a run with a single load is profiled, so nothing has been stored in the cell before.
             let _ = profiled.set(found);
         }
         load.map_err(not_issued)
@@ -208,7 +208,7 @@ impl<'a> Setup<'a, '_> {
         )?
         .first;
         profiler::check(input, &ready)?;
-        // LoadGen tests may first have to search their rate, on which the plan depends.
+        // LoadGen tests may first have to find their rate, on which the plan depends.
         let planned = match &input.workload.loadgen {
             Some(_) => None,
             None => Some(self.planned(&ready, files, &input.workload, &[], &Arc::default())?),

@@ -37,7 +37,7 @@ impl Exited {
     }
 }
 
-/// The data for each pod, which is not used here.
+/// The measurements of each pod, which are not used here.
 #[expect(dead_code, reason = "a launcher in a cluster runs on Linux")]
 pub(super) struct ByReplica<'a> {
     pub(super) addresses: Option<Vec<IpAddr>>,

@@ -22,7 +22,8 @@ pub(crate) struct Measurement {
     pub(super) deleted_folders: Vec<String>,
 }
 
-/// Prints the table below a heading, which may be empty. Call it last: if stdout has no reader any more, all files must already have been written.
+/// Prints the table below a heading, which may be empty. Call it after all files are written, because printing fails if stdout has no reader any
+/// more.
 pub(super) fn print_table(measurement: &Measurement, heading: &str) {
     let document = &measurement.document;
     let mut text = heading.to_owned() + &terminal::table(document, console::stdout_paint());

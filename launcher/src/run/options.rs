@@ -73,7 +73,7 @@ impl RunOptions {
     }
 
     pub(super) fn threads(&self, endpoint: &Endpoint) -> usize {
-        // An embedded simulator also needs a core.
+        // An embedded simulator also needs a core, so the load gets one thread fewer.
         let simulators = usize::from(matches!(endpoint, Endpoint::Simulator(_)));
         self.threads.unwrap_or_else(|| default_threads().saturating_sub(simulators).max(1))
     }

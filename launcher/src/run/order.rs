@@ -49,8 +49,8 @@ impl Order<'_> {
         let Order { input, baseline, options } = *self;
         let store = Store::prepare(input, place, now)?;
         let keep = store.keep(input);
-        // LoadGen's figures are computed from the records of all samples, and the results of questions list the latency of each. So both need
-        // records.
+        // The figures of LoadGen tests are computed from the records of all samples, and the results of questions contain the latency of each
+        // request. Both therefore need records.
         let with_records =
             input.workload.loadgen.is_some() || matches!(input.workload.requests, RequestSource::Questions(_));
         let needed = if with_records && keep == Keep::Summary { Keep::RecordsAlone } else { keep };
@@ -106,7 +106,7 @@ impl Order<'_> {
         let shared = options.in_pod().then(|| target::shared_remark(&input.spec, &input.run)).flatten();
         let fallback = replicas.as_ref().and_then(|it| it.fallback.clone());
         let findings = Findings {
-            // Outside a cluster, other runs may share the target anyway, and `target.exclusive` has no effect. So the remark is only for pods.
+            // The remark is only for pods. Outside a cluster, other runs may always share the target, and `target.exclusive` has no effect.
             doubts: server.remark().into_iter().chain(fallback).chain(shared).collect(),
             lost_target: death.map(|it| it.headline()),
         };
@@ -149,7 +149,7 @@ impl Order<'_> {
             Measurement { analysis, document, start, stored: None, uploaded_to: None, deleted_folders: Vec::new() };
         match stored {
             Ok(stored) => {
-                // Without a results folder, these are the only copies of the logs.
+                // If there is a results folder, it has copies of the logs, so the originals can be deleted.
                 managed.iter().filter(|_| stored.is_some()).for_each(|it| it.forget_logs());
                 Ok(Measurement { stored, ..measurement })
             }

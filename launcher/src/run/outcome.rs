@@ -119,7 +119,7 @@ impl Failure {
         self.measured.as_deref()
     }
 
-    /// The deadline passed when the previous run of a series ended.
+    /// The failure of a series whose deadline passed before the next run could start.
     pub(super) fn deadline_before() -> Self {
         let message =
             "the run before it ended at its deadline; raise execution.deadlines.runSeconds, or shorten the profile";

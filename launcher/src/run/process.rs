@@ -1,5 +1,5 @@
-//! [I/O] The state that all runs of a process share. A signal ends all runs. One status port serves them one after the other. Files are read once,
-//! because a pipe can be read only once.
+//! [I/O] The state that all runs of a process share. A signal ends all runs. The runs use one status port, one after the other. Files are read once
+//! for all runs, because a pipe can be read only once.
 
 use std::cell::OnceCell;
 
@@ -67,7 +67,7 @@ impl Process {
             })?;
             downloaded.iter().for_each(|it| files.rename(&it.path, &it.url));
             let scoring = Scoring::read(&workload).map_err(|error| {
-                // The error may contain text from a file.
+                // The error may contain text from a file, so the status shows another message.
                 Failure::configuration(format!("the answers cannot be scored: {error:#}"))
                     .shown_as("the answers cannot be scored; the launcher's log says why".to_owned())
             })?;

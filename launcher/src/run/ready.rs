@@ -33,10 +33,10 @@ use engine::{
 
 /// Time between two attempts to reach the target.
 const TRY_EVERY: Duration = Duration::from_secs(1);
-/// Time between two attempts for a server that the launcher has started. It is shorter, because it limits how exactly the start is measured.
+/// Time between two attempts for a server that the launcher has started. It is shorter, because the measured start time can be wrong by this much.
 const TRY_OWN_EVERY: Duration = Duration::from_millis(100);
-/// Minimum timeout of an attempt. The timeout is a third of the whole time limit if that is longer. A connection may be dead, but the first
-/// completion of an engine that compiles takes minutes.
+/// Minimum timeout of an attempt. The timeout is a third of the whole time limit if that is longer. An attempt needs a timeout because its connection
+/// may be dead. The timeout is long because the first completion of an engine that compiles takes minutes.
 const ATTEMPT_LIMIT: Duration = Duration::from_secs(60);
 /// Time without a response after which the log reports an attempt.
 const HANGS: Duration = Duration::from_secs(1);
@@ -106,7 +106,7 @@ pub(crate) struct AllReady {
 /// A server to wait for.
 pub(crate) struct Called {
     pub(crate) url: String,
-    /// Resolves the server's addresses, and checks them.
+    /// Resolves and checks the server's addresses.
     pub(crate) resolver: Resolver,
     /// The address of the server for messages, if several servers share the host name in the URL.
     pub(crate) address: Option<SocketAddr>,
@@ -114,7 +114,7 @@ pub(crate) struct Called {
     pub(crate) log: Option<PathBuf>,
 }
 
-/// Probes the target until it is ready or the time limit passes. An error that will not go away by waiting fails immediately. Several URLs are
+/// Probes the target until it is ready or the time limit passes. An error that waiting cannot fix ends the wait immediately. Several URLs are
 /// replicas of a server, and all of them must become ready. `logs` is the folder with the logs of a managed server.
 pub(crate) fn wait(
     input: &Input,
@@ -161,7 +161,7 @@ fn target(input: &Input, secrets: &Secrets, base_url: &str, resolver: &Resolver)
         .map(|target| target.speaking(input.run.http_version))
         .map_err(|error| Failure::configuration(error.to_string()))?;
     match input.run.endpoint {
-        // These servers are the launcher's own, on loopback.
+        // The launcher started these servers itself, on loopback, so there is no name to resolve.
         Endpoint::Simulator(_) | Endpoint::Server(_) => Ok(target),
         Endpoint::Url(_) => target
             .resolving_with(resolver.clone())
@@ -296,8 +296,9 @@ fn last_line(path: &Path) -> Option<String> {
     Some(one_line(&last.chars().take(LOG_CHARS).collect::<String>()))
 }
 
-/// Number of bytes that are read from the end of a log, and maximum characters of its last line that are shown.
+/// Number of bytes that are read from the end of a log.
 const LOG_END: u64 = 4 << 10;
+/// Maximum characters of a log's last line that are shown.
 const LOG_CHARS: usize = 160;
 
 const NO_ANSWER: &str = "it has not answered yet";
@@ -324,7 +325,7 @@ impl Attempt {
 
 /// Probes the target once. Returns the model that requests name.
 async fn attempt(target: &Target, wanted: Option<&str>, input: &Input) -> Result<String, Attempt> {
-    // Each connection checks its address again. Here, a blocked address ends the wait.
+    // Each connection checks its address again, which would only fail the request. Here, a blocked address ends the wait.
     if let Err(error) = target.check_addresses().await
         && error.is_refusal()
     {
@@ -409,7 +410,7 @@ mod tests {
             assert_eq!(waiting.line(now), text);
             assert_eq!(waiting.next, now + TELL_EVERY);
         };
-        // The first line contains the time limit, even if it is written late.
+        // The first line shows the time limit of the wait, even if it is written late.
         check(3, "waiting up to 60s for http://h:1: refused");
         check(10, "waiting for http://h:1, 50s of 60s left: refused");
         check(61, "waiting for http://h:1, 0s of 60s left: refused");

@@ -1,4 +1,4 @@
-//! Settings that a run adds to its managed server, in addition to the server's description in the spec.
+//! Settings that a run adds to its managed server. The server's description in the spec does not contain them.
 
 use std::path::PathBuf;
 

@@ -29,7 +29,7 @@ impl ServerMetrics {
         if sources.is_empty() {
             return ServerMetrics(None);
         }
-        // The embedded simulator and a managed server listen on loopback.
+        // The embedded simulator and a managed server listen on loopback, so no address is blocked for them.
         let is_own = run.metrics.is_none() && matches!(run.endpoint, Endpoint::Simulator(_) | Endpoint::Server(_));
         let order = Order {
             sources,

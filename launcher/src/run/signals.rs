@@ -31,7 +31,8 @@ pub(super) fn drain_time(grace: Duration) -> Duration {
     grace.saturating_sub(TO_WRITE).max(grace / 2)
 }
 
-/// How long data for the report may be collected after the load. After a stop, little of the grace period is left.
+/// How long data for the report may be collected after the load. If the run was stopped, the time is short, because little of the grace period is
+/// left.
 pub(super) fn time_to_collect(stop: &Stop, grace: Duration) -> Duration {
     match stop.state() {
         StopState::Run => Duration::from_secs(120),
@@ -54,8 +55,8 @@ pub(super) enum Ended {
     ServerStart,
 }
 
-/// Starts a thread that waits for these signals until the process ends. From then on, exceeding `ulimit -f` causes a write error instead of killing
-/// the process.
+/// Starts a thread that waits for these signals until the process ends. After this call, exceeding `ulimit -f` no longer kills the process, but
+/// causes a write error.
 pub(super) fn listen(stop: &Stop, grace: Duration, what: Ended) -> Result<(), Failure> {
     let stop = stop.clone();
     let cannot = |source| Failure::system(&LoadError::System { what: "receiving signals", source });
@@ -116,7 +117,7 @@ pub(super) fn until_stopped<T: Send + 'static>(
 ) -> Result<T, Failure> {
     let cannot = |source| Failure::system(&LoadError::System { what: "a thread", source });
     let (sender, done) = mpsc::sync_channel(1);
-    // Sending fails if the run was stopped meanwhile, because the receiver is then gone.
+    // Sending fails if the run was stopped meanwhile and no longer receives. This is no error.
     let body = move || drop(sender.send(work()));
     let thread = thread::Builder::new().name("reading".into()).spawn(body).map_err(cannot)?;
     loop {

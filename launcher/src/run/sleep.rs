@@ -59,8 +59,8 @@ pub(super) struct Sleeper<'a> {
 }
 
 impl<'a> Sleeper<'a> {
-    /// Checks whether the first server has a sleep mode. It is called before the run's request, so that a server without one costs no time.
-    /// `by_service`: different calls may reach different servers.
+    /// Checks whether the first server has a sleep mode. It is called before the run's request, so that a run without sleep mode fails early.
+    /// `by_service`: whether different calls may reach different servers.
     pub(super) fn check(
         input: &Input,
         servers: Vec<Target>,
@@ -96,7 +96,7 @@ impl<'a> Sleeper<'a> {
             for server in &self.servers {
                 let mut cycles: Vec<SleepCycle> = Vec::new();
                 for level in self.levels.iter().filter_map(|it| SleepLevel::new(*it)) {
-                    // If a server failed to wake up, no further level can be measured on it.
+                    // If a server failed to wake up, the other levels cannot be measured on it.
                     if cycles.iter().all(|it| it.remark.is_none()) {
                         cycles.push(self.cycle(server, level).await);
                     }

@@ -39,9 +39,9 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Returns the place for a run's results. In a pod the name is that of the attempt's Job, which is unique; a load that a person sends also has
-    /// the time in its name. Elsewhere it is `<time>-<run>`. Deletes incomplete folders that killed launchers left there. `None` if no folder is
-    /// wanted.
+    /// Returns the place for a run's results. In a pod, the folder has the name of the attempt's Job, which is unique. A load that a person sends has
+    /// the time in its folder's name, too. Elsewhere the name is `<time>-<run>`. Deletes incomplete folders that killed launchers left in this place.
+    /// `None` if no folder is wanted.
     pub(super) fn new(run: &ResolvedRun, options: &RunOptions, now: Timestamp) -> Option<Place> {
         if !run.store_results || options.no_results {
             return None;
@@ -51,7 +51,7 @@ impl Place {
             let time = now.to_zoned(TimeZone::UTC).strftime("%Y%m%dT%H%M%SZ");
             format!("{}-{time}", run.attempt_name())
         } else if options.in_pod() {
-            // Only the run's own folders are swept. The claim also contains folders of other runs, whose launchers may be running on other nodes.
+            // Only folders of this run are deleted. The claim also contains folders of other runs, whose launchers may be running on other nodes.
             let names: Vec<String> = earlier_attempts(run).map(|it| it.attempt_name()).collect();
             partial::sweep(&root, Leftovers::Named(&names));
             run.attempt_name()
@@ -98,7 +98,7 @@ pub(super) fn optional<T>(
 
 /// A results folder that is not complete yet, or no folder.
 pub(super) enum Store {
-    /// There is no folder, because none is wanted, or because it could not be created and is optional.
+    /// There is no folder, because none is wanted, or because it is optional and could not be created.
     Off,
     /// The folder exists.
     Open { folder: Box<Folder>, root: PathBuf, local: bool, chosen_by: ChosenBy },
@@ -128,8 +128,8 @@ impl Store {
         }
     }
 
-    /// Compares the free space with the size of the rows that the planned requests will write. If results are optional, too little space causes only
-    /// a warning.
+    /// Compares the free space with the size of the rows in `requests.parquet` and `measurement.bin` for the planned requests. If results are
+    /// optional, too little space causes only a warning.
     pub(super) fn check_rows(
         &self,
         input: &Input,
@@ -175,7 +175,7 @@ impl Store {
     pub(super) fn keep(&self, input: &Input) -> Keep {
         match (self, input.run.per_request_records) {
             (Store::Off, _) | (_, PerRequestRecords::None) => Keep::Summary,
-            // LoadGen tests have no windows.
+            // LoadGen tests have no windows, so only their records are kept.
             _ if input.workload.loadgen.is_some() => Keep::RecordsAlone,
             (_, PerRequestRecords::Full) => Keep::Records,
             (_, PerRequestRecords::FullWithTokenTimes) => Keep::RecordsAndGaps,
@@ -234,8 +234,8 @@ fn planned(input: &Input, workload: &Workload) -> Planned {
     Planned::new(workload, to_come)
 }
 
-/// Whether the rows of a run should be written. If results are optional, rows are omitted if they do not fit, because the reports are complete
-/// without them. If results are required, they are always written, and fail the run if they do not fit.
+/// Whether the rows of a run (`requests.parquet` and `measurement.bin`) should be written. If results are optional, rows that do not fit are omitted,
+/// because the reports are complete without them. If results are required, the rows are always written. If they then do not fit, the run fails.
 fn rows_fit(folder: &Path, records: &Records, kept: Option<&KeptRun>, run: &ResolvedRun) -> bool {
     if run.storage_required {
         return true;

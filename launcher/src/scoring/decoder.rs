@@ -12,7 +12,7 @@ pub struct Decoder<'a> {
     cleans: bool,
     /// The first token id that the tokenizer does not have. All higher ids are unknown, too.
     bound: u32,
-    /// Number of answers that contain unknown ids.
+    /// Number of answers that contain ids unknown to the tokenizer.
     foreign: AtomicU64,
 }
 

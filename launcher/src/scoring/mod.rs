@@ -167,7 +167,7 @@ impl Scoring {
         let folder = test.map(|it| format!("{}/", it.folder)).unwrap_or_default();
         let mut log = Vec::new();
         let log_sha256 = match test {
-            // The report writes this log, so here only its digest is computed.
+            // The report writes this log. Here only its digest is computed, so the text goes to a sink.
             Some(test) => write_log(&test.answers, io::sink())?,
             None => write_log(&entries(&kept), &mut log)?,
         };
@@ -200,7 +200,7 @@ impl Scoring {
         let accuracy = Accuracy {
             check: self.wanted.check.clone(),
             verdict,
-            // The error may contain text from a file.
+            // The error may contain text from a file, so it is not part of this message.
             reasons: vec!["the answers cannot be scored; the launcher's log says why".to_owned()],
             figures: Vec::new(),
             limits,

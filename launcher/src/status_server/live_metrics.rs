@@ -1,6 +1,7 @@
 //! The progress of a load as Prometheus text, format 0.0.4. Pure, except that it reads atomic counters.
 //!
-//! All values come from the [`Progress`] that the load updates anyway. No label names the run, because Prometheus adds the pod.
+//! All values come from the [`Progress`] that the load updates anyway. No label contains the name of the run, because Prometheus adds the name of the
+//! pod.
 
 use std::{
     sync::{
@@ -21,7 +22,8 @@ pub(super) struct LiveLoad {
     progress: Arc<Progress>,
     /// The names of the stages, in the order in which they run.
     stages: Vec<String>,
-    /// The number of successes that was reported last. The counters are not read at the same instant, and the reported number must not decrease.
+    /// The number of successes in the last report. A newly computed number may be lower, because the counters are not read at the same instant. The
+    /// reported number must not decrease.
     succeeded: AtomicU64,
 }
 

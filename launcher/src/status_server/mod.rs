@@ -54,7 +54,8 @@ impl RunStatus {
         self.0.measuring.store(measuring, Ordering::Relaxed);
     }
 
-    /// Notes that everything is prepared. The operator treats this like a load: the start deadline no longer applies.
+    /// Notes that everything is prepared and the launcher waits for a person. The operator treats this like a load: the start deadline no longer
+    /// applies.
     pub(crate) fn set_waiting(&self) {
         self.0.waiting.store(true, Ordering::Relaxed);
     }
@@ -91,7 +92,7 @@ impl RunStatus {
 /// # Errors
 /// The port cannot be opened.
 pub(crate) fn serve(port: u16, run_status: RunStatus) -> std::io::Result<SocketAddr> {
-    // An IPv6 socket also accepts IPv4. The machine may support only one of the two.
+    // An IPv6 socket also accepts IPv4. If the machine supports only one of the two, the other address is tried.
     let listener = std::net::TcpListener::bind((Ipv6Addr::UNSPECIFIED, port))
         .or_else(|_| std::net::TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)))?;
     listener.set_nonblocking(true)?;

@@ -100,7 +100,7 @@ fn metrics_tell_the_load_that_runs_and_none_before() {
 fn assert_the_dashboard_shows_all(text: &str) {
     let dashboard = include_str!("../../../charts/benchwright/files/dashboard.json");
     let words = dashboard.split(|it: char| !it.is_ascii_alphanumeric() && it != '_');
-    // Prometheus adds this label.
+    // The excluded word is not a metric, but a label that Prometheus adds.
     let ours = words.filter(|it| it.starts_with("benchwright_") && *it != "benchwright_dev_run");
     let shown: BTreeSet<&str> = ours.filter(|it| !it.starts_with("benchwright_operator_")).collect();
     let there = text.lines().filter_map(|it| it.strip_prefix("# TYPE ")?.split(' ').next()).collect();

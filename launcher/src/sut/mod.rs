@@ -1,9 +1,9 @@
 //! [I/O] Answers the samples of MLCommons' own LoadGen, which controls the load itself.
 //!
 //! Official MLPerf results require the official library, which is written in C++ and calls its system under test in its own process.
-//! `launcher/mlperf/bridge` is this system in Python. It sends every sample to this command over one pipe, and receives the tokens over another pipe
-//! (`frames`). The request for a sample is sent when its frame arrives. There is deliberately no schedule, recorder, analysis or report here, because
-//! the library does this work.
+//! `launcher/mlperf/bridge` is this system, written in Python. It sends every sample to this command over one pipe, and receives the tokens over
+//! another pipe, in the form that `frames` defines. The request for a sample is sent when its frame arrives. This command has no schedule, recorder,
+//! analysis or report, because the library does this work.
 
 mod frames;
 mod outbox;

@@ -21,12 +21,13 @@ use super::{
 };
 use engine::issue::{check_join, poll_and_spawn};
 
-/// Maximum number of waiting samples. They need 64 MB. Above it, the pipe is not read.
+/// Maximum number of waiting samples; that many need 64 MB. Above it, the pipe is not read.
 const MAX_WAITING: usize = 4_000_000;
 /// Number of requests that are sent before the runtime polls sockets again.
 const MAX_AT_ONCE: usize = 16;
 /// Number of idle connections that are opened before the first sample, and kept open.
 const SPARE: usize = 16;
+/// Number of bytes that are read from the pipe at once.
 const READ_BYTES: usize = 64 << 10;
 
 /// The pipe from the LoadGen program.
@@ -149,7 +150,7 @@ async fn write(outbox: Arc<Outbox>, mut pipe: pipe::Sender) -> Result<(), SutErr
     }
 }
 
-/// Returns when the program has closed its pipe. Without this, the closed pipe would only be noticed at the next answer.
+/// Returns when the program has closed its end of the pipe. Without this, the launcher would only notice it at the next answer.
 pub(super) async fn reader_gone(pipe: &pipe::Sender) -> SutError {
     let source = match pipe.ready(Interest::ERROR).await {
         Ok(_) => io::ErrorKind::BrokenPipe.into(),

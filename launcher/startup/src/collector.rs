@@ -1,4 +1,4 @@
-//! Reads the lines of a log in order, and returns its last start.
+//! Reads the lines of a log in order, and describes the last start in it.
 
 use std::sync::LazyLock;
 
@@ -21,7 +21,7 @@ use crate::{
     texts::TEXTS,
 };
 
-/// Maximum number of server processes that are tracked separately. The largest deployments have a hundred processes.
+/// Maximum number of server processes that are tracked separately. Even the largest deployments have about a hundred.
 const MAX_PROCESSES: usize = 256;
 /// Maximum number of changes of the sleep mode that are kept.
 const MAX_SLEEP_WAKE: usize = 1000;
@@ -29,10 +29,12 @@ const MAX_GPUS: usize = 64;
 /// Maximum bytes of a version, a load format or a model name.
 const MAX_WORD: usize = 256;
 
-/// The texts around the model's name in the last line that tensorizer logs when it serializes a model. llm-d-benchmark runs it in the same container
-/// before the server.
+/// The texts around the model's name in the last line that tensorizer logs when it serializes a model. llm-d-benchmark runs tensorizer in the
+/// server's container, before the server.
 const SERIALIZATION: [&str; 2] = ["End model ", " serialization"];
+/// The line before the list of GPUs, which the preprocess hook of llm-d-benchmark prints.
 const GPUS_BEGIN: &str = "--- gpu scenario start name:";
+/// The line after this list.
 const GPUS_END: &str = "--- gpu scenario end name:";
 
 static PATTERNS: LazyLock<AhoCorasick> =
@@ -57,7 +59,7 @@ pub(crate) struct Collector<'a> {
 struct Start {
     engine: Option<ServerEngine>,
     version: Option<String>,
-    /// The start lines that were seen so far: the kind of each (the banner, or a row of the table of texts), and its process.
+    /// The start lines that were seen so far. For each: its kind (the banner, or a row of the table of texts) and its process.
     begun: Vec<(usize, Option<Process>)>,
     /// The rank and the time of the best start line that was seen. A lower rank is better.
     started: Option<(u8, Timestamp)>,
@@ -76,7 +78,7 @@ struct Start {
     failures: Failures,
 }
 
-/// The kind of the banner among start lines. It is no index into the table of texts.
+/// The kind that stands for the banner. It is no index into the table of texts.
 const BANNER: usize = usize::MAX;
 
 impl<'a> Collector<'a> {
@@ -210,8 +212,8 @@ struct Seen<'a> {
     line: u64,
 }
 
-/// Returns the indices of the rows of the table of texts that match a line, in ascending order. Most rows match only at the beginning of the message,
-/// because a log may contain prompts of requests, and these may contain any text.
+/// Returns the indices of the rows in the table of texts that match a line, in ascending order. Most rows match only at the beginning of the message:
+/// a log may contain prompts, and any text may occur in those.
 fn hits(parts: &Parts<'_>) -> Vec<usize> {
     let mut hits = Vec::new();
     for found in PATTERNS.find_overlapping_iter(parts.text) {
@@ -231,7 +233,7 @@ fn is_tag(text: &str) -> bool {
     text.is_empty() || text.strip_prefix('[').and_then(|it| it.strip_suffix("] ")).is_some_and(|it| !it.contains(']'))
 }
 
-/// The version in vLLM's banner, which is drawn with block characters. `None` if the line is not the banner.
+/// The version in vLLM's banner, which is drawn with block characters. `None` if the line is not that banner.
 fn banner<'a>(parts: &Parts<'a>) -> Option<&'a str> {
     let (drawing, version) = parts.message().split_once("version ")?;
     let is_drawn = drawing.contains(|it| ('\u{2580}'..='\u{259f}').contains(&it));
@@ -239,7 +241,7 @@ fn banner<'a>(parts: &Parts<'a>) -> Option<&'a str> {
     (is_drawn && version.starts_with(|it: char| it.is_ascii_digit())).then_some(version)
 }
 
-/// The name under which the model is served: the first of several arguments that is present.
+/// The name under which the model is served, from the first of several possible arguments.
 fn served(args: &Map<String, Value>) -> Option<String> {
     let name = match args.get("served_model_name") {
         Some(Value::Array(names)) => names.first().and_then(Value::as_str),
@@ -251,7 +253,8 @@ fn served(args: &Map<String, Value>) -> Option<String> {
 }
 
 impl Start {
-    /// Whether this start line begins a new start: the server was already ready, its start has failed, or the same process logs this line again.
+    /// Whether this start line begins a new start. It does if the server was already ready, if its start has failed, or if the same process logs this
+    /// line again.
     fn begins_again(&self, kind: usize, process: Option<&Process>) -> bool {
         if self.is_ready {
             return true;
@@ -262,13 +265,13 @@ impl Start {
         self.begun.iter().any(same)
     }
 
-    /// Keeps what the lines before a start line say about the start that follows. Used for lines after a server became ready.
+    /// Keeps what was logged before a start line and belongs to the start that follows. Used for lines after a server became ready.
     fn before_begin(self) -> Start {
         let processes = self.processes.into_iter().map(ProcessSteps::before_begin).collect();
         Start { processes, ..Start::default() }
     }
 
-    /// Reads a line. Returns whether it belongs to a process beyond [`MAX_PROCESSES`].
+    /// Reads a line. Returns whether the line belongs to a process beyond [`MAX_PROCESSES`], which is not tracked.
     fn observe(&mut self, seen: &Seen<'_>) -> bool {
         if self.first_line.is_none() {
             self.first_line = seen.at;
@@ -307,7 +310,7 @@ impl Start {
         }
     }
 
-    /// Records at which steps of its process a line begins or ends. Returns false if there are too many processes.
+    /// Records for the steps of a process whether this line begins or ends them. Returns false if there are too many processes.
     fn steps(&mut self, seen: &Seen<'_>) -> bool {
         let of = seen.parts.process.as_ref();
         // A process may change its name, but not its process id.

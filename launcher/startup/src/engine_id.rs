@@ -1,4 +1,4 @@
-//! Serializes an engine as its id, such as `vllm`. Contains only engines whose log texts are known.
+//! Serializes an engine as its id, such as `vllm`. Only engines with known log texts have one here.
 
 use std::sync::LazyLock;
 

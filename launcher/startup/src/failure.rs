@@ -7,7 +7,8 @@ use crate::{
 };
 
 const TRACEBACK: &str = "Traceback (most recent call last)";
-/// Texts in the last line of a program that fails without a traceback, such as `vllm: error: unrecognized arguments` or `exec: "vllm": not found`.
+/// If a program fails without a traceback, its last line contains one of these texts, as in `vllm: error: unrecognized arguments` or `exec: "vllm":
+/// not found`.
 const FATAL: [&str; 6] = [
     ": error: ",
     "EngineCore failed to start",
@@ -17,14 +18,14 @@ const FATAL: [&str; 6] = [
     "executable file not found",
 ];
 
-/// Evidence for a failed start. Only the first exception counts, because later tracebacks of other processes are consequences of it.
+/// Evidence for a failed start. Only the first exception counts, because it usually causes the later ones in other processes.
 #[derive(Default)]
 pub(crate) struct Failures {
-    /// The first line of level ERROR without a traceback. The server may have continued after it.
+    /// The first line of level ERROR without a traceback. It may not have been fatal.
     error: Option<Words>,
     /// The exception that ended a process, which is the last line of its traceback.
     exception: Option<Words>,
-    /// The process of the current traceback, and whether the further lines of the traceback lack the log prefix, as in SGLang.
+    /// The process of the traceback that is being read, and whether its further lines lack the log prefix, as in SGLang.
     traceback: Option<(Option<Process>, bool)>,
 }
 
@@ -52,12 +53,12 @@ impl Failures {
             }
             return;
         }
-        // A traceback in a warning does not count: the exception was caught.
+        // A traceback in a warning is ignored, because its exception was caught.
         let is_sglang = !is_undated && parts.text.starts_with('[');
         if parts.message().contains(TRACEBACK) && (parts.is_error || is_undated || is_sglang) {
             self.traceback = Some((parts.process.clone(), is_sglang));
         } else if (parts.is_error || is_undated) && FATAL.iter().any(|it| parts.text.contains(it)) {
-            // A line of level ERROR does not end the search: the engine core logs it before its traceback, which is more specific.
+            // After a line of level ERROR, the search continues: the engine core logs it before its traceback, which is more specific.
             if parts.is_error {
                 self.error.get_or_insert_with(|| words(parts.message()));
             } else {

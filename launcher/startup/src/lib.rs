@@ -33,8 +33,8 @@ pub use texts::TEXTS;
 
 /// Reads the log of a server. If it contains several starts, the last one is returned.
 ///
-/// Time stamps of vLLM have neither a year nor a time zone. They are read in the time zone of `reference`, and in the latest year in which they are
-/// at most one day after `reference`. Pass the time at which the log was last written, in the time zone of the server.
+/// Time stamps of vLLM have neither a year nor a time zone. They are read in the time zone of `reference`, and in the latest year that does not place
+/// them more than one day after `reference`. Pass the time at which the log was last written, in the time zone of the server.
 ///
 /// # Errors
 /// Reading `log` fails. The content of a log never causes an error.

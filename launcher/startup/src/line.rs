@@ -7,11 +7,11 @@ use crate::{
     startup::Process,
 };
 
-/// In a line without a time stamp, the process must be within the first bytes; this is the limit. Only the prefix of a container may precede it.
+/// In a line without a time stamp, the process must be within this many bytes from the start. A container may put a prefix before it.
 const PROCESS_WITHIN: usize = 128;
 /// Maximum bytes of a process name.
 const MAX_NAME: usize = 64;
-/// The name of the source file, which precedes the message, must end within this many bytes after the time stamp.
+/// The name of the source file comes before the message. It must end within this many bytes after the time stamp.
 const SOURCE_WITHIN: usize = 160;
 
 /// A log line without colour codes, split into its parts.
@@ -21,7 +21,7 @@ pub(crate) struct Parts<'a> {
     pub is_error: bool,
     /// The whole line.
     pub text: &'a str,
-    /// The position of the message in `text`. The message includes its indentation.
+    /// The position in `text` at which the message begins. If the message is indented, that is before its indentation.
     pub message_at: usize,
 }
 
@@ -96,7 +96,7 @@ fn bracketed(text: &str) -> Option<(Process, usize)> {
     Some((Process { name, pid: number }, close + 1))
 }
 
-/// The first `most` bytes of a text, or fewer, so that no character is cut.
+/// The first `most` bytes of a text. Cuts earlier if a character would otherwise be split.
 pub(crate) fn cut(text: &str, most: usize) -> &str {
     &text[..text.floor_char_boundary(most)]
 }

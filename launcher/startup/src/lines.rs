@@ -7,7 +7,7 @@ pub const MAX_LINE: usize = 64 << 10;
 
 /// A line of a log, without its line end.
 pub(crate) struct RawLine {
-    /// The number of the line in the file, from 1. All states of a progress bar, which ends with a carriage return, have the same number.
+    /// The number of the line in the file, from 1. The states of a progress bar end with a carriage return and all have the same number.
     pub number: u64,
     pub text: String,
     /// Whether the line was longer than [`MAX_LINE`].

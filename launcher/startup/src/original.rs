@@ -1,5 +1,5 @@
-//! Writes `result.yaml` in the format of llm-d-benchmark's nop, version 0.1, from our values. Unknown values are left out, where the original writes
-//! zeros and empty texts.
+//! Writes `result.yaml` from our values, in the format (version 0.1) of nop, the harness of llm-d-benchmark that measures starts. Leaves out unknown
+//! values, for which the original writes zeros and empty texts.
 
 use crds::server_engine::startup_log::{Figure, StepName};
 use serde_json::{Map, Value, json};
@@ -9,15 +9,16 @@ use crate::startup::{Process, SleepWakeKind, Startup, Step};
 /// A server in `result.yaml`.
 #[derive(Clone, Copy, Debug)]
 pub struct Server<'a> {
-    /// The original puts the names of pod and container here.
+    /// The name of the server. The original writes the names of pod and container here.
     pub name: &'a str,
     pub image: Option<&'a str>,
-    /// Seconds from the creation of its pod until it was ready.
+    /// Seconds from the creation of the server's pod until the server was ready.
     pub pod_start_seconds: Option<f64>,
     pub startup: &'a Startup,
 }
 
-/// Returns the document. Its scenario is that of the first server. Its `time` spans from the first start of a server until the last server was ready.
+/// Returns the document. Its scenario is that of the first server. Its `time` goes from the first start of any server until the last server was
+/// ready.
 pub fn result(servers: &[Server<'_>]) -> Value {
     let mut result = object([("version", Some(json!("0.1"))), ("scenario", Some(scenario(servers)))]);
     result.insert("vllm_metrics".into(), servers.iter().map(metrics).collect());
@@ -79,7 +80,7 @@ fn metrics(server: &Server<'_>) -> Value {
         ("time", figure(Figure::MemoryProfilingSeconds)),
         ("available_kv_cache", figure(Figure::KvCacheGib)),
     ]);
-    // At most one of the two values is present.
+    // Only one of the two values is written.
     let cached = figure(Figure::LoadCompiledGraphSeconds);
     let compiled = figure(Figure::CompileGraphSeconds).filter(|_| cached.is_none());
     let sleep_wake = startup.sleep_wake.iter().map(|it| -> Value {

@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 /// Maximum nesting depth of maps and lists. Arguments of engines use four levels.
 const MAX_DEPTH: usize = 32;
 
-/// Parses a map such as `{'port': 8000, 'lora_modules': [LoRAModulePath(name='a', path='b')]}`. An object becomes a map with one entry: its class
-/// name, and its arguments as text, as in llm-d-benchmark's nop. `None` if the text is not a map, or continues after it.
+/// Parses a map such as `{'port': 8000, 'lora_modules': [LoRAModulePath(name='a', path='b')]}`. A Python object becomes a map with one entry: its
+/// class name, with its arguments as text, as in llm-d-benchmark's nop. `None` if the text is not a map, or continues after it.
 pub(crate) fn map(text: &str) -> Option<Map<String, Value>> {
     let mut reader = Reader { rest: text };
     let Value::Object(map) = reader.value(0)? else { return None };

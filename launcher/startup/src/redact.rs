@@ -38,7 +38,7 @@ fn redact(value: &mut Value) {
     }
 }
 
-/// Redacts a value whose name is that of a secret. Booleans and empty values stay.
+/// Redacts a value with a name that belongs to a secret. Booleans and empty values stay.
 fn cover(value: &mut Value) {
     match value {
         Value::Null | Value::Bool(_) => {}

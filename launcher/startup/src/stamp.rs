@@ -5,7 +5,7 @@ use jiff::{Timestamp, ToSpan as _, Zoned, civil::DateTime};
 
 /// Bytes of the longest time stamp, which has a year and nanoseconds.
 const LONGEST: usize = 29;
-/// Maximum number of years from any year back to one with a 29 February.
+/// A year with a 29 February is at most this many years back from any year.
 const MAX_YEARS_BACK: i16 = 8;
 
 /// A date and time, with or without a year.
@@ -60,7 +60,7 @@ fn stamp_at(bytes: &[u8], at: usize) -> Option<Found> {
         }
         _ => (None, at),
     };
-    // If digits precede a time stamp without a year, it is part of something else.
+    // After other digits, this is no time stamp without a year, but a part of something longer.
     if year.is_none() && at > 0 && (bytes[at - 1].is_ascii_digit() || bytes[at - 1] == b'-') {
         return None;
     }
@@ -91,9 +91,9 @@ impl Stamp {
         DateTime::new(year, month, day, hour, minute, second.min(59), self.nanosecond).ok().filter(|_| second <= 60)
     }
 
-    /// The time, in the time zone of `reference`. A stamp without a year gets the latest year in which it is at most one day after `reference`. One
-    /// day is allowed because clocks and time zones may differ. An earlier year is possible because a log from New Year's Eve may be read in the new
-    /// year.
+    /// The time, in the time zone of `reference`. A stamp without a year gets the latest year that does not place it more than one day after
+    /// `reference`. One day is allowed because clocks and time zones may differ. The year can be an earlier one, because a log from New Year's Eve
+    /// may be read in the new year.
     pub fn time(self, reference: &Zoned) -> Option<Timestamp> {
         let zone = reference.time_zone();
         let place = |year| zone.to_timestamp(self.date_in(year)?).ok();

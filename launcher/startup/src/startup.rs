@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The start of a server, as its log describes it. Values that the log does not contain are absent.
+/// The start of a server as its log describes it. Values are absent if the log does not contain them.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -24,15 +24,15 @@ pub struct Startup {
     pub model: Option<String>,
     pub load_format: Option<String>,
     pub sleep_mode: Option<bool>,
-    /// The time of the first line. Only present if the log contains one start. The program was started before this time.
+    /// The time of the first line, which is after the program was launched. Only present if the log contains one start.
     pub first_line: Option<Timestamp>,
     /// The time at which the server printed its arguments.
     pub started: Option<Timestamp>,
-    /// The time at which the server listed its routes. With several API servers, the last such time.
+    /// The time at which the server listed its routes. If there are several API servers, the latest of these times.
     pub ready: Option<Timestamp>,
     /// Seconds from `started` to `ready`.
     pub ready_seconds: Option<f64>,
-    /// Seconds of `ready_seconds` in which no step was active.
+    /// The part of `ready_seconds` in which no step was active.
     pub uncategorized_seconds: Option<f64>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub figures: BTreeMap<Figure, f64>,
@@ -97,7 +97,7 @@ impl Process {
 #[serde(rename_all = "camelCase")]
 pub struct Step {
     pub name: StepName,
-    /// The process of the step. If several processes had this step, the one that ended it last. `None` if its lines name no process.
+    /// The process of the step. If several processes had this step, the process that ended it last. `None` if the lines of the step name no process.
     pub process: Option<Process>,
     /// The process that ended the step, if another process began it.
     pub ended_by: Option<Process>,
@@ -159,7 +159,7 @@ pub struct Gpu {
 pub struct Failure {
     /// The process that failed first.
     pub process: Option<Process>,
-    /// The exception of that process; without one, the first error line of the log.
+    /// The exception of that process. If there is none, the first error line of the log.
     pub error: Option<String>,
     /// The number of the line with `error` in the log, from 1.
     pub line: Option<u64>,

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 use crate::startup::{Process, Step};
 
-/// Maximum number of alternative ends of a step. Rank 0 is preferred.
+/// Maximum number of alternative end lines of a step. The one with rank 0 is preferred.
 const RANKS: usize = 2;
 
 /// A line at which a step begins or ends.
@@ -13,7 +13,7 @@ const RANKS: usize = 2;
 pub(crate) struct Mark {
     /// The number of the line in the log.
     pub line: u64,
-    /// The time of the line. If it has none, the time of the next line of its process that has one; `None` until that line is read.
+    /// The time of the line. If the line has no time, the time of the next line of its process that has one; `None` until that line is read.
     pub at: Option<Timestamp>,
 }
 
@@ -31,7 +31,7 @@ struct Bounds {
 }
 
 impl Bounds {
-    /// The end with the best rank that was found.
+    /// The end line with the best rank that was found.
     fn end(&self) -> Option<Mark> {
         self.ends.iter().flatten().next().copied()
     }
@@ -51,7 +51,7 @@ impl ProcessSteps {
         ProcessSteps { process, bounds: [Bounds::default(); StepName::ALL.len()], is_undated: false }
     }
 
-    /// Keeps only the steps that take place before a server prints its arguments.
+    /// Keeps only the steps that happen before a server prints its arguments.
     pub fn before_begin(mut self) -> Self {
         for step in
             StepName::ALL.into_iter().filter(|it| !matches!(it, StepName::DetectPlatform | StepName::LlmImports))
@@ -99,8 +99,8 @@ pub(crate) fn steps(processes: &[ProcessSteps]) -> Vec<Step> {
         .collect()
 }
 
-/// Returns the step from the process that ended it last, because the start waits for the slowest process. If several processes ended it at the same
-/// time, from the one that began it first.
+/// Returns the step of the process that ended it last, because the start waits for the slowest process. If several processes ended it at the same
+/// time, the one that began it first is used.
 fn within_a_process(name: StepName, processes: &[ProcessSteps]) -> Option<Step> {
     let timed = |it: &ProcessSteps| {
         let bounds = it.bounds[name as usize];
@@ -109,7 +109,7 @@ fn within_a_process(name: StepName, processes: &[ProcessSteps]) -> Option<Step> 
     };
     let all: Vec<_> = processes.iter().filter_map(timed).collect();
     let count = u32::try_from(all.len()).unwrap_or(u32::MAX);
-    // Reversed, because `max_by` returns the last of equal elements, but the first process is wanted.
+    // The order is reversed, because `max_by` returns the last of equal elements, and the first process is wanted.
     let (ended, started, process) =
         all.into_iter().rev().max_by(|one, other| one.0.cmp(&other.0).then(other.1.cmp(&one.1)))?;
     Some(Step { name, process, ended_by: None, processes: count, started, seconds: seconds(started, ended) })
@@ -139,7 +139,7 @@ pub(crate) fn seconds(from: Timestamp, to: Timestamp) -> f64 {
     to.duration_since(from).as_secs_f64()
 }
 
-/// Seconds between two times in which no step was active.
+/// Seconds between two times, minus the time in which a step was active.
 pub(crate) fn uncategorized(steps: &[Step], from: Timestamp, to: Timestamp) -> f64 {
     let mut spans: Vec<(f64, f64)> = steps
         .iter()

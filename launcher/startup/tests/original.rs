@@ -1,4 +1,5 @@
-//! Compares our reading of each log with that of llm-d-benchmark's nop. `tests/original/section9.py` computes the latter, by the rules of the nop.
+//! Compares what we read from each log with what nop reads, the harness of llm-d-benchmark that measures starts. `tests/original/section9.py`
+//! computes the latter by the rules of nop.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -12,7 +13,7 @@ use startup::{Figure, StepName, TEXTS};
 const TEXTS_PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/original/texts.md");
 const COMPARISON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/original/comparison.md");
 
-/// The values that the original has and we read differently or not at all: log, name of the value, and reason.
+/// The values of the original that we read differently or not at all: (log, name of the value, reason).
 const DIFFERENCES: [(&str, &str, &str); 8] = [
     ("composed-vllm-0.10-gpu-debug", "ready", "the original takes a prompt in the log for a line of the start"),
     ("composed-vllm-0.10-gpu-debug", "compile_graph", "the original takes the shape for the time"),
@@ -54,7 +55,7 @@ fn ours(log: &str) -> BTreeMap<&'static str, f64> {
     all
 }
 
-/// The values that the original reads from a log. Its categories are merged with its other values.
+/// The values that the original reads from a log. Its categories are merged into one list with its other values.
 fn original(expected: &Value) -> BTreeMap<String, f64> {
     let numbers = |it: &Value| -> Vec<(String, f64)> {
         it.as_object().into_iter().flatten().filter_map(|(key, value)| Some((key.clone(), value.as_f64()?))).collect()

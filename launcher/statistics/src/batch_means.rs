@@ -1,11 +1,11 @@
 //! The interval of a mean of correlated values, by non-overlapping batch means.
 //!
 //! The values are divided into batches of equal size. The means of long batches are nearly independent and normally distributed, so Student's t gives
-//! an interval for their mean (Law and Kelton, Simulation Modeling and Analysis, 5th edition, section 9.5.3). More than 10 to 30 batches hardly
-//! improve the interval (Schmeiser, Batch size effects in the analysis of simulation output, 1982), and fewer, longer batches depend less on each
-//! other. So 30 batches are used if each is worth at least ten independent values, and fewer if values depend more on each other. If all values
-//! together are worth less than 30 independent values, 2 to 9 batches are used: in this case the effective number itself is uncertain, and long
-//! batches are least affected by that. Student's t makes such an interval sufficiently wide.
+//! an interval for their mean (Law and Kelton, Simulation Modeling and Analysis, 5th edition, section 9.5.3).
+//! More than 10 to 30 batches hardly improve the interval (Schmeiser, Batch size effects in the analysis of simulation output, 1982), and fewer,
+//! longer batches depend less on each other. So there are 30 batches if each is worth at least ten independent values; if values depend more on each
+//! other, there are fewer. If all values together are worth less than 30 independent values, there are 2 to 9 batches. In this case the effective
+//! number itself is uncertain, which affects long batches least, and Student's t makes the interval sufficiently wide.
 
 use crate::{
     Estimate, Interval,
@@ -18,14 +18,15 @@ use crate::{
 const MOST_BATCHES: usize = 30;
 /// Minimum number of batches, if there are enough values.
 const FEWEST_BATCHES: usize = 10;
-/// Number of independent values that each batch should be worth, if there are enough values.
+/// Number of independent values that a batch should be worth, if there are enough values.
 const EFFECTIVE_PER_BATCH: f64 = 10.0;
-/// If there are few values: number of independent values per batch, and minimum number of batches.
+/// Number of independent values per batch, if there are few values.
 const FEW_PER_BATCH: f64 = 3.0;
+/// Minimum number of batches, if there are few values.
 const FEWEST_OF_FEW: usize = 2;
 
-/// Returns the mean with its interval; `None` if there are no values. Values at the end that do not fill a batch (less than one per batch) are
-/// included in the mean, but not in the width of the interval. The time is proportional to the number of values.
+/// Returns the mean with its interval; `None` if there are no values. Values at the end that do not fill a batch affect only the mean, not the width
+/// of the interval. There are fewer of them than batches. The time is proportional to the number of values.
 pub fn mean_with_interval(values: &[f64]) -> Option<Estimate> {
     let effective_values = effective_sample_size(values);
     let value = mean(values);
@@ -33,7 +34,7 @@ pub fn mean_with_interval(values: &[f64]) -> Option<Estimate> {
     (!values.is_empty()).then_some(Estimate { effective_values, value: Some(value), interval })
 }
 
-/// The number of batches for values that are worth `effective` independent values. The interval has one degree of freedom less.
+/// The number of batches for values that are worth `effective` independent values. The interval has as many degrees of freedom, minus one.
 pub fn batches(effective: f64) -> usize {
     // The casts round down.
     match effective >= enough::FOR_AN_INTERVAL {

@@ -1,10 +1,10 @@
 //! Finds two ranks between which a quantile lies, by the binomial distribution.
 
-/// Maximum probability that the quantile lies beyond one of the ranks, for each rank.
+/// Maximum probability that the quantile lies beyond each of the two ranks.
 const TAIL: f64 = 0.025;
 
 /// Returns the ranks of two order statistics, counted from 1. With a probability of at least 95 %, the `p` quantile of independent values lies
-/// between them. `None` if there are too few values: even the smallest or the largest value does not lie far enough out.
+/// between them. `None` if there are so few values that the quantile may lie below the smallest or above the largest value.
 ///
 /// The number of values below the quantile has a binomial distribution (David and Nagaraja, Order Statistics, 2003, section 7.1). The ranks are
 /// exact. The time is proportional to the square root of `count`.
@@ -13,13 +13,13 @@ pub fn quantile_ranks(count: u64, p: f64) -> Option<(u64, u64)> {
         return None;
     }
     let weights = Weights::new(count, p);
-    // With a probability of at most TAIL, fewer than `low` values are below the quantile. Otherwise the value with rank `low` is below it.
+    // With a probability of at most TAIL, fewer than `low` values are below the quantile. In all other cases, the value with rank `low` is below it.
     let low = weights.lower_tail()?;
     let high = weights.upper_tail()?;
     (low >= 1 && high <= count).then_some((low, high))
 }
 
-/// Binomial probabilities from the number `first` on. Negligible ones are left out.
+/// Binomial probabilities for the numbers from `first` on. Negligible ones at both ends are left out.
 struct Weights {
     first: u64,
     probabilities: Vec<f64>,
@@ -31,7 +31,7 @@ const NEGLIGIBLE: f64 = 1e-18;
 impl Weights {
     fn new(count: u64, p: f64) -> Weights {
         let (n, odds) = (count as f64, p / (1.0 - p));
-        // The cast rounds down. The mode is less than n + 1.
+        // The cast rounds down. The mode (the most probable number) is less than n + 1.
         let mode = (((n + 1.0) * p) as u64).min(count);
         let mut below = Vec::new();
         let (mut k, mut weight) = (mode, 1.0);
@@ -55,7 +55,7 @@ impl Weights {
         Weights { first, probabilities: weights }
     }
 
-    /// The largest number for which the probability of fewer values below the quantile is at most TAIL.
+    /// The largest number such that fewer values are below the quantile with a probability of at most TAIL.
     fn lower_tail(&self) -> Option<u64> {
         let mut below = 0.0;
         for (place, probability) in self.probabilities.iter().enumerate() {
@@ -67,7 +67,7 @@ impl Weights {
         None
     }
 
-    /// The smallest number for which the probability of this many or more values below the quantile is at most TAIL.
+    /// The smallest number such that at least as many values are below the quantile with a probability of at most TAIL.
     fn upper_tail(&self) -> Option<u64> {
         let mut from = 0.0;
         for (place, probability) in self.probabilities.iter().enumerate().rev() {

@@ -14,7 +14,7 @@ pub const FEWEST_VALUES: usize = 20;
 pub struct Point {
     /// The start of the bin, which is the time of its first value.
     pub start: f64,
-    /// The time that the figure stands for, which is the mean of the times of its values.
+    /// The time at which a chart shows the figure: the mean of the times of the bin's values.
     pub time: f64,
     pub value: f64,
 }
@@ -52,7 +52,7 @@ pub struct RateBins {
     open: f64,
     length: f64,
     sums: Vec<f64>,
-    /// Amounts that are added to the bin with this index and to all later bins. With these, adding an amount over many bins takes constant time.
+    /// An amount here counts for the bin with this index and for all later bins. So adding an amount to many bins takes constant time.
     from: Vec<f64>,
 }
 

@@ -2,11 +2,11 @@
 //!
 //! The method is MOVER, the method of variance estimates recovery (Zou and Donner, Construction of confidence limits about effect measures: a general
 //! approach, Statistics in Medicine 27, 2008; for shares Newcombe, Interval estimation for the difference between independent proportions, Statistics
-//! in Medicine 17, 1998). For each bound of the difference, it combines the sides of the two intervals that face each other. So it also works for
-//! asymmetric intervals.
+//! in Medicine 17, 1998). Each bound of the difference combines one side of each interval: the two sides that face each other. So the method also
+//! works for asymmetric intervals.
 //!
-//! If many differences are examined together, each interval must be wider, so that all of them are correct together (Bonferroni). The given intervals
-//! are at 95 %; [`Estimated::at`] widens them.
+//! If many differences are examined together, each interval must be wider, so that all of them hold at the same time (Bonferroni). The given
+//! intervals are at 95 %; [`Estimated::at`] widens them.
 
 use crate::{
     Interval, LEVEL, batch_means,
@@ -23,8 +23,8 @@ pub enum Method {
         /// Number of independent values that the mean is worth.
         effective_values: f64,
     },
-    /// By order statistics, for values above 0. Both bounds move by the same factor on a logarithmic scale, because in a long tail, more extreme
-    /// values are farther apart.
+    /// By order statistics, for values above 0. When the interval is widened, both bounds move by the same factor on a logarithmic scale, because in
+    /// a long tail, more extreme values are farther apart.
     Quantile,
     /// A quantile of few values, from the quantiles of batches: Student's t on a logarithmic scale.
     QuantileOfFew {
@@ -57,7 +57,7 @@ pub struct Estimated {
 }
 
 impl Estimated {
-    /// The interval that misses the true value with the probability `error`. For 0.05, this is the given interval.
+    /// The interval that misses the true value with the probability `error`. For an `error` of 0.05, this is the given interval.
     pub fn at(&self, error: f64) -> Interval {
         match self.method {
             Method::Mean { effective_values } => self.by_factor(student_factor(error, effective_values)),
@@ -89,7 +89,7 @@ impl Estimated {
     }
 }
 
-/// The width of the interval of a mean for this error, relative to the width at 95 %.
+/// The width of the interval of a mean for this error probability, relative to the width at 95 %.
 fn student_factor(error: f64, effective_values: f64) -> f64 {
     let degrees = batch_means::batches(effective_values) - 1;
     two_sided(error, degrees) / t_95(degrees)

@@ -1,28 +1,28 @@
-//! Computes how many independent values a number of correlated values is worth.
+//! Computes how many independent values a series of correlated values is worth.
 //!
-//! The mean of n correlated values has the same variance as the mean of n / t independent values. t is the integrated autocorrelation time, 1 + 2 x
-//! (sum of the autocorrelations). The sum is cut off by Geyer's rule (Practical Markov chain Monte Carlo, 1992, section 3.3): autocovariances are
-//! added in pairs as long as the sum of a pair is above zero, and no pair counts more than the previous pair.
+//! The mean of n correlated values has the same variance as the mean of n / t independent values. t is the integrated autocorrelation time: 1 + 2 x
+//! (sum of the autocorrelations). The sum is cut off by Geyer's rule (Practical Markov chain Monte Carlo, 1992, section 3.3). Autocovariances are
+//! added in pairs as long as the sum of a pair is above zero, and no pair counts more than the previous one.
 
 use crate::mean;
 
-/// Maximum number of values for computing autocovariances. If there are more, means of successive values are used instead. This does not change the
-/// variance of the mean, and limits the cost of a lag to 16,384 products.
+/// Maximum number of values for computing autocovariances. A longer series is first replaced by the means of successive values. This does not change
+/// the variance of its mean, and limits the cost of a lag to 16,384 products.
 const MOST_VALUES: usize = 16_384;
 
-/// Maximum number of lags. If they are not enough, successive values are averaged once more. The cost is at most 512 x 16,384 products, and less than
-/// that for all shorter series together.
+/// Maximum number of lags. If the sum needs more, successive values are averaged once more and the sum is computed again. One sum costs at most 512 x
+/// 16,384 products. The sums for all shorter series together cost less than that.
 const MOST_LAGS: usize = 512;
 
-/// The effective number of values: the number of independent values whose mean has the same variance. At least 1 and at most the number of values; 0
-/// if there are no values. Negatively correlated values count as independent.
+/// The effective number of values: as many independent values would have a mean with the same variance. At least 1 and at most the number of values;
+/// 0 if there are no values. Negatively correlated values count as independent.
 pub fn effective_sample_size(values: &[f64]) -> f64 {
     let count = values.len() as f64;
     if values.is_empty() { 0.0 } else { count / autocorrelation_time(values) }
 }
 
-/// The integrated autocorrelation time, in values. At least 1 and at most the number of values. 1 if there are fewer than four values, or if all
-/// values are equal.
+/// The integrated autocorrelation time, counted in values. At least 1 and at most the number of values. 1 if there are fewer than four values, or if
+/// all are equal.
 pub fn autocorrelation_time(values: &[f64]) -> f64 {
     let count = values.len();
     let of_one = covariance(&deviations(values), 0);
@@ -76,7 +76,8 @@ fn long_run_variance(values: &[f64]) -> Option<f64> {
         sum += pair_before;
         lag += 2;
     };
-    // Corrects a bias: each autocovariance is too small by the variance of the mean, because it is computed around the sample mean.
+    // Corrects a bias. Each autocovariance is too small by the variance of the mean, because it is computed around the sample mean instead of the
+    // true one.
     let lost = lag as f64 * 2.0 / values.len() as f64;
     ended.then(|| (2.0 * sum - covariance(&values, 0)) / (1.0 - lost.min(0.5)))
 }

@@ -1,8 +1,8 @@
 //! Uncertainty of figures: intervals, effective sample sizes and steady states for values that depend on each other.
 //!
 //! The latencies of successive requests are correlated, because a full queue makes many of them slow. A formula for independent values would give
-//! intervals that are too narrow. All functions take values in time order. They are deterministic. Intervals are at 95 %. `docs/statistics.md` has
-//! the formulas, their sources, and how often the intervals contain the true value.
+//! intervals that are too narrow. All functions take values in time order and are deterministic. Intervals are at 95 %. `docs/statistics.md` has the
+//! formulas, their sources, and how often the intervals contain the true value.
 
 pub mod batch_means;
 pub mod binomial;

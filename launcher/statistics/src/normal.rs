@@ -1,10 +1,10 @@
 //! Quantiles of the standard normal distribution.
 
-/// The probability at which the approximation of the middle ends and the approximation of the tails begins.
+/// Below this probability, the approximation for the tails is used; above it, the approximation for the middle.
 const TAIL: f64 = 0.02425;
 
-/// The value that a standard normal variable exceeds with this probability. The relative error is below 1.2e-9. Infinite for probabilities of 0 and
-/// 1, and outside that range.
+/// The value that a standard normal variable exceeds with this probability. The relative error is below 1.2e-9. Infinite for a probability outside
+/// the range from 0 to 1, and at its ends.
 ///
 /// Uses the rational approximation of Acklam (An algorithm for computing the inverse normal cumulative distribution function, 2003).
 pub fn upper_quantile(probability: f64) -> f64 {
@@ -40,7 +40,7 @@ pub fn upper_quantile(probability: f64) -> f64 {
     if probability >= 1.0 {
         return f64::NEG_INFINITY;
     }
-    // The positive value that is exceeded with the small probability p.
+    // For a small probability p: the positive value that is exceeded with this probability.
     let tail = |p: f64| {
         let q = (-2.0 * p.ln()).sqrt();
         -polynomial(&TAIL_ABOVE, q) / polynomial(&TAIL_BELOW, q)

@@ -2,24 +2,25 @@
 //!
 //! The `p` quantile of n independent values lies between two of the sorted values. The binomial distribution gives their ranks, without any
 //! assumption about the distribution of the values. If values are correlated, the share below the quantile varies as much as with fewer independent
-//! values (Woodruff, Confidence intervals for medians and other position measures, 1952; Korn and Graubard, 1998, for small and large shares). That
-//! number is the effective sample size of the 0/1 series which tells for each value whether it is below the quantile. The ranks for this number are
-//! scaled to all values.
+//! values (Woodruff, Confidence intervals for medians and other position measures, 1952; Korn and Graubard, 1998, for small and large shares). This
+//! smaller number is the effective sample size of a 0/1 series, which has for each value whether it is below the quantile. The ranks are computed for
+//! this number, and then scaled to the number of all values.
 
 use crate::{
     Estimate, Interval, batch_means, binomial::quantile_ranks, effective_sample_size::effective_sample_size, enough,
     mean,
 };
 
-/// The size of a batch, as a multiple of the minimum number of values for a quantile.
+/// The size of a batch, as a multiple of the minimum number of values for the quantile.
 const BATCH_TAILS: f64 = 1.5;
 
 /// Returns the `p` quantile (0 < p < 1) by nearest rank, with its interval. `None` if there are no values.
 ///
 /// `sorted` contains `values` in ascending order; it is passed so that several quantiles need only one sort. `worth` is the effective sample size of
-/// the values. It matters for an extreme quantile of a busy queue. Such a quantile depends on one or two congestions, and its 0/1 series alone looks
-/// more independent than it is. The value is absent if there are so few values that it would be the largest (or smallest) one. The interval is absent
-/// if there are too few effective values. The time is proportional to the number of values.
+/// the values. It matters for an extreme quantile of a busy queue: such a quantile depends on one or two congestions, and its 0/1 series alone looks
+/// more independent than it is.
+/// The value is absent if there are so few values that it would be the largest (or smallest) one. The interval is absent if there are too few
+/// effective values. The time is proportional to the number of values.
 pub fn quantile(values: &[f64], sorted: &[f64], p: f64, worth: f64) -> Option<Estimate> {
     let count = sorted.len();
     let at_rank = *sorted.get(nearest_rank(count, p) - 1)?;
@@ -37,7 +38,7 @@ pub fn quantile(values: &[f64], sorted: &[f64], p: f64, worth: f64) -> Option<Es
     Some(Estimate { effective_values, value: has_value.then_some(at_rank), interval })
 }
 
-/// The interval of the median for few effective values: the median of each of a few long batches, and Student's t. `None` if the batches would be too
+/// The interval of the median for few effective values, from the medians of a few long batches by Student's t. `None` if the batches would be too
 /// short for the quantile.
 fn interval_of_few(values: &[f64], value: f64, p: f64, worth: f64) -> Option<Interval> {
     let batches = batch_means::batches(worth.min(enough::FOR_AN_INTERVAL - 1.0));
@@ -58,7 +59,7 @@ fn interval_of_few(values: &[f64], value: f64, p: f64, worth: f64) -> Option<Int
     Some(Interval { low: (middle - half).min(value).max(floor), high: (middle + half).max(value) })
 }
 
-/// The smallest rank, counted from 1, whose value is not exceeded by at least the share `p` of the values.
+/// The smallest rank, counted from 1, such that at least the share `p` of the values is at or below the value with this rank.
 fn nearest_rank(count: usize, p: f64) -> usize {
     // In floating point, 0.07 x 100 is slightly more than 7.
     ((count as f64 * p - 1e-9).ceil() as usize).clamp(1, count.max(1))
@@ -68,7 +69,7 @@ fn interval(sorted: &[f64], effective: f64, p: f64) -> Option<Interval> {
     // The cast rounds down.
     let effective = effective as u64;
     let (low, high) = quantile_ranks(effective, p)?;
-    // Each effective value stands for this many values. Its rank is in the middle of them.
+    // Each effective value represents this many values, and gets the rank in the middle of them.
     let each = sorted.len() as f64 / effective as f64;
     let low = ((low as f64 - 0.5) * each + 0.5).floor() as usize;
     let high = ((high as f64 - 0.5) * each + 0.5).ceil() as usize;

@@ -1,13 +1,13 @@
 //! The interval of a ratio of two sums over successive time bins, such as the number of long gaps / the number of all gaps.
 //!
-//! Events in one bin depend on each other: a pause of the server delays the tokens of all its requests. So the unit is the bin. The interval is that
-//! of the mean of the residuals `over - ratio x under`, which also accounts for dependence between bins (Cochran, Sampling Techniques, 3rd edition,
-//! section 6.4, for the residuals).
+//! Events in one bin depend on each other: a pause of the server delays the tokens of all its requests. So each bin counts as one value. The interval
+//! is that of the mean of the residuals `over - ratio x under`, which also accounts for dependence between bins (Cochran, Sampling Techniques, 3rd
+//! edition, section 6.4, for the residuals).
 
 use crate::{Estimate, Interval, batch_means};
 
 /// Returns the sum of all `over` divided by the sum of all `under`, with its interval. `None` if the sum of `under` is not positive. `bins`: pairs
-/// (`over`, `under`) in time order. `effective_values` counts bins. The time is proportional to the number of bins.
+/// (`over`, `under`) in time order. The result's `effective_values` is a number of bins. The time is proportional to the number of bins.
 pub fn ratio_with_interval(bins: &[(f64, f64)]) -> Option<Estimate> {
     let (over, under) = bins.iter().fold((0.0, 0.0), |(over, under), it| (over + it.0, under + it.1));
     if under <= 0.0 {

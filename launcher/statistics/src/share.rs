@@ -1,8 +1,8 @@
 //! The interval of a share of correlated events.
 //!
 //! The score interval (Wilson, Probable inference, the law of succession, and statistical inference, JASA 22, 1927) is also correct for shares near 0
-//! and 1, and has a positive width even if no event occurred. It uses the effective number of values instead of their number (Korn and Graubard,
-//! 1998), because failures occur in clusters.
+//! and 1, and has a positive width even if no event occurred. Failures occur in clusters, so it is computed for the effective number of values (Korn
+//! and Graubard, 1998).
 
 use crate::{Estimate, Interval, effective_sample_size::effective_sample_size, mean, student::NORMAL_95};
 
@@ -19,6 +19,6 @@ pub fn wilson(share: f64, count: f64, z: f64) -> Interval {
     let squared = z * z;
     let middle = (share + squared / (2.0 * count)) / (1.0 + squared / count);
     let half = z / (1.0 + squared / count) * (share * (1.0 - share) / count + squared / (4.0 * count * count)).sqrt();
-    // For a share of 0 or 1, a bound would equal the share except for rounding errors.
+    // For a share of 0 or 1, one bound equals the share, but rounding errors may move it.
     Interval { low: (middle - half).clamp(0.0, share), high: (middle + half).clamp(share, 1.0) }
 }

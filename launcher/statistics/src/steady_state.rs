@@ -10,12 +10,13 @@ use crate::{
     trend::{Trend, trend},
 };
 
-/// A figure drifts if it changes over the window by at least this share of its median, and if the direction of the change is certain at 99 %.
+/// A figure drifts if it changes over the window by at least this share of its median, and if the direction of the change is certain at a level of 99
+/// %.
 pub const DRIFT: f64 = 0.10;
-/// A figure is on a plateau if it changes by less than [`DRIFT`], and if a change over the window by more than this share of its median can be
-/// excluded at 95 %.
+/// A figure is on a plateau under two conditions: it changes by less than [`DRIFT`], and its interval at 95 % excludes a change over the window by
+/// more than this share of its median.
 pub const RULED_OUT: f64 = 0.30;
-/// A value is an outlier if its distance from the median exceeds this many typical deviations, and also [`FAR`] times the median.
+/// A value is an outlier if its distance from the median exceeds both this number of typical deviations and [`FAR`] times the median.
 const OUTLIER: f64 = 6.0;
 /// Minimum distance of an outlier, as a share of the median, see [`OUTLIER`].
 const FAR: f64 = 0.5;
@@ -49,7 +50,7 @@ impl State {
     }
 }
 
-/// The combined result of the figures that decide.
+/// The combined result of the figures that decide about a steady state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// All figures are on a plateau.
@@ -81,10 +82,11 @@ pub struct Judged {
     pub trend: Option<Trend>,
 }
 
-/// The end of the warm-up: the start of the first bin of the window. If figures differ, the latest one counts. `None` if no figure has any points.
+/// The end of the warm-up, which is the start of the first bin of the window. If figures differ, the latest end counts. `None` if no figure has any
+/// points.
 ///
-/// Leading values are warm-up if their median differs by [`DRIFT`] or more from the median of the rest, and if the rest does not drift. If a figure
-/// does not become steady in its first half, no warm-up is removed: its trend then shows this.
+/// Values at the start are warm-up if their median differs by [`DRIFT`] or more from the median of the rest, and if the rest does not drift. If a
+/// figure does not become steady in its first half, no warm-up is removed, and its trend shows the drift.
 pub fn window_start(figures: &[&[Point]]) -> Option<f64> {
     figures.iter().filter_map(|it| Some(it.get(warm_up(it))?.start)).max_by(f64::total_cmp)
 }
@@ -130,7 +132,7 @@ fn has_anomaly(points: &[Point]) -> bool {
     deviations.windows(IN_A_ROW).any(|it| it.iter().all(|deviation| *deviation > bound))
 }
 
-/// The combined verdict of several figures. If a figure drifts, the verdict is a drift, and an upward drift takes precedence.
+/// The combined verdict of several figures. If any figure drifts, the verdict is a drift; if figures drift in both directions, it is upward.
 pub fn verdict(states: &[State]) -> Verdict {
     let any = |state| states.contains(&state);
     if any(State::DriftingUp) {

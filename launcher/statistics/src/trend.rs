@@ -22,12 +22,12 @@ pub struct Trend {
     pub change: f64,
     /// The 95 % interval of `change`; `None` if there are too few points.
     pub interval: Option<Interval>,
-    /// The 99 % interval of `change`, for tests of several figures that decide together.
+    /// The 99 % interval of `change`. Used if several figures are tested and decide together.
     pub wide_interval: Option<Interval>,
 }
 
 /// Returns the trend. `None` for fewer than two points, if no time passes between them, and if the median is 0. Time and memory grow with the square
-/// of the number of points, so callers pass at most [`crate::bins::MOST`] points.
+/// of the number of points, so pass at most [`crate::bins::MOST`] points.
 pub fn trend(points: &[Point]) -> Option<Trend> {
     let mut slopes = Vec::with_capacity(points.len() * points.len().saturating_sub(1) / 2);
     for (place, one) in points.iter().enumerate() {
@@ -48,7 +48,7 @@ pub fn trend(points: &[Point]) -> Option<Trend> {
     Some(Trend { slope, change: slope * scale, interval: interval(NORMAL_95), wide_interval: interval(NORMAL_99) })
 }
 
-/// The slopes whose ranks are this many standard deviations of Kendall's S from the middle; `None` if there are none.
+/// The two slopes whose ranks are this many standard deviations of Kendall's S below and above the middle; `None` if there are none.
 fn slopes_between(sorted: &[f64], points: usize, deviations: f64) -> Option<Interval> {
     let n = points as f64;
     let variance = n * (n - 1.0) * (2.0 * n + 5.0) / 18.0;

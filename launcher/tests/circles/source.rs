@@ -162,7 +162,7 @@ impl Source {
         found
     }
 
-    /// Whether the first name of an alias that refers to itself, as in `use time::time`, is a module of this crate.
+    /// Whether the first name of an alias is a module of this crate, if the alias has the same name, as in `use time::time`.
     fn is_own(&self, from: Index, alias: &[String]) -> bool {
         let meanings = self.modules[from].names.get(&alias[0]);
         meanings.into_iter().flatten().any(|it| !matches!(it, Meaning::Alias(_)))

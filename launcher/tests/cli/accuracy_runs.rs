@@ -37,7 +37,7 @@ fn text(folder: &Folder, file: &str) -> String {
     fs::read_to_string(folder.path("results/latest").join(file)).unwrap()
 }
 
-/// Returns the simulator's answers to some rows. A run without limits records the token ids, and a simulator converts them to text.
+/// Returns the simulator's answers to some rows: a run without limits records the token ids, and a simulator converts these ids to text.
 fn answers_of_simulator(count: usize) -> Vec<String> {
     let folder = Folder::new();
     own_format(&folder, &rows(&vec![""; count]), "{check: exactMatch, limits: none}");

@@ -58,7 +58,8 @@ fn a_container_is_held_until_the_time_is_over_or_a_signal_comes() {
     assert_eq!(archive(&["--hold", "20ms"]).status().unwrap().code(), Some(0));
     let mut child = archive(&["--hold", "1h"]).spawn().unwrap();
     let pid = Pid::from_child(&child);
-    // Wait until the process handles the signal. An earlier signal would also end it, but by its default action.
+    // Wait until the process has its own handler for the signal. Before that, the signal would end the process, too, but not in the way that is
+    // tested.
     let status = format!("/proc/{}/status", child.id());
     let listens = || {
         let status = fs::read_to_string(&status).unwrap();

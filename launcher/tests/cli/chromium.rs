@@ -14,7 +14,7 @@ use std::{
 use serde_json::{Value, json};
 use tungstenite::{Message, WebSocket, stream::MaybeTlsStream};
 
-/// Longer than any response takes on a busy machine. If the browser hangs, the test fails.
+/// The maximum time for a response. No response takes this long, even on a busy machine. If the browser hangs, the test fails.
 const TIMEOUT: Duration = Duration::from_secs(120);
 /// The names of the browser, in Debian and elsewhere.
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
@@ -25,7 +25,7 @@ pub struct Browser {
     socket: WebSocket<MaybeTlsStream<TcpStream>>,
     session: String,
     next: u64,
-    /// Actions of the page that a report must not do, such as requests.
+    /// Things that the page of a report must not do, such as requests.
     pub faults: Vec<String>,
     _profile: tempfile::TempDir,
 }

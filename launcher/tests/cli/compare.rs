@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::common::{Folder, profile, simulated};
 
-/// Creates a finished run of two seconds. Also returns its report, from which tests make reports of other runs.
+/// Creates a finished run of two seconds. Also returns its report, which tests change to get reports of other runs.
 fn folder() -> (Folder, Value) {
     let folder = Folder::new();
     folder.write("run.yaml", &simulated(&profile(60, 2)));
@@ -85,7 +85,7 @@ fn two_runs_of_one_setting_are_compared_as_they_are() {
     let first = fs::canonicalize(folder.path("results/latest")).unwrap();
     folder.benchwright(&["run", "-f", "run.yaml"]).assert().success();
     let compare = folder.benchwright(&["compare", first.to_str().unwrap(), "results/latest"]).assert().success();
-    // Each run draws its own seed, and nothing else differs.
+    // Each run draws its own seed. This is the only difference.
     let alike = predicate::str::contains("not comparable").not().and(predicate::str::contains("stage r60"));
     compare.stdout(alike);
 }

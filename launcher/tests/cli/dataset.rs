@@ -45,7 +45,7 @@ fn a_pickle_is_described_with_what_sends_it() {
             "column: tok_input, form: tokenIds",
         ],
     );
-    // The command prints a profile that the launcher can read.
+    // The launcher must be able to read the profile that the command prints.
     let yaml = said.split("(harness benchwright) sends it with:\n\n").nth(1).unwrap();
     let profile = format!("{yaml}stages: [{{load: {{closed: {{concurrency: 1, count: 4}}}}}}]\n");
     let folder = tempfile::tempdir().unwrap();

@@ -35,7 +35,7 @@ fn json(folder: &Folder, file: &str) -> Value {
     serde_json::from_str(&text(folder, file)).unwrap()
 }
 
-/// Checks that the types that wrote a file can read it, and write the same file again.
+/// Checks that the program's own types can read a file and write the same file again.
 fn check_reads_back<T: Serialize + DeserializeOwned>(folder: &Folder, file: &str) {
     let written = text(folder, file);
     let read: T = serde_json::from_str(&written).unwrap();
@@ -129,14 +129,14 @@ fn the_search_of_loadgen_itself_logs_each_of_its_trials() {
     let trials = json(&folder, "summary.json")["trials"].as_array().unwrap().len();
     let detail = text(&folder, "Performance/mlperf_log_detail.txt");
     assert_eq!(values(&detail, "generated_query_count").len(), trials);
-    // The setting requests more answers than there are, so all are logged: the samples of all trials, numbered in sequence.
+    // The setting requests more answers than there are, so the log contains all samples of all trials, numbered in sequence.
     let generated: u64 = values(&detail, "generated_query_count").iter().map(|it| it.as_u64().unwrap()).sum();
     let answers = json(&folder, "Performance/mlperf_log_accuracy.json");
     let mut logged: Vec<u64> = answers.as_array().unwrap().iter().map(|it| it["seq_id"].as_u64().unwrap()).collect();
     logged.sort_unstable();
     assert_eq!(logged, (0..generated).collect::<Vec<_>>());
     let starts = |key: &str, with: &str| values(&detail, key).iter().any(|it| it.as_str().unwrap().starts_with(with));
-    // It depends on the machine which of the two happens.
+    // Whether the server keeps up with the first rate depends on the machine. If not, there is no peak.
     let found = starts("generic_message", "FindPeakPerformance: Found peak performance field: ");
     let refused = starts("error_runtime", "FindPeakPerformance: Initial lower bound does not satisfy");
     assert!(found != refused && (refused || trials > 3), "{trials} trials");

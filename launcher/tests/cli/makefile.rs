@@ -6,7 +6,7 @@ use std::{path::Path, process::Command};
 fn recipe(target: &str, target_dir: Option<&str>) -> String {
     let mut make = Command::new("make");
     make.args(["--dry-run", target]).current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."));
-    // The test itself may be run by make, whose variables would have an effect.
+    // make may also run this test itself. Remove its variables, because they would affect the call of make below.
     make.env_remove("MAKEFLAGS").env_remove("MAKELEVEL").env_remove("CARGO_TARGET_DIR");
     make.envs(target_dir.map(|it| ("CARGO_TARGET_DIR", it)));
     let done = make.output().unwrap();

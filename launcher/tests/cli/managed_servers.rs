@@ -102,7 +102,7 @@ fn a_server_that_cannot_start_ends_the_run_with_its_last_words() {
 #[test]
 fn a_process_that_a_signal_killed_is_named_though_the_server_ended_in_order() {
     let folder = Folder::new();
-    // This is how vLLM ends when its engine core was killed: with status 0, and some time later. The core runs for longer than the 5 s between two
+    // vLLM ends in this way when its engine core was killed: with status 0, and some time later. The core runs for longer than the 5 s between two
     // scans of the processes, even if Python starts slowly.
     let script = r#"
 import os, signal, subprocess, sys, time
@@ -280,7 +280,7 @@ fn a_server_that_is_ended_from_elsewhere_ends_its_run() {
     }
 }
 
-/// Instead of a server's state file, there is a damaged file, a file without an end, or a pipe.
+/// The state file of a server is damaged, has no end, or is a pipe.
 #[test]
 fn a_state_file_that_cannot_be_read_is_named() {
     let folder = Folder::new();
@@ -515,7 +515,7 @@ fn a_server_that_cannot_sleep_says_how_to_start_it() {
     let (code, _, err) = folder.run(&["run", "-f", "run.yaml"]);
     assert_eq!(code, Some(10), "{err}");
     assert!(err.contains("sleep_levels: is [4]; write the levels 1 and 2"), "{err}");
-    // Errors that can be known before the start are reported before anything is started.
+    // Errors that are known before the start are reported before any process is started.
     for (engine, says) in [
         (
             "VLLM, model: m, config: {enable-sleep-mode: false}",

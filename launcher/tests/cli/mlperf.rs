@@ -1,4 +1,4 @@
-//! `benchwright mlperf`: the flags of a runner, and the result files of a run.
+//! `benchwright mlperf`: the flags of an MLPerf runner, and the result files of a run.
 
 use std::fs;
 
@@ -96,7 +96,7 @@ fn a_user_conf_decides_what_no_flag_says() {
     assert_eq!((&server["target_qps"], &server["settings"]), (&Value::Null, &json!({"min_query_count": 20})));
     let edge = profile_of(&folder, &[&common[..], &["--scenario", "singlestream", "--category", "edge"]].concat());
     assert_eq!(edge["settings"], json!({"min_query_count": 19}));
-    // The line in user.conf is for the other benchmark.
+    // The line in user.conf is for another benchmark, so it has no effect.
     let datacenter = profile_of(&folder, &[&common[..], &["--scenario", "singlestream"]].concat());
     assert_eq!(datacenter["settings"], json!({"min_query_count": 19, "target_latency": 1000.0}));
     let flag = ["mlperf", "--dry-run", "--scenario", "server", "--server-target-qps", "5"];
@@ -133,7 +133,7 @@ fn a_run_leaves_the_runners_files_and_replaces_earlier_ones_only_where_it_may() 
     assert!(pictures >= 4, "{pictures}");
     assert!(root.join("index.md").is_file());
     let first = folders();
-    // The folder of another run, which may be next to it, is kept.
+    // The folder of another run is kept, even if it is next to the folders of these runs.
     let other = root.join("20200101T000000Z-another-run");
     fs::create_dir(&other).unwrap();
     for file in ["report.json", "run.yaml"] {

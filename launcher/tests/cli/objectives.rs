@@ -96,7 +96,7 @@ fn an_earlier_run_is_a_second_limit() {
     folder.write("faster.json", &slower.to_string());
     gate(1, "faster.json").stdout(predicate::str::contains("baseline: faster.json; "));
 
-    // The stage of another load does not exist in the baseline.
+    // The stage of this load does not exist in the baseline.
     write(&folder, 10, "Fail", &e2e("r10", "60s"));
     gate(2, earlier).stdout(predicate::str::contains("the baseline has no p50 of latency in a stage r10"));
 }

@@ -163,7 +163,7 @@ fn every_chart_of_a_report_is_drawn_and_answers() {
     let tip = "(() => { const it = document.querySelector('#load-ttft .chart-tip'); return it.hidden ? '' : it.textContent; })()";
     assert_eq!(browser.evaluate(tip), "");
     let mut tips = Vec::new();
-    // The points are at other positions in each run, so the grid is finer than the distance at which a point reacts.
+    // The points are at other positions in each run. So the pointer moves over a grid that is finer than the distance at which a point reacts.
     for step in 0..=40 * 20 {
         let (across, down) = (f64::from(step / 20) / 40.0, f64::from(step % 20) / 20.0);
         browser.point(of(0) + of(2) * across, of(1) + of(3) * down);
@@ -236,7 +236,7 @@ fn no_script_in_the_texts_of_a_report_runs() {
     assert_eq!(browser.evaluate("document.querySelectorAll('img, [onmouseover], [onerror], [onload]').length"), 0);
     assert_eq!(figures_without(&mut browser, "figure.querySelector('.chart-tip')"), "", "the script of the page ran");
     assert_eq!(browser.faults, Vec::<String>::new());
-    // The content security policy of the page blocks scripts that escaping might miss.
+    // Even if escaping misses a script, the content security policy of the page blocks it.
     let script = "(() => { const it = document.createElement('script'); it.textContent = 'window.ran = 1'; \
                   document.body.append(it); return window.ran ?? 0; })()";
     assert_eq!(browser.evaluate(script), 0);

@@ -63,7 +63,7 @@ fn the_trace_of_a_stage_lies_in_the_results_folder() {
     );
     assert!(fs::read_to_string(latest.join("benchmarkrun.yaml")).unwrap().contains("profiling:"));
 
-    // If two such runs are compared, the profiled stage is omitted.
+    // If two runs with this profiling are compared, the profiled stage is omitted.
     folder.benchwright(&["run", "-f", "run.yaml"]).assert().success();
     let mut runs: Vec<String> = fs::read_dir(folder.path("results"))
         .unwrap()

@@ -31,7 +31,7 @@ impl Recorder {
         thread::spawn(move || {
             for socket in listener.incoming() {
                 let kept = Arc::clone(&kept);
-                // Errors are ignored, because a client that disconnects only ends its own connection.
+                // Errors are ignored: a client that disconnects early ends only its own connection.
                 thread::spawn(move || drop(serve(socket.unwrap(), &kept)));
             }
         });

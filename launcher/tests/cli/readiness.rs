@@ -6,8 +6,9 @@ use predicates::prelude::*;
 
 use crate::common::{Folder, Sim, at, free_port, profile};
 
-/// Waiting would take ten minutes. If the target is refused immediately, the command ends much earlier.
+/// Readiness timeout in seconds. Waiting would take this long.
 const LONG: u32 = 600;
+/// If the target is refused immediately, the command ends well within this time, even on a busy machine.
 const AT_ONCE: Duration = Duration::from_secs(120);
 
 #[test]

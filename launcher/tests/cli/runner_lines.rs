@@ -1,5 +1,5 @@
-//! The command lines in the documentation of the runners that `benchwright mlperf` and `benchwright mmlu` replace, word for word. A line without a
-//! URL starts the program `vllm` from the PATH. Here this is a script that records its arguments and then becomes the simulator.
+//! The command lines in the documentation of the MLPerf runners that `benchwright mlperf` and `benchwright mmlu` replace, word for word. A line
+//! without a URL starts the program `vllm` from the PATH. Here this is a script that records its arguments and then becomes the simulator.
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
@@ -17,7 +17,7 @@ const SERVER: &str = "mlperf --model meta-llama/Llama-3.1-8B-Instruct --category
     --total-sample-count 20 --keep-all 1";
 const SINGLE_STREAM: &str = "mlperf --category edge --scenario singlestream --mode performance --tensor-parallel-size auto \
     --max-model-len 4096 --precision bf16 --total-sample-count 512";
-/// By MLPerf's rules, tests of whole benchmarks take ten minutes and more. So their BenchmarkRuns are only validated.
+/// By MLPerf's rules, a test of a whole benchmark takes at least ten minutes. So these BenchmarkRuns are only validated.
 const LONG: [&str; 6] = [
     "mlperf --category datacenter --scenario offline --mode accuracy --max-model-len 4096 --precision bf16",
     "mlperf --model meta-llama/Llama-3.1-8B-Instruct --category datacenter --scenario offline --mode accuracy \
@@ -31,7 +31,7 @@ const LONG: [&str; 6] = [
 ];
 const MMLU: &str =
     "mmlu --total-limit 100 --max-model-len 4096 --gpu-memory-utilization 0.92 --precision bf16 --details 1";
-/// `@` stands for the port of a server that is already running. In the documentation it is 8000.
+/// A command line from the documentation. `@` stands for the port of a server that is already running, which is 8000 there.
 const HARNESS: &str = "mlperf --model meta-llama/Llama-3.1-8B-Instruct --dataset-path ./dataset.json --scenario Offline \
     --test-mode performance --api-server-url http://localhost:@ --enable-metrics --user-conf user.conf --lg-model-name llama3_1-8b";
 
@@ -130,7 +130,7 @@ fn the_long_lines_of_the_runner_are_valid_runs() {
     for line in LONG {
         let printed = run(&folder, &format!("{line} --dry-run"));
         let text = String::from_utf8(printed.get_output().stdout.clone()).unwrap();
-        // In a cluster, the server needs an image. On a laptop, the program is used.
+        // In a cluster the server needs an image. On a laptop the program from the PATH is used instead.
         let text = text.replace("engine: VLLM", "engine: VLLM\n      image: vllm/vllm-openai:latest");
         folder.write("printed.yaml", &text);
         folder.benchwright(&["validate", "printed.yaml"]).assert().success();
@@ -192,7 +192,7 @@ fn the_line_of_the_harness_runs_against_a_server_and_follows_its_user_conf() {
     let model = "meta-llama/Llama-3.1-8B-Instruct";
     let server = Sim::start(&["--preset", "instant", "--model", model, "--max-model-len", "4096"]);
     run(&folder, &HARNESS.replace("http://localhost:@", &server.url));
-    // The file sets the rate and the count, so no rate is searched.
+    // The file sets the rate and the count, so the launcher does not search for a rate.
     let summary = document(&folder, "summary.json");
     assert_eq!((&summary["trials"], &summary["model"]), (&json!([]), &json!(model)));
     assert_eq!(folder.report()["summary"]["requests"], 100);

@@ -29,7 +29,7 @@ fn the_target_is_read_and_its_tokens_are_ours() {
     }
     assert_eq!(run["succeededRequests"], 20.0);
     assert_eq!(run["serverTtftMs"]["count"], 20.0);
-    // A busy machine answers scrapes late, which causes a remark about gauges.
+    // On a busy machine, scrapes are answered late, which causes a remark about gauges. Ignore this remark.
     let remarks = server["remarks"].as_array().unwrap().iter().filter_map(serde_json::Value::as_str);
     let gauges = ["the gauges of the servers report", "a busy server answers a scrape only at a quiet moment"];
     let is_late = |it: &&str| it.starts_with(gauges[0]) && it.ends_with(gauges[1]);

@@ -255,7 +255,7 @@ fn in_one_piece(mut stream: TcpStream) {
 fn a_data_set_that_is_not_there_is_told_before_a_target_is_waited_for() {
     let folder = Folder::new();
     let profile = "{benchmark: llama3.1-8b, scenario: Server, dataset: {file: {path: /nowhere/rows.jsonl}}}";
-    // Nothing listens at this address.
+    // Nothing listens at this address, so the target never becomes ready.
     let run = at("http://127.0.0.1:9", 3_600, profile);
     folder.write("run.yaml", &run.replace("spec:\n", "spec:\n  harness: loadgen\n"));
     let mut sut = Sut::start(&folder, &[]);

@@ -130,13 +130,13 @@ fn a_name_that_the_api_server_makes_has_to_fit_too() {
                     .and(predicate::str::contains("at most 41 letters")),
             ),
         };
-        // The same check applies without a cluster.
+        // `render` applies the same check, although it needs no cluster.
         let told = folder.benchwright(&["render", "-f", "run.yaml"]).assert();
         let _ =
             if fits { told.success() } else { told.code(10).stderr(predicate::str::contains("metadata.generateName")) };
     }
-    // With generateName, each object gets its own name, although the file contains the object twice. With a fixed name, the objects would be the same
-    // run.
+    // With generateName, each object gets its own name, although the file contains the object twice. With a fixed name, the two objects would be the
+    // same run.
     for (metadata, code) in [("generateName: chat-", 0), ("name: chat", 10)] {
         let one = run(metadata, simulator);
         folder.write("two.yaml", &format!("{one}---\n{one}"));
@@ -296,7 +296,7 @@ fn problems_of_the_profile_are_told_with_those_of_the_spec() {
         (format!("{{inline: {}}}", inline("-5")), Some("is -5")),
         (format!("{{inline: {}, {override_of}}}", inline("5")), Some("set by profile.overrides")),
         (format!("{{inline: {}}}", inline("5")), None),
-        // Here the profile itself is one of the errors, so its content is not checked.
+        // In this case the profile itself is one of the errors, so its content is not checked.
         (format!("{{inline: {}, name: b}}", inline("-5")), None),
     ] {
         folder.write("bad.yaml", &spec(&profile));
@@ -309,7 +309,7 @@ fn problems_of_the_profile_are_told_with_those_of_the_spec() {
             let told = stderr.lines().find(|it| it.contains("spec.profile: load.stages[0].rate, line 4"));
             assert_eq!(told.is_some(), rate.is_some(), "{profile}: {stderr}");
             assert!(told.zip(rate).is_none_or(|(told, rate)| told.contains(rate)), "{stderr}");
-            // The objective's stage can only be checked if the profile can be read.
+            // Whether the objective's stage exists can only be checked if the profile can be read.
             let has_stages = rate.is_none() && !profile.contains("name: b");
             assert_eq!(stderr.contains("spec.slo.objectives[0].stage"), has_stages, "{profile}: {stderr}");
         }

@@ -65,7 +65,7 @@ fn a_finished_run_is_counted_again_with_another_warm_up() {
     for file in ["report.html", "report.md", "comment.md", "junit.xml", "stages.csv", "profile.yaml"] {
         assert!(folder.path(&format!("one-second/{file}")).exists(), "{file}");
     }
-    // All requests are counted. The time series does not depend on windows.
+    // Without margins, all requests are counted. The time series does not depend on windows.
     analyse(&folder, "all", &["--warm-up", "0", "--cool-down", "0s"]).success();
     let all = report(&folder, "all");
     assert_eq!((counted(&all), &all["timeSeries"]), (40, &before["timeSeries"]));

@@ -86,7 +86,7 @@ impl Folder {
         Running { child, stderr, seen: String::new() }
     }
 
-    /// Returns the report.json of the latest run. Checks that reading and writing it again results in the same bytes.
+    /// Returns the report.json of the latest run. Checks that reading the file and writing it again results in the same bytes.
     pub fn report(&self) -> serde_json::Value {
         let text = fs::read_to_string(self.path("results/latest/report.json")).unwrap();
         let mut again = Vec::new();

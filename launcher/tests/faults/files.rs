@@ -72,7 +72,7 @@ fn what_is_no_file_is_refused_wherever_it_is_named() {
 #[test]
 fn a_pipe_without_an_end_is_read_to_a_bound() {
     let folder = folder("unused");
-    // Only the uses with `@` have a small limit: a trace may have 1 GiB, and `show` prints files of any length.
+    // Only the uses with the argument `@` have a small limit on the size of the file. A trace may have 1 GiB, and `show` prints files of any length.
     let bounded = USES.iter().filter(|it| it.contains(&"@"));
     for (arguments, number) in bounded.zip(0..) {
         let pipe = pipe(&folder, number);

@@ -36,7 +36,7 @@ fn a_limit_of_file_sizes_is_an_error_of_writing() {
 #[test]
 fn records_that_do_not_fit_into_memory_are_told_before_the_load() {
     let folder = Folder::new();
-    // The number of requests in a closed loop is planned, so its records can be estimated. The test ends the run with a signal.
+    // A closed loop with a number of requests has a plan, so the size of its records can be estimated. The test ends the run with a signal.
     let profile = "{load: {type: concurrent, stages: [{num_requests: 9000000, concurrency_level: 1}]}, \
                    api: {type: completion, streaming: true}, \
                    data: {type: random, input_distribution: {min: 10, max: 10, mean: 10, std_dev: 0}, \

@@ -35,7 +35,8 @@ fn names(folder: &Folder) -> Vec<String> {
 fn each_signal_to_end_leaves_a_report() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT] {
         let folder = Folder::new();
-        // Reset the handlers: if the tests run under `nohup` or in the background of a shell, child processes inherit ignored signals.
+        // Reset the handlers, because child processes inherit ignored signals. Signals are ignored if the tests run under `nohup` or in the
+        // background of a shell.
         let child = started(&folder, "exec env --default-signal=HUP,INT,QUIT \"$0\" \"$@\" 2>log0;", 600);
         send(&child, signal);
         assert_eq!(ended(child).code, Some(20), "{signal:?}");

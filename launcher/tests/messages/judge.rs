@@ -19,7 +19,7 @@ pub enum Fault {
     Long,
 }
 
-/// Words of serde, of the YAML library and of Rust.
+/// Words of serde, of the YAML library and of Rust, which users do not know.
 const JARGON: [&str; 22] = [
     "struct ",
     "expected",
@@ -106,7 +106,7 @@ fn has_remedy(line: &str) -> bool {
     parts.into_iter().any(|part| VERBS.iter().any(|it| part.starts_with(it)))
 }
 
-/// Whether a line is about the field. It must contain the path of the field, or the path of the enclosing value and the name of the field.
+/// Whether a line is about the field: it contains the path of the field, or the path of the enclosing value together with the name of the field.
 fn names(line: &str, mutation: &Mutation) -> bool {
     if let Some(old) = &mutation.renamed
         && line.contains(old.as_str())

@@ -62,14 +62,14 @@ fn objectives_are_those_of_the_run_that_collects() {
         let gate = pod.command().arg("--gate").output().unwrap();
         assert_eq!(gate.status.code(), Some(code), "{gate:?}");
     }
-    // Without objectives of its own, the collecting run reports none. It does not take those of the other run.
+    // Without objectives of its own, the collecting run reports no objectives, even if the collected run had some.
     collect(&pod, &server, &folder, "");
     assert_eq!((pod.envelope().core.objectives, pod.envelope().objectives.len()), (None, 0));
 }
 
 #[test]
 fn figures_that_are_not_valid_stay_so() {
-    // A run with ten requests cannot have this many successes, so it is invalid.
+    // The collected run has only ten requests, so it cannot reach this minimum of successes and is invalid.
     let (pod, folder, server) = measured(|run| run.validity.min_successful_requests = 1_000);
     let slo = "slo: {objectives: [{name: ttft, metric: ttft, stat: p99, max: 1h}]}";
     assert_eq!(collect(&pod, &server, &folder, slo).status.code(), Some(0));

@@ -1,4 +1,4 @@
-//! Text from a server that provides a file, and text from the file, never appears in the termination message.
+//! Neither text from a server that provides a file, nor text from the file, appears in the termination message.
 
 use std::{net::TcpListener, sync::Arc, thread};
 
@@ -144,7 +144,7 @@ fn a_file_that_cannot_be_read_is_described_without_its_words() {
         )
     };
     let weka = format!(r#"{{"hash_id_scope": "{CANARY}", "id": "{CANARY}", "requests": []}}"#);
-    /// The name of the case, the name and the content of the file, the profile for its URL, and the position in the message.
+    /// The parts of a case: its name, the name and the content of the file, the profile for the file's URL, and the position in the message.
     type Case<'a> = (&'a str, &'a str, String, &'a dyn Fn(&str) -> String, &'a str);
     let cases: [Case<'_>; 8] = [
         ("columns", "d.csv", format!("{CANARY},b\n1,2\n"), &of_data, ", line 1: cannot be read as the profile wants"),

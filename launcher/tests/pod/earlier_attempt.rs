@@ -97,7 +97,7 @@ fn a_folder_that_is_not_whole_or_not_of_this_run_is_measured_anew() {
     }
 }
 
-/// The folder is complete. But another run on the same claim could have written it.
+/// The folder is complete, but the operator does not report its attempt as finished. Another run on the same claim could have written it.
 #[test]
 fn a_folder_that_the_operator_does_not_vouch_for_is_measured_anew() {
     let (pod, prompts) = prompts_of_second(&[], |_| {});
@@ -109,7 +109,7 @@ fn a_folder_that_the_operator_does_not_vouch_for_is_measured_anew() {
 #[test]
 fn figures_that_do_not_count_are_measured_anew() {
     let (mut pod, server) = (Pod::new(), Server::model());
-    // A run with ten requests cannot have this many successes, so it is invalid.
+    // The run has only ten requests, so it cannot reach this minimum of successes and is invalid.
     pod.mount_url(&server.url(), |run| run.validity.min_successful_requests = 1_000);
     assert_eq!(pod.run().status.code(), Some(0));
     assert_eq!(pod.envelope().core.outcome, Outcome::Invalid);

@@ -59,7 +59,7 @@ fn a_target_that_is_not_ready_is_described_without_its_words() {
     for (name, answer) in answers() {
         assert_no_words(name, &Server::start(move |_, _| answer.clone()), READINESS);
     }
-    // The log of the pod contains the text.
+    // The log of the pod contains the server's text, unlike the termination message.
     let unauthorized = json_answer("401 Unauthorized", &format!(r#"{{"error":"{CANARY}"}}"#));
     let log = assert_no_words("401", &Server::start(move |_, _| unauthorized.clone()), READINESS);
     assert!(log.contains(CANARY), "{log}");

@@ -130,7 +130,8 @@ fn the_bucket_has_the_folder_as_it_was_written() {
 fn a_file_of_several_parts_is_whole_in_the_bucket() {
     let (pod, model, gateway) = (Pod::new(), Server::model(), Gateway::start());
     pod.mount_url(&model.url(), |run| to_bucket(&pod, &gateway.url(), run));
-    // The launcher itself writes no file of this size in one second. So the test puts one into its folder before the upload.
+    // The launcher's own files of a one-second run are too small to be sent in parts. So the test puts a large file into the folder before the
+    // upload.
     let large: Vec<u8> = (0..20_000_000_u32).map(|it| u8::try_from(it % 251).unwrap()).collect();
     let mut child = pod.command().stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     let begun = (0..LOOKS).find_map(|_| {
@@ -165,7 +166,7 @@ fn figures_of_a_finished_attempt_are_reported_from_the_bucket_without_a_load() {
     assert_eq!((&second.core.summary, &second.core.folder), (&first.core.summary, &first.core.folder));
     assert_eq!(contents(&pod.path("results")), [], "what was read of the first attempt is gone");
 
-    // An incomplete upload is not used: the mark is missing.
+    // An upload without the marker file is incomplete, so it is not used.
     fs::remove_file(gateway.of_attempt(&first.core.folder.unwrap()).join("termination-message.txt")).unwrap();
     let output = pod.run();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
@@ -225,7 +226,7 @@ fn a_server_that_is_gone_after_the_load_leaves_the_figures() {
             run.upload.as_mut().unwrap().timeout = Span(Duration::from_secs(2));
         });
         let mut child = pod.command().stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
-        // The load has begun, so the bucket has already been checked.
+        // Wait until the load has begun. The bucket has been checked by then.
         while model.prompts() < 3 {
             thread::yield_now();
         }

@@ -23,7 +23,7 @@ fn a_token_and_an_authority_are_sent_or_used_and_written_nowhere() {
     fs::write(pod.path("ca.crt"), AUTHORITY).unwrap();
     let mut command = pod.command();
     let child = command.env("RUST_LOG", "trace").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // The load has begun, and the process is still running.
+    // Wait until the load has begun. The process is still running then.
     while server.prompts() < 3 {
         std::thread::yield_now();
     }

@@ -30,7 +30,7 @@ fn free_port() -> u16 {
     free_ports()[0]
 }
 
-/// Returns two different free ports. They differ because both are held until both have been chosen.
+/// Returns two different free ports. Both are held until both have been chosen, so that they differ.
 fn free_ports() -> [u16; 2] {
     let held = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
     held.map(|it| it.local_addr().unwrap().port())
@@ -85,7 +85,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Send a signal that the wrapper forwards. With SIGKILL, the server would outlive the wrapper.
+        // Send a signal that the wrapper forwards to the server. With SIGKILL, the server would outlive the wrapper.
         let pid = Pid::from_raw(i32::try_from(self.process.id()).unwrap()).unwrap();
         let _ = kill_process(pid, Signal::TERM);
         let _ = self.process.wait();
@@ -150,7 +150,7 @@ fn a_start_that_is_measured_has_its_steps_in_result_yaml() {
     let metrics = &result["vllm_metrics"][0];
     let titles: Vec<_> = metrics["categories"].as_array().unwrap().iter().map(|it| &it["title"]).collect();
     assert!(titles.contains(&&Value::from("Model Loading")), "{text}");
-    // The time from the pod's scheduling to the first answer. The test's times are months in the past, so it is very long.
+    // The time from the pod's scheduling to the first answer. It is very long, because the times in the test's log are months in the past.
     assert!(metrics["pod_start"].as_f64().unwrap() > 1_000_000.0, "{text}");
 }
 

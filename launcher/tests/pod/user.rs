@@ -32,7 +32,8 @@ fn an_arbitrary_user_of_group_0_runs_without_a_home() {
     command.args(pod.command().get_args()).current_dir(pod.path("input")).env_clear().uid(UID).gid(0);
     for home in [None, Some("/"), Some("/nonexistent")] {
         command.env_remove("HOME").envs(home.map(|it| ("HOME", it)));
-        // Retry if the file is busy: a process that another test is just starting inherits the open file until it executes its own program.
+        // Retry if the file is busy. A process that another test is just starting inherits the open file, and closes it only when it executes its own
+        // program.
         let is_busy = |it: &std::io::Result<_>| matches!(it, Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy);
         let output = std::iter::repeat_with(|| command.output()).find(|it| !is_busy(it)).unwrap().unwrap();
         let core = pod.envelope().core;

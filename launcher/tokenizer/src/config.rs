@@ -7,13 +7,14 @@ use crate::{Tokenizer, TokenizerError};
 /// The special tokens that a chat template can use as variables. Source: `SPECIAL_TOKENS_ATTRIBUTES` of transformers.
 const SPECIAL_TOKENS: [&str; 7] =
     ["bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"];
-/// The tokenizer classes that ignore the post-processor of `tokenizer.json`, and use `add_bos_token` (true if absent) and `add_eos_token` instead.
-/// Source: `update_post_processor` of transformers 4.46.2. For example, the `tokenizer.json` of DeepSeek V3 has no BOS token.
+/// The tokenizer classes that ignore the post-processor of `tokenizer.json`. They use `add_bos_token` (true if absent) and `add_eos_token` instead.
+/// Source: `update_post_processor` of transformers 4.46.2. This matters for DeepSeek V3, for example, because its `tokenizer.json` adds no BOS token.
 const CONFIGURED: [&str; 4] = ["LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer", "CohereTokenizer"];
 /// The only special token variable that is a list.
 const ADDITIONAL: &str = "additional_special_tokens";
-/// The names of the chat templates that are used without an explicit choice.
+/// The name of the chat template that is used by default.
 const DEFAULT: &str = "default";
+/// The name of the chat template for chats with tools.
 const TOOL_USE: &str = "tool_use";
 
 /// Why a configuration file cannot be used.
@@ -121,7 +122,7 @@ impl TokenizerConfig {
         self.special_tokens.get("bos_token")?.as_str()
     }
 
-    /// The tokens before and after a text, if the configuration overrides those of `tokenizer.json`. `None` if it does not.
+    /// The tokens before and after a text according to the configuration. `None` if the configuration does not override those of `tokenizer.json`.
     pub(crate) fn around(&self) -> Option<(Option<&str>, Option<&str>)> {
         let eos = self.special_tokens.get("eos_token").and_then(Value::as_str);
         CONFIGURED.contains(&self.class.trim_end_matches("Fast")).then(|| {
@@ -132,11 +133,11 @@ impl TokenizerConfig {
         })
     }
 
-    /// Returns the BOS token, if the configuration names it but the tokenizer does not put it before a text. `None` if the tokenizer adds it, or need
-    /// not add it.
+    /// Returns the BOS token if the configuration names it but the tokenizer does not put it before a text. `None` if the tokenizer adds it, or does
+    /// not have to.
     ///
-    /// Files of Llama 3 that were published without their post-processor have this fault. A server that adds the token counts one token more than
-    /// this tokenizer, and a model gives worse answers without it.
+    /// Files of Llama 3 that were published without their post-processor have this fault. If a server adds the token, it counts one token more than
+    /// this tokenizer. If it does not, the model gives worse answers.
     ///
     /// # Errors
     /// The tokenizer cannot encode text.

@@ -58,7 +58,7 @@ impl Tokenizer {
     /// # Errors
     /// The bytes are not a tokenizer, or the tokenizer cannot encode English text.
     pub fn parse(json: &[u8]) -> Result<Tokenizer, TokenizerError> {
-        // The library panics for some files whose JSON is well-formed but inconsistent.
+        // For some files with well-formed but inconsistent JSON, the library panics.
         let parsed = caught(|| {
             let mut inner = tokenizers::Tokenizer::from_bytes(json)?;
             inner.with_truncation(None)?;
@@ -72,7 +72,7 @@ impl Tokenizer {
         }
     }
 
-    /// Changes which tokens are put around a text to what the configuration specifies, as some classes of transformers do.
+    /// Changes the tokens that are put around a text to those of the configuration, as some classes of transformers do.
     ///
     /// # Errors
     /// The tokenizer lacks a token that the configuration names.
@@ -177,7 +177,7 @@ impl Tokenizer {
     }
 }
 
-/// Calls the library. Returns a panic as an error too. The reason of a failure is one line.
+/// Calls the library. Converts a panic to an error. The reason of a failure is one line.
 fn caught<T>(call: impl FnOnce() -> tokenizers::Result<T>) -> Result<T, String> {
     let reason = match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(result)) => return Ok(result),

@@ -24,7 +24,7 @@ fn tokens_are_counted_without_special_ones() {
     }
     // A letter that is not in the vocabulary is encoded as its two bytes.
     check(BYTE_LEVEL, "é", 2);
-    // The mark for a preceding space is a token of its own.
+    // The mark for a preceding space is a separate token.
     check(METASPACE, "é", 3);
 }
 

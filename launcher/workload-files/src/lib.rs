@@ -1,4 +1,4 @@
-//! [I/O] Reads all files of a workload: the data set, the questions, and the files of the engine. They are read once, even if the workload is run
+//! [I/O] Reads all files of a workload: the data set, the questions, and the files of the engine. They are read once, even if the workload runs
 //! several times.
 
 use std::{borrow::Cow, path::Path, sync::Arc};
@@ -21,7 +21,7 @@ pub enum FilesError {
     /// The questions cannot be asked.
     #[error(transparent)]
     Questions(#[from] QuestionsError),
-    /// The engine cannot use one of the remaining files.
+    /// Another file of the workload cannot be used.
     #[error(transparent)]
     Load(#[from] LoadError),
 }

@@ -56,8 +56,8 @@ fn suite(run: &BenchmarkRun) -> Suite {
     }
 }
 
-/// The test case of an objective that has no row in the status. If the status is full, rows are left out, those of met objectives first. A run that
-/// was restored from a backup only has an outcome.
+/// The test case of an objective that has no row in the status. A full status leaves out rows, first the rows of met objectives. A run that was
+/// restored from a backup has only an outcome.
 fn without_row(run: &BenchmarkRun, objective: &ResolvedObjective, enforcement: Enforcement) -> Case {
     let Some(status) = &run.status else {
         return Case::objective(objective, Met::Inconclusive, enforcement, "the run has no status");

@@ -128,8 +128,8 @@ fn own_server(spec: &BenchmarkRunSpec) -> Option<&ManagedServer> {
     spec.target.server.as_ref().filter(|_| llm_d_server(spec).is_none())
 }
 
-/// Checks a server that is started for the run against the limits for launchers; its resources may have limits of their own. Only the simulator may
-/// always use the operator's image, because with a user's command this image could send any load to any host.
+/// Checks a server that is started for the run against the limits for launchers. Its resources may have limits of their own. Only the simulator may
+/// use the operator's image regardless of `images`: with a user's command, this image could send any load to any host.
 fn check_server(limits: &Limits, own_image: &str, server: &ManagedServer, all: &mut Violations) {
     let field = |name: &str| format!("spec.target.server.{name}");
     let is_simulator = server.engine.is_own() && server.command.is_empty() && server.preprocess.is_none();
@@ -213,7 +213,7 @@ fn check_hosts(
             Some(server) => {
                 all.check_name(&format!("{field}, the host"), Some(&server.host), &allowed, "targetHosts");
             }
-            // The URL cannot be parsed here, but another parser could still find a host in it.
+            // The URL cannot be parsed here. It is refused, because another parser could still find a host in it.
             None if allowed.is_some() => {
                 let rule =
                     "has no host that can be held against limits.targetHosts; write a URL such as http://host:80";
@@ -277,7 +277,7 @@ pub fn remote_files(workload: &Workload) -> Vec<(String, String)> {
 fn check_load(limits: &Limits, workload: &Workload, all: &mut Violations) {
     for stage in &workload.stages {
         let (rate, at_once) = match &stage.load {
-            // Such a rate derives from the results of earlier stages, so it is not known before the run.
+            // A measured rate derives from the results of earlier stages, so it is not known before the run.
             Load::Open { .. } if stage.load.has_measured_rate() => (None, None),
             Load::Open { rate, .. } => (Some(rate.peak().per_second()), None),
             Load::Users { rate, .. } => (Some(rate.per_second()), None),

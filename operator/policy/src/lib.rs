@@ -1,6 +1,6 @@
-//! The limits that the administrators of an installation set. They are in a file that the operator reads when it starts, and that no user of the
-//! Kubernetes API can change. [`check`] checks a run against them, in the operator and in `benchwright validate`; pure. The operator additionally
-//! checks the Services of the cluster.
+//! The limits that the administrators of an installation set. The operator reads them from a file when it starts. No user of the Kubernetes API can
+//! change that file. [`check`] is a pure function that checks a run against the limits, in the operator and in `benchwright validate`. The operator
+//! additionally checks the Services of the cluster.
 
 mod amount;
 mod check;
@@ -25,7 +25,7 @@ pub use server::Server;
 
 /// Maximum number of entries per list. Each run is compared with all of them.
 const MAX_ENTRIES: usize = 256;
-/// Default of `maxQueueSeconds`: how long an attempt may wait for its queue while other runs wait for it, in seconds.
+/// Default of `maxQueueSeconds`: how long an attempt may wait for its queue while other runs wait for the attempt, in seconds.
 const QUEUE_SECONDS: u32 = 1_800;
 
 /// Limits for all namespaces, and different limits for some namespaces. The default allows everything that Kubernetes allows.
@@ -120,7 +120,7 @@ pub struct Limits {
     pub max_server_replicas: Option<u32>,
     /// Maximum number of concurrent attempts in a namespace; from 1. Further runs wait, and the oldest starts first.
     pub max_concurrent_attempts: Option<u32>,
-    /// Networks that launchers may not connect to, in addition to those that are always blocked, and exceptions from both.
+    /// Networks that launchers may not connect to, in addition to the networks that are always blocked. Also exceptions from both.
     pub egress: Option<Egress>,
 }
 
@@ -180,7 +180,7 @@ impl Policy {
         limits
     }
 
-    /// `maxConcurrentAttempts` of a namespace. It does not compute the other limits, because every watch event calls it.
+    /// `maxConcurrentAttempts` of a namespace. Only this limit is computed, because every watch event calls this function.
     pub fn max_concurrent_attempts(&self, namespace: &str) -> Option<u32> {
         self.limits_in(namespace).rev().find_map(|it| it.max_concurrent_attempts)
     }
@@ -357,7 +357,7 @@ impl Limits {
             all.extend(egress.rules(&field).err().unwrap_or_default());
             let (found, own) = (egress.blocked.len(), Egress::cluster_default().blocked.len());
             let most = MAX_ENTRIES.saturating_sub(own);
-            // The launcher refuses a longer list, so with it every run would fail.
+            // The launcher accepts at most MAX_ENTRIES networks. With more, every run would fail.
             if found > most && found <= MAX_ENTRIES {
                 let why = format!("has {found} entries; write at most {most}, because {own} are blocked in any case");
                 add(&mut all, &format!("{field}.blocked"), &why);

@@ -27,7 +27,7 @@ impl Server {
         let port = match url.port_u16() {
             Some(port) => port,
             None if written.len() == host.len() => port,
-            // The text at the place of the port is not a port.
+            // The text after the colon is not a port.
             None => return None,
         };
         let host = match host.strip_prefix('[') {

@@ -1,9 +1,9 @@
 //! [I/O] The connection to the API server. The client must detect a connection that died without being closed. Otherwise a watch would silently stop
 //! to report changes.
 //!
-//! For this purpose the server ends each watch after a few seconds, and the client requests it again, so that regular responses prove that the
+//! For this purpose the API server ends each watch after a few seconds, and the client requests it again. Regular responses then prove that the
 //! connection works. In addition, all reads have a time limit, idle connections are closed early, and TCP keep-alive probes the peer. The client
-//! itself never retries a request. The watches and the loop do that, because a retry within a turn would delay other runs.
+//! itself never retries a request, because a retry within a turn would delay other runs. The watches and the loop retry instead.
 //!
 //! Responses are trimmed while they arrive ([`trim`]), so that an oversized object needs little memory.
 
@@ -44,8 +44,8 @@ pub struct Limits {
     pub connect: Duration,
     /// Time limit for the next bytes of a response, counted from the request or from the previous bytes.
     pub read: Duration,
-    /// Time limit for the beginning of a response, for all requests except watches. It is short, because a turn makes several requests, and if one
-    /// does not return, there must be time for the others.
+    /// Time limit for the beginning of a response, for all requests except watches. It is short because a turn makes several requests. If one gets no
+    /// response, there must be time left for the others.
     pub request: Duration,
     /// Duration of a watch in seconds. Then the server ends it, and the client requests it again. kube waits five seconds longer before it gives up
     /// the connection.
@@ -74,7 +74,9 @@ impl Default for Limits {
 
 /// Time without traffic after which TCP probes the peer.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
+/// Time between two probes.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(3);
+/// Number of unanswered probes after which TCP closes the connection.
 const KEEP_ALIVE_PROBES: u32 = 3;
 /// Time after which TCP closes the connection if the peer acknowledges nothing.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(20);
@@ -98,7 +100,7 @@ pub fn client(config: &Config, health: &Arc<Health>, fence: &Arc<Fence>) -> Resu
     connector.set_connect_timeout(Some(limits.connect));
     connector.set_read_timeout(Some(limits.read));
     connector.set_write_timeout(Some(limits.connect));
-    // Otherwise the time for which a connection was idle would count toward the time limit of the next response.
+    // Without this, the time for which a connection was idle would count toward the time limit of the next response.
     connector.set_reset_reader_on_write(true);
     let http = hyper_util::client::legacy::Client::builder(TokioExecutor::new())
         .pool_idle_timeout(limits.idle)

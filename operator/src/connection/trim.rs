@@ -1,15 +1,16 @@
 //! Trims the responses of the API server while they arrive, before they are parsed or stored.
 //!
 //! Everyone who may write an object can fill it up to etcd's limit of 1.5 MiB. A megabyte of small labels takes tens of megabytes of memory as
-//! objects. So the operator keeps at most [`MOST_ENTRIES`] labels per object, and at most [`MOST_BYTES`] of them; the same limits apply to finalizers
-//! and to owner references. It drops the parts that it never reads: `managedFields`, annotations with other prefixes, and nearly all of the spec of
-//! pods, Jobs, Deployments and NetworkPolicies.
+//! objects. So the operator keeps at most [`MOST_ENTRIES`] labels per object, with at most [`MOST_BYTES`] in total. The same limits apply to
+//! finalizers and to owner references. It drops the parts that it never reads: `managedFields`, annotations with other prefixes, and nearly all of
+//! the spec of pods, Jobs, Deployments and NetworkPolicies.
 
 use bytes::Bytes;
 
 /// Maximum number of labels to keep per object. The same limit applies to annotations, finalizers and owner references.
 pub const MOST_ENTRIES: usize = 256;
-/// Maximum number of bytes of labels to keep per object. The same limit applies to annotations, finalizers, owner references and a trimmed spec.
+/// Maximum total size of the kept labels of an object, in bytes. The same limit applies to annotations, finalizers, owner references and a trimmed
+/// spec.
 pub const MOST_BYTES: usize = 64 * 1024;
 /// The prefix of the annotations that the operator reads.
 const OWN: &[u8] = b"benchwright.dev/";

@@ -95,7 +95,7 @@ impl Error {
     }
 }
 
-/// Whether an admission webhook or policy denied the request. As with a quota, a retry may succeed after its configuration changed.
+/// Whether an admission webhook or policy denied the request. A retry may succeed after somebody has changed the webhook or policy.
 fn is_denial(message: &str) -> bool {
     DENIALS.iter().any(|it| message.contains(it))
 }

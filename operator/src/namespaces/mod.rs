@@ -1,8 +1,6 @@
-//! Counts the attempts in each namespace that has a limit. It is the leader's in-memory state, and prevents two runs that are decided simultaneously
-//! from both taking the last slot.
-//!
-//! The watch on runs fills it before the first turn, and each turn updates it with the state that it read and wrote. It only contains runs in
-//! namespaces that have a limit.
+//! Counts the attempts in each namespace that has a limit. The leader keeps these counts in memory. They prevent that two concurrent turns give the
+//! last slot to two runs.  The watch on runs creates the entries before the first turn. Each turn updates the entry of its run with the state that it
+//! read and wrote. Only runs in namespaces with a limit have entries.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -97,9 +95,9 @@ impl Namespaces {
         waiting.into_iter().take(free).for_each(|(_, it)| self.wakes.wake(namespace, &it.name));
     }
 
-    /// Updates the entry of a run in its own turn. If the run `asks` to begin an attempt, it takes a slot and this returns `None`, or it waits and
-    /// this returns its position in line, counted from 1. Requests from its earlier turns are discarded, so a run that now waits for something else
-    /// blocks no other run. Requesting runs get slots in the order of their creation.
+    /// Updates the entry of a run in its own turn. With `asks`, the run requests a slot to begin an attempt. Returns `None` if it gets the slot,
+    /// otherwise its position in line, counted from 1. Each call replaces the run's earlier requests, so a run that now waits for something else
+    /// blocks no other run. Runs get slots in the order of their creation.
     pub fn turn(&self, run: &BenchmarkRun, policy: &Policy, asks: bool) -> Option<usize> {
         self.note(run, policy);
         let uid = run.uid().unwrap_or_default();

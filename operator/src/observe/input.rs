@@ -214,7 +214,7 @@ async fn all_services(services: &Api<Service>, reader: &mut Reader) -> Result<Ve
     }
 }
 
-/// Resolves the spec, the URL of its Gateway and the report of its baseline. If llm-d is not ready, the second value says what is missing, and the
+/// Resolves the spec, the URL of its Gateway and the report of its baseline. If llm-d is not ready, the second value names what is missing, and the
 /// URL is [`UNKNOWN_TARGET`].
 async fn resolve_run(
     Sources { client, runs, .. }: &Sources,
@@ -236,7 +236,7 @@ async fn resolve_run(
         let found = reader.read(What::Input, request, gateway::find(client, run, &asked)).await?;
         let url = match found.ok_or(Failure::Unread)? {
             Ok(url) => url,
-            // llm-d may not be installed yet. The rest of the run is checked before the user installs it.
+            // llm-d may not be installed yet. The rest of the run is checked before the user installs llm-d.
             Err(error) if asked.is_of_stack() => {
                 missing = Some(error);
                 UNKNOWN_TARGET.to_owned()
@@ -317,7 +317,7 @@ async fn render(
     template: String,
 ) -> Result<(LauncherInput, Workload), Failure> {
     let profile = run.spec.profile.clone();
-    // Rendering has a time limit, but it is too long for a thread of the async runtime.
+    // Rendering has a time limit, but may still take too long for a thread of the async runtime.
     let source = ProfileSource::from_spec(&run.spec);
     let rendering = tokio::task::spawn_blocking(move || {
         let variables = workload_profiles::variables(&resolved, &profile.variables)?;
@@ -336,7 +336,7 @@ enum Value {
     Binary,
 }
 
-/// The value under a key of a ConfigMap. The inner error says what is missing.
+/// The value under a key of a ConfigMap. The inner error names what is missing.
 async fn value_of(
     config_maps: &Api<ConfigMap>,
     field: &str,

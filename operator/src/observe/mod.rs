@@ -50,9 +50,8 @@ pub(crate) const MOST_PODS: u32 = 500;
 
 /// Reads the objects of a run as they are at the time of the turn.
 ///
-/// # Errors
-/// The error of the API server, or the failure of a rendering task. A missing right is no error. After [`reader::PATIENCE`] failed turns, other
-/// failed reads are no errors either. Such reads are listed in [`Observed::unread`].
+/// The error of the API server, or the failure of a rendering task. A missing right is no error. After [`reader::PATIENCE`] failed turns, no failed
+/// read is an error. Failed reads that are no errors are listed in [`Observed::unread`].
 pub fn observe<'a>(
     context: &'a Context,
     run: &'a BenchmarkRun,
@@ -337,7 +336,7 @@ fn pod_state(pod: &Pod) -> PodState {
     pod_state_of(pod, CONTAINER)
 }
 
-/// Extracts the state of a pod and of one of its containers that decisions need.
+/// Extracts what decisions need from the status of a pod and of one of its containers.
 fn pod_state_of(pod: &Pod, name: &str) -> PodState {
     let conditions = pod.status.iter().flat_map(|it| it.conditions.iter().flatten());
     let denies = |kind: &str| conditions.clone().find(|it| it.type_ == kind && it.status == "False");

@@ -10,8 +10,8 @@ use crate::{
     plan::{Unread, What},
 };
 
-/// Number of consecutive failed turns, about half a minute, after which a failed read no longer fails the turn. Otherwise the deadlines of a run
-/// would not apply as long as one kind of object cannot be read.
+/// After this number of consecutive failed turns, about half a minute, a failed read no longer fails the turn. Without this rule the deadlines of a
+/// run would not apply as long as one kind of object cannot be read.
 pub(super) const PATIENCE: u32 = 5;
 
 /// Makes read requests, and records those that failed.

@@ -19,15 +19,15 @@ use super::{
 };
 
 impl Decision<'_> {
-    /// Ends an attempt that failed without a result. This first turn only writes the reason into the status, and the next turn deletes the Job. If an
-    /// operator crashed after a deletion without a reason, its successor would assume that somebody else had deleted the Job.
+    /// Ends an attempt that failed without a result. This first turn only writes the reason into the status, and the next turn deletes the Job. If
+    /// the reason were not written first, an operator that restarts after the deletion would assume that somebody else had deleted the Job.
     pub(super) fn give_up(&self, reason: Reason, message: &str) -> Plan {
         let phase = self.before.phase.unwrap_or(Phase::Starting);
         let mut plan = self.status_plan(NextStatus::new(phase, reason, message));
         if let Some(last) = plan.status.attempts.last_mut() {
             last.reason = reason.into();
         }
-        // The end follows in the next turn, immediately, and publishes the event.
+        // The next turn follows immediately. It ends the attempt and publishes the event.
         plan.event = None;
         plan.again = true;
         plan
@@ -35,8 +35,8 @@ impl Decision<'_> {
 
     /// Ends an attempt whose reason [`Self::give_up`] has written. If the launcher has ended in the meantime, its result is used.
     pub(super) fn end_given_up(&self, attempt: &Attempt, reason: Reason) -> Plan {
-        // If two pods could be the launcher's, neither is trusted, even after one of them is gone. If the server died, its death is more useful as a
-        // reason than invalid figures.
+        // If two pods could be the launcher's pod, the result of neither is used, even after one of them is gone. If the server died, ServerDied is a
+        // more useful reason than the result of a launcher without valid figures.
         let counts = |it: &Envelope| reason != Reason::ServerDied || it.core.outcome.has_valid_figures();
         if let Some(envelope) = self.whole_result().filter(|it| reason != Reason::AmbiguousPod && counts(it)) {
             return self.end_with(&envelope);
@@ -53,7 +53,7 @@ impl Decision<'_> {
         plan
     }
 
-    /// The launcher's envelope, if the launcher measured until its regular end.
+    /// The launcher's envelope (its termination message), if the launcher measured until its regular end.
     pub(super) fn whole_result(&self) -> Option<Envelope> {
         let (attempt, ended) = (self.attempt()?, self.observed.ended.as_ref()?);
         let envelope = termination_message::read(self.run, attempt.number, ended).ok()?;
@@ -271,7 +271,7 @@ impl Decision<'_> {
         plan.stop = self.stop_remaining();
         // The other pods of the Job are stopped even if the launcher's own pod has already ended.
         plan.stop_pods.clone_from(&self.observed.other_pods);
-        // The next turn marks the run and schedules its deletion. It must be requested here, because no watch would start it.
+        // The next turn marks the run and schedules its deletion. This plan must request that turn, because no watch would start it.
         plan.again = true;
         if self.attempt().is_some() {
             end_last(&mut plan.status, reason, self.turn.now);

@@ -26,7 +26,7 @@ const REFUSED_SECONDS: u32 = 30;
 const MOUNT_SECONDS: u32 = 60;
 /// Time after which the status reports that a volume has not been provisioned, in seconds.
 const VOLUME_SECONDS: u32 = 60;
-/// Maximum time for which image pulls on a node may fail, in seconds. A registry may be busy, but a wrong name stays wrong.
+/// Maximum time for which image pulls on a node may fail, in seconds. It covers a busy registry. A wrong image name never succeeds.
 const PULL_SECONDS: u32 = 300;
 
 impl Decision<'_> {
@@ -158,7 +158,7 @@ impl Decision<'_> {
 
     fn why_not_running(&self, attempt: &Attempt) -> (Reason, String) {
         let pod = &self.observed.pod;
-        // Only a pod that never existed was refused. If an existing pod disappears, the Job fails for another reason.
+        // If the pod never existed, its creation was refused. If an existing pod disappears, the Job fails for another reason.
         let never_seen = pod.name.is_none() && attempt.pod_uid.is_none();
         if never_seen && seconds_since(self.job_created(attempt), self.turn.now) > REFUSED_SECONDS {
             return self.why_no_pod(attempt);

@@ -20,8 +20,9 @@ use super::{
 /// Time to the next turn if a ConfigMap has been missing for a long time.
 const SELDOM: Duration = Duration::from_secs(60);
 
-/// Time to the next turn: for the first run in the line of its namespace, and at most for any other run.
+/// Time to the next turn of the first run in its namespace's line.
 const NEXT_IN_LINE: Duration = Duration::from_secs(5);
+/// Maximum time to the next turn of any other run in the line.
 const LAST_IN_LINE: Duration = Duration::from_secs(600);
 
 impl Decision<'_> {
@@ -35,7 +36,7 @@ impl Decision<'_> {
         if let Some(plan) = self.renew_server() {
             return plan;
         }
-        // Unread Jobs and pods here belong to other runs that occupied the target. The own ones were checked above.
+        // Unread Jobs and pods here belong to other runs that occupied the target. The objects of this run were checked above.
         if let Some(unread) = self.unread(&[What::Job, What::Pods, What::Claim, What::Input]) {
             return self.wait_to_prepare(unread, self.preparing_since());
         }
@@ -133,7 +134,7 @@ impl Decision<'_> {
             return self.finish(Phase::Failed, Outcome::Error, error.reason, &error.message);
         }
         if age < limit {
-            // The ConfigMap may follow: `kubectl apply -f folder/` may create it shortly after the run.
+            // The ConfigMap may still be missing because `kubectl apply -f folder/` creates it after the run.
             let message =
                 format!("{}\nthe run waits for it {limit} seconds (execution.deadlines.prepareSeconds)", error.message);
             let phase = if self.attempt().is_some() { Phase::Preparing } else { Phase::Pending };
@@ -214,7 +215,7 @@ impl Decision<'_> {
             Some(queue) => self.queued(queue, 0),
             None => self.status_plan(NextStatus::new(Phase::Starting, Reason::PodStarting, self.starting())),
         };
-        // The attempt runs the content of its ConfigMap. If an earlier turn has created it, `input` was read from it.
+        // The attempt runs the content of its ConfigMap. If an earlier turn has created the ConfigMap, `input` was read from it.
         plan.status.resolved = Some(self.resolved(input));
         plan.status.effective_spec = Some(self.effective.clone());
         plan.create = self.children(attempt, input);

@@ -47,7 +47,7 @@ impl Decision<'_> {
             }
             Some(_) if ours => Plan { stop: Some(self.stop_now(attempt)), ..self.cancelled(None) },
             Some(_) => Plan { stop: self.stop_orphan(), ..self.cancelled(None) },
-            // Either no pod exists yet, or it was gone before the operator saw it. The Job is deleted so that it creates no other pod.
+            // The pod does not exist yet, or was gone before the operator saw it. The Job is deleted so that it creates no other pod.
             None => Plan { stop: ours.then(|| Stop::Job(attempt.job_name.clone())), ..self.cancelled(None) },
         }
     }

@@ -1,5 +1,5 @@
 //! Work on a finished run: it writes the run's mark, and cleans up after the retention times. The mark is an annotation, so a backup without the
-//! status still contains it. It prevents a restored run from starting again.
+//! status still contains it. A restored run with a mark does not start again.
 
 use std::time::Duration;
 
@@ -26,11 +26,11 @@ pub const FINISHED: &str = "benchwright.dev/finished";
 const MAX_TEXT: usize = 300;
 /// Maximum time between two turns of a finished run, in seconds. It is bounded because the clock may be set in between.
 const LONGEST_LOOK_SECONDS: u64 = 86_400;
-/// Time to the next turn while a Job is being deleted, or if the operator may not list Jobs. It is long because a watch reports the end of a Job,
-/// which a pod on a lost node may delay for a long time.
+/// Time to the next turn while a Job is being deleted, or if the operator may not list Jobs. It is long because a watch reports the end of the Job,
+/// and because a pod on a lost node may delay that end for a long time.
 const JOB_GOES: Duration = Duration::from_secs(3_600);
-/// How long the mark of a finished run is delayed until the pod has ended, in seconds, so that the operator can then delete the NetworkPolicy. After
-/// this time, as for a pod on a lost node, the policy stays until the run is deleted.
+/// The mark of a finished run is delayed until the pod has ended, at most for this number of seconds. Then the operator can still delete the
+/// NetworkPolicy. If the pod takes longer, for example on a lost node, the policy stays until the run is deleted.
 const POD_GOES_SECONDS: u32 = 600;
 
 /// The mark of a finished run: how it ended.
@@ -80,7 +80,7 @@ pub fn restored(run: &BenchmarkRun) -> Option<Mark> {
     Mark::read(run).filter(|_| !begun)
 }
 
-/// The remaining retention time, but at most a day. `None` if it has passed.
+/// The remaining retention time, but at most a day. `None` if the retention time has passed.
 pub(super) fn left(
     status: &BenchmarkRunStatus,
     retention: Retention,

@@ -1,8 +1,8 @@
 //! Finds out why a launcher was stopped before its regular end.
 //!
-//! If a pod is drained or preempted, or if its node is lost, it reports the cause before it is deleted. If the kubelet evicts the pod, or its node
-//! shuts down, the cause comes later. The kubelet first reports the end of the container. Only when all containers of the pod have ended, it reports
-//! the pod's phase with the reason, or the condition DisruptionTarget.
+//! If a pod is drained or preempted, or if its node is lost, it reports the cause before it is deleted. If the kubelet evicts the pod, or if the node
+//! shuts down, the kubelet first reports the end of the container. It reports the cause later, when all containers of the pod have ended: in the
+//! pod's phase with a reason, or in the condition DisruptionTarget.
 
 use crds::{
     Outcome, Reason,

@@ -33,7 +33,7 @@ const RESULTS_SIZE: &str = "20Gi";
 /// Annotations that prevent autoscalers from removing a node while the pod runs. If the pod were evicted, its measurement would be lost.
 pub(super) const STAY: [(&str, &str); 2] =
     [("cluster-autoscaler.kubernetes.io/safe-to-evict", "false"), ("karpenter.sh/do-not-disrupt", "true")];
-/// Time between the last deadline of the launcher and the end of the Job by Kubernetes, in seconds.
+/// Kubernetes ends the Job this long after the last deadline of the launcher, in seconds.
 const BACKSTOP_SECONDS: i64 = 300;
 
 /// The Job's `activeDeadlineSeconds`: the time after which Kubernetes ends the Job in any case.
@@ -95,7 +95,7 @@ fn template(
     PodTemplateSpec {
         metadata: Some(ObjectMeta { labels: Some(labels), annotations: Some(annotations), ..ObjectMeta::default() }),
         spec: Some(PodSpec {
-            // With this deadline of its own, the kubelet ends the pod even if its Job is gone, or if an injected container keeps it running.
+            // The pod has its own deadline. With it the kubelet ends the pod even if its Job is gone, or if an injected container keeps it running.
             active_deadline_seconds: Some(deadline),
             automount_service_account_token: Some(false),
             containers: vec![container(&effective.launcher, mounts)],
@@ -219,7 +219,7 @@ fn volumes(run: &BenchmarkRun, attempt: u32, effective: &EffectiveSpec) -> Vec<(
     }
     let claims = run.spec.profile.files.iter().filter_map(|it| it.claim.as_ref());
     for (index, ClaimRef { claim_name }) in claims.enumerate() {
-        // The volume is read-only as well as the mount. Otherwise the kubelet would change the group of all its files.
+        // The volume itself is read-only, and not only the mount. Otherwise the kubelet would change the group of all files in it.
         let source = PersistentVolumeClaimVolumeSource { claim_name: claim_name.clone(), read_only: Some(true) };
         let name = format!("data-{index}");
         let mounted = mount(&name, &format!("{}/{claim_name}", mounts::DATA), true);

@@ -24,7 +24,8 @@ pub const SCHEDULE: &str = "benchwright.dev/schedule";
 const SCHEDULE_TIME: &str = "benchwright.dev/schedule-time";
 /// The annotation with the text of the trigger that started the run.
 const TRIGGER: &str = "benchwright.dev/trigger";
-/// The annotation on a server's Deployment with the bearer token for its log. It exists because the operator does not read the environment of pods.
+/// The annotation on a server's Deployment with the bearer token for its log. The annotation is needed because the operator does not read the
+/// environment of pods.
 pub const LOG_TOKEN: &str = "benchwright.dev/log-token";
 /// The label with the UID of a pod's Job. The Job controller sets it.
 const JOB_UID: &str = "batch.kubernetes.io/controller-uid";
@@ -213,7 +214,7 @@ pub fn is_left_by(pod: &ObjectMeta, job_uid: &str) -> bool {
     alone && !job_uid.is_empty() && label.is_some_and(|it| it == job_uid)
 }
 
-/// Whether the labels say that the operator manages the object.
+/// Whether the labels mark the object as managed by the operator.
 pub fn is_managed(metadata: &ObjectMeta) -> bool {
     let label = metadata.labels.as_ref().and_then(|it| it.get("app.kubernetes.io/managed-by"));
     label.is_some_and(|it| it == MANAGER)

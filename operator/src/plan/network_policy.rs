@@ -2,8 +2,8 @@
 //! policy would not end existing connections. It need not allow the kubelet's probes, because these come from the node, and policies do not apply to
 //! the node.
 //!
-//! NetworkPolicies are additive: no policy can forbid what another one allows. If another policy in the namespace selects the launcher, its owners
-//! have already decided what pods may reach. The operator's policy then only adds the pods of the target's Service and the cluster's DNS.
+//! NetworkPolicies are additive: no policy can forbid what another policy allows. If another policy in the namespace selects the launcher, that
+//! policy already defines what the launcher may reach. The operator's policy then only adds the pods of the target's Service and the cluster's DNS.
 
 use std::{collections::BTreeMap, net::IpAddr};
 
@@ -51,7 +51,7 @@ pub enum Reach {
     Nothing,
 }
 
-/// The addresses that an attempt must reach. `service` is the Service that the spec names as target, if it exists.
+/// The addresses that an attempt must reach. `service` is the Service that the spec names as target. `None` if that Service does not exist.
 pub fn reach(run: &BenchmarkRun, input: &LauncherInput, service: Option<&Service>, settings: &Settings) -> Reach {
     let endpoint = &input.run.endpoint;
     let target = Server::parse(endpoint.name());
@@ -145,8 +145,8 @@ fn restricts(policies: &[NetworkPolicy], labels: &BTreeMap<String, String>, dire
     })
 }
 
-/// Builds the policy. `egress` contains the networks that the run's input blocks. `is_governed`: whether another policy of the namespace restricts
-/// the egress of the pod.
+/// Builds the policy. `egress` contains the blocked networks in the run's input. `is_governed`: whether another policy of the namespace restricts the
+/// egress of the pod.
 pub fn build(
     run: &BenchmarkRun,
     attempt: u32,
@@ -185,8 +185,8 @@ fn ingress(scraper: &Scraper) -> NetworkPolicyIngressRule {
 
 /// The egress rules. `None` if only the other policies of the namespace decide.
 fn egress_rules(reach: &Reach, is_governed: bool, egress: Option<&Egress>) -> Option<Vec<NetworkPolicyEgressRule>> {
-    // DNS is allowed to all addresses, because a DNS cache on the node has an address of the node. If the namespace restricts egress, DNS is only
-    // allowed to the pods of the cluster's DNS.
+    // DNS requests may go to all addresses, because a DNS cache on the node has an address of the node. If the namespace restricts egress, they may
+    // only go to the pods of the cluster's DNS.
     let to = is_governed.then(|| vec![cluster_dns()]);
     let dns = NetworkPolicyEgressRule { to, ports: Some(vec![port("UDP", DNS_PORT), port("TCP", DNS_PORT)]) };
     let target = match reach {
@@ -211,8 +211,8 @@ fn cluster_dns() -> NetworkPolicyPeer {
     }
 }
 
-/// All IPv4 and IPv6 addresses without the blocked networks, plus the allowed exceptions. Exceptions that are host names are left out, because a
-/// policy cannot contain them.
+/// All IPv4 and IPv6 addresses outside of the blocked networks, plus the exceptions to these networks. Exceptions that are host names are left out,
+/// because a policy cannot contain them.
 fn everything_but(egress: Option<&Egress>) -> Vec<NetworkPolicyPeer> {
     let blocked: Vec<_> = egress.iter().flat_map(|it| &it.blocked).filter_map(|it| network(it)).collect();
     let allowed = egress.iter().flat_map(|it| &it.allowed_hosts).filter_map(|it| network(it));

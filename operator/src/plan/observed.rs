@@ -11,12 +11,12 @@ use super::{
     server::{OtherUse, ServerState},
 };
 
-/// The need of other runs for the target or slot that an attempt occupies while it waits in a queue.
+/// Set while an attempt waits in a queue and other runs need the target or slot that it occupies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// Since when other runs have waited.
+    /// Since when the other runs have waited.
     pub since: Timestamp,
-    /// Maximum time in seconds for which administrators let the attempt wait in this case.
+    /// Maximum time in seconds for which the administrators let the attempt wait in the queue in this case.
     pub limit: u32,
 }
 
@@ -43,9 +43,9 @@ pub struct Observed {
     pub reach: Reach,
     /// The Job of the current attempt.
     pub job: JobState,
-    /// What Kueue reports about that Job. Only read while the Job waits in a queue.
+    /// What Kueue reports about the attempt's Job. Only read while the Job waits in a queue.
     pub queue: Option<QueueState>,
-    /// The pod of that Job.
+    /// The pod of the attempt's Job.
     pub pod: PodState,
     /// Names of other pods of the Job that have not ended. The Job controls them, or its deletion left them behind.
     pub other_pods: Vec<String>,
@@ -59,7 +59,7 @@ pub struct Observed {
     pub conflict: Option<String>,
     /// Why the run must wait for its target. `None` if it may begin.
     pub wait: Option<Wait>,
-    /// When the run last had to wait for its target. The time limit for its other objects starts again at this time.
+    /// When the run last had to wait for its target. At this time the time limit for the run's other objects, such as its ConfigMap, starts again.
     pub last_in_line: Option<Timestamp>,
     /// Which traffic is restricted by other NetworkPolicies of the namespace.
     pub governed: Governed,
@@ -87,7 +87,7 @@ pub struct Unread {
     pub what: What,
     /// The failed request and the remedy: verb, resource, name and response.
     pub message: String,
-    /// Whether the cause may disappear without an intervention, as when the API server is busy. A missing right does not.
+    /// Whether the cause may disappear without an intervention, as when the API server is busy. A missing right is not such a cause.
     pub passing: bool,
 }
 
@@ -120,7 +120,7 @@ pub struct Refused {
 /// The claim of the results.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClaimState {
-    /// Whether it exists.
+    /// Whether the claim exists.
     pub exists: bool,
     /// Whether a volume is bound to it.
     pub bound: bool,
@@ -141,15 +141,15 @@ pub struct JobState {
     pub failed: Option<String>,
     /// Whether the Job's condition Complete is true.
     pub complete: bool,
-    /// Whether it is being deleted.
+    /// Whether the Job is being deleted.
     pub deleting: bool,
     /// Whether the Job is suspended. A suspended Job creates no pod, and deletes its existing pod.
     pub suspended: bool,
-    /// When it was created.
+    /// When the Job was created.
     pub created: Option<Timestamp>,
     /// When the Job was last started or resumed. `None` until the Job controller has recorded that.
     pub started: Option<Timestamp>,
-    /// When it completed or failed.
+    /// When the Job completed or failed.
     pub ended_at: Option<Timestamp>,
 }
 

@@ -17,8 +17,8 @@ pub struct PodState {
     pub ready: bool,
     /// Whether the launcher's container is running.
     pub running: bool,
-    /// Whether the launcher's container has ended, but the pod has not, because of another container or because the kubelet has not reported its end
-    /// yet.
+    /// Whether the launcher's container has ended, but the pod has not: another container is still running, or the kubelet has not reported the end
+    /// of the pod yet.
     pub held: bool,
     /// Whether another container is still running after the launcher's container has ended.
     pub kept: bool,

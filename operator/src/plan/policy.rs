@@ -20,7 +20,7 @@ pub fn alias(name: &str, service: &Service) -> Option<Violation> {
     })
 }
 
-/// The Services that would select a launcher's pod because of labels that the user chose. Clients of such a Service would reach the launcher.
+/// The Services that would select a launcher's pod because of labels that the user chose. Requests to such a Service could reach the launcher.
 pub fn joined_services(
     chosen: &BTreeMap<String, String>,
     all_labels: &BTreeMap<String, String>,

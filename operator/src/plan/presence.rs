@@ -3,13 +3,13 @@
 /// Whether an object exists under a name that this run needs, and whom it belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Presence {
-    /// It does not exist.
+    /// The object does not exist.
     #[default]
     Absent,
-    /// It exists and belongs to this run.
+    /// The object exists and belongs to this run.
     Ours,
-    /// It exists and belongs to somebody else.
+    /// The object exists and belongs to somebody else.
     Foreign,
-    /// It could not be read.
+    /// The object could not be read.
     Unknown,
 }

@@ -1,5 +1,5 @@
 //! Handles a Job that waits for its queue, or that its queue has stopped. Kueue suspends and resumes such Jobs. The operator creates them suspended,
-//! so that without Kueue no such Job starts.
+//! so no such Job starts in a cluster without Kueue.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -20,7 +20,7 @@ use super::{
 const QUEUE_NAME: &str = "kueue.x-k8s.io/queue-name";
 /// Time in seconds for which the queue may be missing before the run counts as stalled. The queue may be created shortly after the run.
 const MISSING_SECONDS: u32 = 60;
-/// Time to the next turn of a run that has waited for long. An admission starts a turn immediately.
+/// Time to the next turn of a run that has waited for long. When the queue admits the Job, a turn starts immediately.
 const SELDOM: Duration = Duration::from_secs(60);
 
 /// Puts a Job into a queue.

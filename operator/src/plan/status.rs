@@ -109,7 +109,7 @@ pub fn news(reason: Reason, message: &str) -> PlannedEvent {
     PlannedEvent { warning: false, reason, note: truncate(message, MAX_NOTE) }
 }
 
-/// Copies the launcher's figures into a status. `storage` is the storage of the attempt, and `namespace` that of the run.
+/// Copies the launcher's figures into a status. `storage` is the storage of the attempt, and `namespace` is the run's namespace.
 pub fn apply_envelope(status: &mut BenchmarkRunStatus, storage: &Storage, namespace: &str, envelope: &Envelope) {
     let core = &envelope.core;
     status.load_start_time = core.load_start_time;
@@ -166,7 +166,8 @@ fn deleted(folders: u32) -> String {
     }
 }
 
-/// Status, reason and message of the condition about the objectives. They use the counts, which are always complete, because rows may be missing.
+/// Status, reason and message of the condition about the objectives. They derive from the counts, which are always complete, and not from the rows,
+/// some of which may be missing.
 fn slo_met(status: &BenchmarkRunStatus, counts: ObjectiveCounts) -> (ConditionStatus, Reason, String) {
     let all = counts.all();
     let (condition, reason) = match all {
@@ -195,7 +196,7 @@ pub fn verify(status: &mut BenchmarkRunStatus, reason: Reason, message: &str, no
     set_condition(&mut status.conditions, status.observed_generation, now, VERIFIED, condition);
 }
 
-/// Copies the conditions about the result from the status of an ended run, because only a result may change them.
+/// Copies the conditions about the result from the status of an ended run. Only a result may change these conditions.
 pub fn keep_results(status: &mut BenchmarkRunStatus, ended: &BenchmarkRunStatus) {
     for kind in [SLO_MET, RESULTS_STORED, VERIFIED] {
         let Some(kept) = ended.conditions.iter().find(|it| it.kind == kind) else { continue };

@@ -42,7 +42,7 @@ pub fn read(run: &BenchmarkRun, attempt: u32, ended: &Ended) -> Result<Envelope,
     }
 }
 
-/// The error for figures of a debugging run. Its launcher sends no load, and figures that a user measured in its pod are not accepted.
+/// The error for figures of a debugging run. The launcher of such a run sends no load, and figures that a user measured in its pod are not accepted.
 fn measured_by_hand() -> NoResult {
     let message = "the launcher reports figures, and with spec.launcher.debug it sends no load: its image is of another release, or somebody \
                    wrote the report by hand; create a run without debug for figures that count";
@@ -68,7 +68,7 @@ fn without_envelope(ended: &Ended, error: &EnvelopeError) -> NoResult {
         _ => Reason::LauncherFailed,
     };
     let how = match (code, error) {
-        // Without an envelope, `message` is the end of the log, which the kubelet inserts for an empty message.
+        // Without an envelope, `message` is the end of the log: the kubelet inserts it if the termination message is empty.
         (129.., EnvelopeError::Missing) => format!("was ended by {}, and left no result", signal(code - SIGNALS)),
         (1.., EnvelopeError::Missing) => format!("ended with exit code {code} ({}), and left no result", ended.reason),
         _ => format!("ended with exit code {code} ({}) and {error}", ended.reason),

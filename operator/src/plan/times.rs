@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 /// Time to the next turn while the run waits for a change that no watch reports.
 pub(super) const SOON: Duration = Duration::from_secs(2);
-/// Time to the next turn while an attempt starts or runs. It bounds how late a passed deadline is noticed.
+/// Time to the next turn while an attempt starts or runs. A passed deadline is noticed at most this much later.
 pub(super) const OFTEN: Duration = Duration::from_secs(10);
 /// Additional time before the operator ends an attempt, after the launcher's deadline and grace period, in seconds.
 pub(super) const LEEWAY_SECONDS: u32 = 60;

@@ -28,7 +28,7 @@ impl Decision<'_> {
         self.observed.unread.iter().find(|it| whats.contains(&it.what))
     }
 
-    /// Waits until an object can be read that is needed to create the children, at most for `prepareSeconds`.
+    /// Waits until an object that the children need can be read, at most for `prepareSeconds`.
     pub(super) fn wait_to_prepare(&self, unread: &Unread, since: Timestamp) -> Plan {
         let limit = self.effective.execution.deadlines.prepare_seconds.max(self.llm_d_seconds());
         let phase = if self.before.attempts.is_empty() { Phase::Pending } else { Phase::Preparing };
@@ -77,13 +77,14 @@ impl Decision<'_> {
         plan
     }
 
-    /// Stops an attempt whose Job or pods cannot be read. It deletes the Job with the UID in the status, and thereby its pod.
+    /// Stops an attempt whose Job or pods cannot be read. It deletes the Job whose UID is in the status. The pod is deleted with the Job.
     pub(super) fn stop_unseen(&self, attempt: &Attempt) -> Option<Stop> {
         let deleting = self.observed.job.presence == Presence::Ours && self.observed.job.deleting;
         (attempt.job_uid.is_some() && !deleting).then(|| Stop::Job(attempt.job_name.clone()))
     }
 
-    /// Since when the run has waited to be prepared. Time without an operator, in suspension or in line is excluded.
+    /// Since when the run has waited to be prepared. Excluded is time in which no operator was running, or in which the run was suspended or waited
+    /// in line.
     pub(super) fn preparing_since(&self) -> Timestamp {
         let since = self.before.preparing_since.unwrap_or(self.turn.now);
         let attempt = self.before.attempts.last().map(|it| it.end_time.unwrap_or(it.start_time));

@@ -75,7 +75,7 @@ pub struct Decision {
     pub mark: Option<String>,
     /// Events for users.
     pub events: Vec<PlannedEvent>,
-    /// Time to the next turn, if nothing changes before.
+    /// Time to the next turn, unless a change starts one earlier.
     pub next_look: Option<Duration>,
 }
 
@@ -249,7 +249,7 @@ impl<'a> Turn<'a> {
         let mark = triggered.filter(|it| self.schedule.annotations().get(TRIGGERED) != Some(it)).cloned();
         let seconds = |next: Timestamp| u64::try_from(next.duration_since(self.now).as_secs()).unwrap_or(0);
         let next_look = self.status.next_schedule_time.map(|it| {
-            // The timer cannot fire too early: `now` is truncated to seconds, so it fires up to one second after the due time.
+            // The timer cannot fire too early. `now` is truncated to seconds, so the timer fires up to one second after the due time.
             Duration::from_secs(seconds(it).min(LONGEST_LOOK_SECONDS))
         });
         let Turn { status, create, events, .. } = self;

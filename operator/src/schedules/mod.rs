@@ -1,5 +1,5 @@
-//! [I/O] The loop over BenchmarkSchedules. Each turn reads the schedule and its runs live, decides ([`decide`]) and writes. A schedule gets a turn
-//! when it changes, when one of its runs ends or is deleted, and when its next time is due.
+//! [I/O] The loop over BenchmarkSchedules. Each turn reads the schedule and its runs from the API server, decides ([`decide`]) and writes. A schedule
+//! gets a turn when it changes, when one of its runs ends or is deleted, and when its next time is due.
 
 pub mod decide;
 #[cfg(test)]
@@ -50,7 +50,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// Maximum number of runs that one turn deletes. It is limited because a turn has a time limit.
 const MAX_DELETED: usize = 50;
 
-/// The part of a schedule that is kept in memory: its metadata. Each turn reads the whole schedule live.
+/// The part of a schedule that is kept in memory: its metadata. Each turn reads the whole schedule from the API server.
 type Known = PartialObjectMeta<BenchmarkSchedule>;
 
 /// The loop over the schedules of one namespace or of all. After `end` is ready, it finishes the turns in progress and ends.

@@ -188,7 +188,7 @@ fn times_before_an_edit_and_of_a_suspension_are_not_made_up_for() {
     world.edit(|it| it.suspend = false);
     world.turn();
     assert!(world.runs.is_empty());
-    // 10:30 would have been a time of the old schedule, but is none of the new one.
+    // 10:30 was a time of the old schedule, but is no time of the new one.
     world.pass(1_500);
     world.edit(|it| it.schedule = Some("15 * * * *".into()));
     world.turn();

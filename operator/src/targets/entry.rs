@@ -23,9 +23,9 @@ use crate::plan::{
 const ORPHAN_SECONDS: u32 = 3_600;
 /// The grace period in seconds of a run without an attempt, if its spec sets none.
 const GRACE_SECONDS: u32 = 60;
-/// How long other runs wait for a new or woken run to request the target in a turn.
+/// How long other runs wait until a new or woken run requests the target in its turn.
 const PATIENCE: SignedDuration = SignedDuration::from_secs(15);
-/// How long a run keeps its place after a failed write of its intent, because the write may have succeeded although the response was lost.
+/// How long a run keeps its place after a status write failed. The write may have succeeded although the response was lost.
 const UNSURE: SignedDuration = SignedDuration::from_secs(20);
 
 /// The version of a run. Both fields only increase, so they reveal whether a watch event is older than the known state.
@@ -53,7 +53,7 @@ impl Version {
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) member: Member,
-    /// When the run was last told to wait for the target.
+    /// When the run last had to wait for the target.
     pub(super) asked: Option<Timestamp>,
     /// When the message of the waiting run was last updated.
     told: Option<Timestamp>,
@@ -135,7 +135,7 @@ impl Entry {
         Some(self)
     }
 
-    /// The run as other runs see it. A run whose turn does not come, or whose status cannot be written, does not block other runs.
+    /// The run as other runs see it. A run that gets no turn, or whose status cannot be written, does not block other runs.
     pub(super) fn seen(&self, now: Timestamp) -> Member {
         let is_late = self.called.is_some_and(|it| now.duration_since(it) > PATIENCE);
         let place = match (self.member.place, self.unwritten) {
@@ -148,15 +148,15 @@ impl Entry {
         Member { place, ..self.member.clone() }
     }
 
-    /// Time until other runs no longer wait for this run, if its turn does not come before.
+    /// Time until other runs stop waiting for this run if it gets no turn. `None` if they do not wait for it.
     pub(super) fn is_waited_for(&self, now: Timestamp) -> Option<SignedDuration> {
         let called = self.called.and_then(|it| it.checked_add(PATIENCE).ok());
         let until = [called.filter(|_| self.member.place == Place::Waiting), self.unwritten];
         until.into_iter().flatten().map(|it| it.duration_since(now)).filter(|it| it.is_positive()).min()
     }
 
-    /// The run as it requests the target. If its last status write failed, it is placed behind all other runs. Between two attempts it keeps its target,
-    /// unless a run in another namespace waits for it.
+    /// The run at the moment at which it requests the target. If its last status write failed, it goes behind all other runs. Between two attempts it
+    /// keeps its target, unless a run in another namespace waits for it.
     pub(super) fn asks(&mut self, is_wanted: bool) -> Member {
         self.called = None;
         let mut member = self.member.clone();
@@ -251,7 +251,7 @@ impl Drain {
     }
 }
 
-/// How close a place is to the target: higher is closer. If the rank of a run decreases, other runs may begin.
+/// How close to the target a run in this place is: higher is closer. If the rank of a run decreases, other runs may begin.
 pub(super) fn rank(place: Place) -> u8 {
     match place {
         Place::Holding => 2,
@@ -273,7 +273,7 @@ fn place_of(run: &BenchmarkRun, now: Timestamp) -> Option<Place> {
         return last.and_then(|_| drains(ended));
     }
     if let Some(deleted) = &run.metadata.deletion_timestamp {
-        // A finalizer may keep the run for any length of time. Before another run begins, the Job and pod of this run are checked.
+        // A finalizer may keep the deleted run for any length of time. Before another run begins, the Job and pod of this run are checked.
         let Some(_) = last else { return Some(Place::Aside) };
         let until = drained_at(deleted.0, grace_seconds(run).saturating_add(ORPHAN_SECONDS));
         return (until > now).then_some(Place::Draining { until });

@@ -1,8 +1,9 @@
-//! Records which run occupies which target. It is the leader's in-memory state, and prevents two runs that are decided simultaneously from both
-//! beginning.
+//! Records which run occupies which target. The leader keeps these records in memory. They prevent that two concurrent turns let two runs begin on
+//! one target.
 //!
-//! The watch on runs fills it, and each turn updates it with the state that it read and wrote. A run that may begin takes its place here before its
-//! intent is written. One lock covers both the check of all other runs and the taking of the place. See docs/decisions/0009-one-load-a-target.md.
+//! The watch on runs fills the records, and each turn updates them with the state that the turn read and wrote. A run that may begin takes its place
+//! here before its attempt is written into its status. One lock covers both the check of all other runs and the taking of the place. See
+//! docs/decisions/0009-one-load-a-target.md.
 
 mod entry;
 pub mod turn;
@@ -28,14 +29,15 @@ use crate::{
     wakes::{Wakes, Woken},
 };
 
-/// Time after its grace period until which a pod counts as working. After that its node counts as lost.
+/// A pod counts as working until this long after its grace period. After that its node counts as lost.
 pub(crate) const LEEWAY: SignedDuration = SignedDuration::from_secs(60);
 /// Minimum time between two updates of a waiting run's position, because each update is a status write.
 const MESSAGE_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 /// Maximum time after the start for which runs wait for watches whose caches are not filled yet. It is limited so that a namespace that cannot be
 /// watched does not block the others.
 const LONGEST_FILLING: Duration = Duration::from_secs(30);
-/// Number of runs at the front of a line that get a turn as soon as they need no longer wait for a run whose turn does not come.
+/// If a run gets no turn although others wait for it, this number of runs at the front of the line get a turn as soon as they need no longer wait for
+/// it.
 const SOONER: usize = 2;
 /// Time between two searches for expired records.
 const SWEEP_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
@@ -75,7 +77,7 @@ pub enum Answer {
     Begin(Vec<Drain>),
     /// The run must wait, because another run is in front of it.
     Wait(Wait),
-    /// It cannot be decided yet, because some runs are not known yet.
+    /// No decision is possible yet, because some runs are not known yet.
     NotYet,
 }
 
@@ -129,7 +131,7 @@ impl Targets {
         let mut drains: Vec<_> =
             line.runs.values().filter(|it| it.drains_before(&own, now)).map(Entry::drain).collect();
         drains.sort_by(|a, b| a.uid.cmp(&b.uid));
-        // The first runs in line get a turn as soon as they need no longer wait for a run whose turn does not come.
+        // If a run gets no turn, the first runs in line get a turn as soon as they need no longer wait for that run.
         let silent = line.runs.values().filter(|it| it.member.uid != uid).filter_map(|it| it.is_waited_for(now)).min();
         let silent = silent.filter(|_| busy.as_ref().is_some_and(|it| it.position <= SOONER));
         let Some(entry) = line.runs.get_mut(uid) else { return Answer::Begin(Vec::new()) };
@@ -178,8 +180,8 @@ impl Targets {
         Some(entry.wait(drain.busy(), now))
     }
 
-    /// Gives back a place that [`Targets::ask`] granted, because the run does not begin: its intent was certainly not written, or the run must do
-    /// something else first.
+    /// Gives back a place that [`Targets::ask`] granted, because the run does not begin: its new attempt was certainly not written, or the run must
+    /// do something else first.
     pub fn give_back(&self, uid: &str, now: Timestamp) {
         let mut state = self.lock();
         let was_taken = state.entry(uid).is_some_and(Entry::give_back);
@@ -188,8 +190,8 @@ impl Targets {
         }
     }
 
-    /// Gives back a place that [`Targets::ask`] granted, because the run has changed in the meantime. Its namespace counts as having had its turn,
-    /// because a run that changes all the time must not block other runs.
+    /// Gives back a place that [`Targets::ask`] granted, because the run has changed in the meantime. This counts as a turn of its namespace on the
+    /// target, so that a run that changes all the time does not block other runs.
     pub fn changed(&self, uid: &str, now: Timestamp) {
         let mut state = self.lock();
         if let Some(key) = state.keys.get(uid).copied()
@@ -202,8 +204,8 @@ impl Targets {
         self.give_back(uid, now);
     }
 
-    /// Gives back a place that [`Targets::ask`] granted, because a read failed. Wakes no run: usually this run is the first in line, and it retries
-    /// on its own.
+    /// Gives back a place that [`Targets::ask`] granted, because a read failed. Wakes no run: usually this run is the first in line, and it requests
+    /// the target again on its own.
     pub fn step_back(&self, uid: &str) {
         if let Some(entry) = self.lock().entry(uid) {
             entry.give_back();
@@ -233,7 +235,7 @@ impl Targets {
         freed.into_iter().for_each(|it| self.wake_next(&mut state, it, now));
     }
 
-    /// When a run was last told to wait for its target. The time limit for its other objects starts again at this time.
+    /// When a run last had to wait for its target. At this time the time limit for the run's other objects, such as its ConfigMap, starts again.
     pub fn last_in_line(&self, uid: &str) -> Option<Timestamp> {
         self.lock().entry(uid)?.asked
     }

@@ -50,7 +50,7 @@ fn key() -> Target {
     Target::of_run(&fresh("bench/a", 0), &Settings::default()).unwrap()
 }
 
-/// Requests the target in a live turn of a run, and returns the answer.
+/// Requests the target in a turn of a run that was read from the API server, and returns the answer.
 fn ask(targets: &Targets, run: &BenchmarkRun, second: i64) -> Answer {
     targets.note_live(run, Some(key()), at(second));
     targets.ask(&run.uid().unwrap(), at(second))
@@ -80,7 +80,7 @@ fn two_runs_that_are_decided_at_once_do_not_both_begin() {
     let targets = Targets::default();
     let (a, b) = (fresh("bench/a", 1), fresh("other/b", 2));
     assert_eq!(ask(&targets, &a, 10), Answer::Begin(Vec::new()));
-    // `a` may begin, but its intent is not written yet.
+    // `a` may begin, but its attempt is not written yet.
     assert_waits(ask(&targets, &b, 10), "1st in line for http://gateway.llm-d:80; bench/a has it");
     // An outdated watch event does not take the place of `a` away.
     seen(&targets, &a, 10);
@@ -115,7 +115,7 @@ fn a_run_that_waits_for_something_else_holds_nobody_up() {
     let targets = Targets::default();
     seen(&targets, &suspended, 9);
     assert_eq!(ask(&targets, &b, 10), Answer::Begin(Vec::new()));
-    // The resumed run is older, but must still wait.
+    // The resumed run is older, but must still wait for the run that has begun.
     suspended.spec.suspend = false;
     suspended.metadata.generation = Some(2);
     assert_waits(ask(&targets, &suspended, 11), "1st in line for http://gateway.llm-d:80; bench/b has it");

@@ -129,7 +129,7 @@ fn hide(unread: &mut Unread) {
 }
 
 /// Updates the record after a turn has written. If the API server refused the write, the run gives back its place immediately. If the response was
-/// lost, it does so a little later, because the write may have succeeded.
+/// lost, the run keeps its place a little longer, because the write may have succeeded.
 pub fn settle(context: &Context, run: &BenchmarkRun, applied: &Result<Option<BenchmarkRun>, Error>, now: Timestamp) {
     let (targets, uid) = (&context.targets, run.uid().unwrap_or_default());
     match applied {
@@ -137,7 +137,7 @@ pub fn settle(context: &Context, run: &BenchmarkRun, applied: &Result<Option<Ben
             let target = Target::of_run(after, &context.settings);
             targets.written(&uid, true, now);
             if after.status.as_ref().and_then(current_attempt).is_none() {
-                // The run may have the target, but waits for something else, such as a slot in its namespace.
+                // The run may begin on the target, but waits for something else, such as a slot in its namespace.
                 targets.give_back(&uid, now);
             }
             targets.note_live(after, target, now);

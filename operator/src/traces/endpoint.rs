@@ -4,7 +4,9 @@ use http::Uri;
 
 /// The flag with the endpoint.
 const FLAG: &str = "--otlp-endpoint";
+/// The environment variable with the endpoint for traces.
 const OF_TRACES: &str = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
+/// The environment variable with the endpoint for all signals.
 const OF_ALL: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 /// The environment variables for the protocol: one for traces, and one for all signals.
 const PROTOCOLS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];

@@ -27,7 +27,7 @@ use crate::metrics::Metrics;
 const MAX_WAITING: usize = 2_048;
 /// Maximum number of spans per request.
 const MAX_BATCH: usize = 512;
-/// How long to wait for more spans before a request is sent.
+/// How long to wait for more spans before a request with the queued spans is sent.
 const GATHER: Duration = Duration::from_secs(2);
 /// Time limit of one request, including its retries.
 const EXPORT_LIMIT: Duration = Duration::from_secs(10);

@@ -75,7 +75,7 @@ impl Facts {
 }
 
 fn note(note: impl FnOnce(&mut Facts)) {
-    // An error means that no traced turn is running here.
+    // An error means that no turn is being traced.
     let _ = FACTS.try_with(|facts| note(&mut facts.borrow_mut()));
 }
 
@@ -113,7 +113,7 @@ pub(crate) fn step(name: &'static str) -> Span {
     info_span!(target: TARGET, "step", otel.name = name)
 }
 
-/// Creates the span of a request to the API server, which ends when the response begins. It contains no names of objects.
+/// Creates the span of a request to the API server. The span ends when the response begins. It contains no names of objects.
 pub(crate) fn request(method: &Method, path: &str) -> Span {
     let span = info_span!(
         target: TARGET,

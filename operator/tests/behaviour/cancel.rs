@@ -111,7 +111,7 @@ fn a_suspended_run_loses_its_attempt_and_begins_another_one() {
     assert_eq!(plan.status.attempts.last().map(|it| it.number), Some(2));
 }
 
-/// The user resumes the run before anything was deleted, or before the status shows the suspension.
+/// The user resumes the run before anything is deleted, or even before the status shows the suspension.
 #[test]
 fn an_attempt_whose_suspension_is_taken_back_ends_and_another_one_follows() {
     let mut run = in_phase("{target: {simulator: {}}, suspend: true}", Phase::Running);

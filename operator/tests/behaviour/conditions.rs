@@ -163,7 +163,7 @@ fn a_run_that_misses_an_objective_fails_with_its_figures() {
     use ConditionStatus::{False, True};
     assert_eq!(found, [Some(False), None, Some(True), Some(True), Some(False)]);
     assert!(plan.event.is_some_and(|it| it.warning && it.reason == Reason::SLOViolated));
-    // If the second line is cut, the rows are lost, but the result is not.
+    // If the second line of the termination message is cut, the rows are lost, but the result is not.
     let mut cut = said(&missed);
     cut.message.truncate(cut.message.find('\n').unwrap() + 10);
     let plan = operator::plan::plan(&run, &ended(cut), &turn(&settings(), 600));
@@ -294,7 +294,7 @@ fn results_in_a_bucket_have_its_uri_in_the_status_and_in_the_mark() {
     assert!(marked.mark.as_ref().is_some_and(|it| it.contains(&uri)), "{:?}", marked.mark);
 }
 
-/// The envelope of a malicious launcher, which tries to make the status invalid. It is possible because the user chooses the launcher's image.
+/// The envelope of a malicious launcher, which tries to make the status invalid. Such a launcher is possible because the user chooses its image.
 fn hostile() -> Envelope {
     let mut envelope = envelope(Outcome::Invalid, "r");
     envelope.core.message = "\u{1}\"\\é".repeat(70);

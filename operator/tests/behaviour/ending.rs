@@ -165,7 +165,7 @@ fn a_job_that_ended_is_read_and_not_waited_for_without_end() {
     observed.job.ended_at = Some(at(5_000));
     let want = Want { phase: Some(Phase::Collecting), reason: Some(Reason::ReadingResult), ..Want::default() };
     check(&run, &observed, 5_300, &want);
-    // The run ends although its pod has not reported its end. The pod must be stopped.
+    // The run ends although the end of its pod was not reported. The pod must be stopped.
     for (job, reason) in [("PodFailurePolicy", Reason::Disrupted), ("DeadlineExceeded", Reason::DeadlineExceeded)] {
         observed.job.failed = Some(job.into());
         let decided = after(&run, &check(&run, &observed, 5_301, &given_up(Phase::Starting, reason)));
@@ -183,7 +183,7 @@ fn a_job_that_ended_is_read_and_not_waited_for_without_end() {
     check(&run, &drained, 5_001, &failed(Reason::DeadlineExceeded));
 }
 
-/// A results folder on a shared claim is no proof that its run completed, because another run may have written it.
+/// A results folder on a shared claim does not prove that its run completed, because another run may have written it.
 #[test]
 fn only_a_job_that_completed_vouches_for_a_results_folder() {
     let run = in_phase(SIMULATOR, Phase::Starting);
@@ -252,7 +252,7 @@ fn a_disrupted_attempt_is_made_again_as_often_as_the_policy_allows() {
     assert!(plan.status.summary.is_some(), "the figures of what was sent are kept");
 }
 
-/// The result of a run that ends between two attempts. The last attempt keeps its own reason.
+/// The expected end of a run between two attempts. The last attempt keeps its own reason.
 fn failed_after(reason: Reason, attempt: Reason) -> Want<'static> {
     Want { attempt_ended: Some(attempt), ..failed(reason) }
 }
@@ -504,7 +504,7 @@ fn the_status_says_who_measured() {
     let (condition, _, ready) = verified(SIMULATOR, again, Some("chat-2db482-a1"));
     assert_eq!(condition, "False Reread");
     assert_eq!(ready, "the figures are valid; what the launcher says");
-    // The second attempt measured again itself.
+    // The second attempt measured the figures itself.
     assert_eq!(verified(SIMULATOR, again, Some("chat-2db482-a2")).0, "True OwnLauncher");
 }
 

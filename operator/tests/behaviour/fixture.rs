@@ -156,7 +156,7 @@ pub fn with_objectives(outcome: Outcome, reason: &str, objectives: &[(&str, Met,
     envelope
 }
 
-/// How a launcher ends that writes this envelope.
+/// How a launcher that writes this envelope ends.
 pub fn said(envelope: &Envelope) -> Ended {
     let exit_code = match envelope.core.outcome {
         Outcome::Passed | Outcome::SLOViolated | Outcome::Inconclusive | Outcome::Invalid => 0,

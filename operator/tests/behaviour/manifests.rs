@@ -110,8 +110,7 @@ fn results_that_go_to_a_bucket_are_written_to_the_node_and_the_pod_has_the_keys_
     }
 }
 
-// Trap 13 of the formats: with `-j N`, llm-d-benchmark starts N pods that each send the whole load of the profile, and merges nothing. Here a run is
-// always one pod.
+// With `-j N`, llm-d-benchmark starts N pods that each send the whole load of the profile, and merges nothing. Here a run is always one pod.
 #[test]
 fn a_run_is_one_pod_with_the_load_of_its_profile() {
     for spec in [EVERYTHING, SIMULATOR] {
@@ -133,7 +132,7 @@ fn on_openshift_the_namespace_assigns_user_and_groups() {
     }
 }
 
-/// An autoscaler that interrupts a measurement destroys it, so users must not be able to allow that.
+/// An autoscaler that interrupts a measurement destroys it, so users must not be able to allow interruptions.
 #[test]
 fn autoscalers_leave_the_node_of_a_pod_alone_whatever_the_run_says() {
     let spec = "{target: {simulator: {}}, launcher: {annotations: {karpenter.sh/do-not-disrupt: 'false', note: x}}}";

@@ -124,7 +124,7 @@ fn a_namespace_governs_a_pod_if_a_policy_of_others_selects_it_for_egress() {
             true,
         ),
         ("{}", "{podSelector: {matchExpressions: [{key: team, operator: Odd}]}, policyTypes: [Egress]}", true),
-        // This policy belongs to another run, so it was created by the operator and does not count.
+        // The operator created this policy for another run, so it does not count.
         ("{app.kubernetes.io/managed-by: benchwright-operator}", "{podSelector: {}, policyTypes: [Egress]}", false),
     ] {
         let mut found = Governed::default();

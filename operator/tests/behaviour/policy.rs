@@ -115,7 +115,7 @@ fn a_preset_is_replaced_by_what_administrators_set() {
     assert!(Policy::parse("preset: open").is_err_and(|it| it.contains("preset")));
 }
 
-/// Findings 15 and 16: hosts, registries, rates, claims, labels and priorities had no limits.
+/// The violations concern hosts, registries, rates, claims, labels and priorities. One message names all of them.
 #[test]
 fn everything_that_is_not_allowed_is_named_at_once() {
     let policy = "
@@ -395,7 +395,7 @@ fn the_operators_own_image_as_a_server_is_allowed_for_the_simulator_alone() {
     }
 }
 
-/// Finding 16: with certain labels the launcher's pod would become an endpoint of another Service.
+/// With certain labels the launcher's pod would become an endpoint of another Service.
 #[test]
 fn labels_that_join_a_service_are_refused() {
     let service = |name: &str, selector: &str| -> Service {

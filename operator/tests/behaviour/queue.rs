@@ -153,7 +153,7 @@ fn an_attempt_that_its_queue_stops_is_lost_and_counts_towards_no_limit() {
 fn an_attempt_that_others_wait_for_leaves_its_queue_after_a_time_that_doubles() {
     let mut run = in_queue(Phase::Suspended);
     let wanted = |since: i64| Observed { wanted: Some(Wanted { since: at(since), limit: 1_800 }), ..waiting() };
-    // Time alone has no effect if no other run waits.
+    // As long as no other run waits, an attempt may wait in its queue without a time limit.
     for (since, seconds) in [(0, 1_799), (10_000, 11_799)] {
         check(&run, &wanted(since), seconds, &queued());
     }

@@ -239,7 +239,7 @@ impl World {
                 self.run.metadata.generation = self.run.metadata.generation.map(|it| it + 1);
                 self.version += 1;
             }
-            // The end of a pod that is gone was only in the memory of the operator.
+            // Only the operator's memory contained the end of a pod that is gone, so a restart loses it.
             Event::OperatorRestarts if !has_pod => self.ended = None,
             Event::JobFails => {
                 if let Some((_, job)) = &mut self.job {
@@ -415,7 +415,7 @@ impl World {
     }
 }
 
-/// The status with the generation 0, for comparisons, because the generation always follows the spec.
+/// The status with generation 0, for comparisons. The real generation always follows the spec.
 fn of_generation_0(status: &BenchmarkRunStatus) -> BenchmarkRunStatus {
     let mut status = status.clone();
     status.observed_generation = 0;
@@ -452,7 +452,7 @@ fn check_sequence(spec: &str, events: &[Event], retries: u32) {
         world.befall(event);
         world.turn();
     }
-    // From here on nothing interferes any more and time passes, so every run must end.
+    // From here on nothing interferes and time passes, so every run must end.
     world.run.spec.suspend = false;
     (world.lose_status, world.delay_status, world.target_busy) = (false, false, false);
     check_hold(&mut world);
@@ -474,7 +474,7 @@ fn check_sequence(spec: &str, events: &[Event], retries: u32) {
     let suspensions = events.iter().filter(suspends).count() + 1;
     let number = status.attempts.last().map_or(0, |it| it.number as usize);
     assert!(number <= retries as usize + 1 + suspensions, "attempt {number} with {retries} retries");
-    // The delayed write arrives last of all, and must have no effect.
+    // The delayed write arrives last and must have no effect.
     world.befall(&Event::LateWriteArrives);
     assert_eq!(of_generation_0(&world.run.status.unwrap_or_default()), of_generation_0(&status));
 }

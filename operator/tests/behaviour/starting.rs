@@ -59,7 +59,7 @@ fn only_the_time_of_preparing_counts_towards_its_deadline() {
         run
     };
 
-    // For one hour each, the operator was down, the run was suspended, and the namespace was busy.
+    // Each of these runs lost its first hour: the operator was down, the run was suspended, or the namespace was busy.
     let new = created(run(spec));
     let mut suspended = new.clone();
     suspended.spec.suspend = true;
@@ -333,7 +333,7 @@ fn results_are_on_the_claim_that_the_attempt_was_given() {
     assert!(stored.message.ends_with("on claim claim-of-an-older-release"), "{}", stored.message);
 }
 
-/// Finding 9: if fsGroup is set, the kubelet changes the group of all files in a volume that the pod mounts for writing.
+/// If fsGroup is set, the kubelet changes the group of all files in a volume that the pod mounts for writing.
 #[test]
 fn a_claim_of_others_is_refused_before_any_pod_mounts_it() {
     let run = run("{target: {simulator: {}}, storage: {pvc: {claimName: database}}}");

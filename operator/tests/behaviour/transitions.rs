@@ -1,5 +1,5 @@
-//! All combinations of a phase and an event, with one row each for the outcome. The rows are a snapshot, so that for a new phase or event the test
-//! fails until somebody has reviewed its rows.
+//! All combinations of a phase and an event, one row per combination. The rows are a snapshot, so after a new phase or event the test fails until
+//! somebody has reviewed its rows.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,5 @@
-//! Figure 26: the end of a run causes exactly one event. If the run failed, the event is a Warning with the reason and a text of its own.
+//! Tests figure 26 of docs/reliability.md: the end of a run causes exactly one event. If the run failed, the event is a Warning with the reason and a
+//! text of its own.
 
 use std::collections::BTreeSet;
 

@@ -199,7 +199,7 @@ async fn labels_on_the_lease_and_an_answer_that_is_lost_end_no_leader() {
     assert!(timeout(Duration::from_secs(60), held.hold()).await.is_err());
 }
 
-/// Finding 13: a Lease that never existed cannot be distinguished from one that was just deleted.
+/// A Lease that never existed cannot be distinguished from one that was just deleted.
 #[tokio::test(start_paused = true)]
 async fn a_replica_that_starts_when_the_lease_is_deleted_does_not_write_beside_the_leader() {
     for delay in [0, 500, 1_000, 1_500, 1_900] {

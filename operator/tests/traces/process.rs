@@ -127,7 +127,7 @@ fn operator() -> Command {
         command.env_remove(name);
     }
     command.args(["--launcher-image=launcher", "--no-leader-election", "--admin-address=127.0.0.1:0"]);
-    // Half of the usual stack size of threads. It checks that turns need much less stack than they have.
+    // Half of the usual stack size of threads. So the test shows that turns need much less stack than they normally have.
     command.env("RUST_MIN_STACK", (1 << 20).to_string());
     command
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::fixture::{Answer, failure, list, operator, response, run};
 
-/// A time that is longer than the debounce of a run's changes.
+/// Longer than the time for which the operator collects changes of a run before it starts a turn.
 const SLOW_PAGE: Duration = Duration::from_secs(2);
 
 /// A fake API server. Its first list has `old`, and the watch after it expires immediately. The second list has `old` and `new`, and a further page

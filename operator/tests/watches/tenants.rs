@@ -33,7 +33,7 @@ enum Trouble {
 struct Server {
     runs: Mutex<BTreeMap<String, Value>>,
     trouble: Trouble,
-    /// Number of live reads so far: of runs, and of other objects.
+    /// Number of reads from the API server so far: of runs, and of other objects.
     reads: Mutex<(usize, usize)>,
     /// The time of each run's first status write.
     written: Mutex<BTreeMap<String, Instant>>,

@@ -6,8 +6,9 @@ use crds::benchmark_run::Harness;
 use super::target::Target;
 use crate::{parse_text, workload::Workload, yaml};
 
-/// Maximum problems per error, and maximum bytes of an error's message.
+/// Maximum problems per error.
 const MAX_PROBLEMS: usize = 2_000;
+/// Maximum length of an error's message, in bytes.
 const MAX_MESSAGE: usize = 1 << 20;
 
 /// Values that a flag or a key may contain by mistake.
@@ -32,8 +33,8 @@ pub(in crate::formats) const VALUES: [&str; 18] = [
     "4.9e-324",
 ];
 
-/// Checks the result of reading a text. Either the text is refused with a bounded error in which each problem has a path, or it becomes a bounded
-/// workload that our own format reads back from a report.
+/// Checks that a text is either refused, with a bounded error in which each problem has a path, or becomes a bounded workload. Our own format must
+/// read that workload back from a report.
 pub(in crate::formats) fn check(harness: Harness, text: &str) {
     match parse_text(harness, Target::default(), text) {
         Ok((workload, notices)) => {

@@ -60,8 +60,9 @@ pub fn recognise(text: &str) -> Option<Harness> {
     })
 }
 
-/// The folder of InferenceMAX's tool, and a flag that vLLM's tool does not have. Either identifies a command line of InferenceMAX.
+/// The folder of InferenceMAX's tool. Its name in a command line identifies the tool.
 const INFERENCEMAX: &str = "bench_serving/";
+/// A flag that InferenceMAX's tool has and vLLM's tool does not.
 const INFERENCEMAX_FLAG: &str = "--use-chat-template";
 
 fn of_command(words: &[String], text: &str) -> Option<Harness> {

@@ -1,5 +1,5 @@
-//! Refuses objectives before the load if the workload cannot have figures for them. Some missing figures only become known during the measurement,
-//! such as token counts that a server does not send. They make an objective inconclusive later.
+//! Refuses objectives before the load if the workload cannot have figures for them. Whether other figures are missing is only known during the
+//! measurement, for example if a server sends no token counts. An objective without its figure is then inconclusive.
 
 use std::collections::BTreeSet;
 

@@ -150,8 +150,8 @@ impl<'a> Section<'a> {
         span
     }
 
-    /// Reads one of several variants: the variant's name as a word, or a mapping with the name as its only key. Returns the name and the mapping,
-    /// from which the caller can read the value. A word has no mapping.
+    /// Reads one of several variants. A variant is written as a word (its name), or as a mapping whose only key is the name. Returns the name, and
+    /// the mapping from which the caller can read the value. A word has no mapping.
     pub fn variant(&self, key: &'static str, names: &[&'static str]) -> Option<(&'static str, Option<Section<'a>>)> {
         let value = self.value(key)?;
         if value.is_string() {

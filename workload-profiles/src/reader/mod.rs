@@ -1,7 +1,7 @@
-//! Reads a parsed profile key by key. It continues after a problem, so that the author sees all problems together.
+//! Reads a parsed profile key by key. After a problem it reads on, so that the author sees all problems together.
 //!
-//! A getter returns `None` for an absent (or null) key as well as for a wrong value. A wrong value also adds a problem to the findings, so the
-//! profile does not run with the value that the caller uses instead. [`Section::finish`] reports keys that no getter has read.
+//! A getter returns `None` for an absent (or null) key as well as for a wrong value. The caller then continues with a default. A wrong value also
+//! adds a problem to the findings, so the profile never runs with this default. [`Section::finish`] reports keys that no getter has read.
 
 mod getters;
 mod values;
@@ -21,7 +21,7 @@ pub(crate) struct Section<'a> {
     path: String,
     entries: &'a Map<String, Value>,
     looked_up: RefCell<BTreeSet<&'static str>>,
-    /// The keys at the root of the profile. Messages about a misplaced key suggest where it belongs.
+    /// The keys at the root of the profile. Messages use them to suggest where a misplaced key belongs.
     root_keys: &'static [&'static str],
     pub findings: &'a Findings,
 }

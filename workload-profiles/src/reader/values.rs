@@ -74,7 +74,7 @@ pub(super) fn type_name(value: &Value) -> &'static str {
 pub(super) fn as_bool(value: &Value) -> Option<bool> {
     match value {
         Value::Bool(it) => Some(*it),
-        // These are the booleans of YAML 1.1, which the Python tools accept.
+        // Words that are booleans in YAML 1.1. The Python tools accept them.
         Value::String(text) => match text.to_ascii_lowercase().as_str() {
             "true" | "yes" | "on" => Some(true),
             "false" | "no" | "off" => Some(false),

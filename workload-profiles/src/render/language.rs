@@ -80,7 +80,7 @@ pub(super) fn check(template: &str) -> Result<Checked, ProfileError> {
             findings.problem(&location, message);
             break;
         }
-        // Computing the position reads the line before the tag. This is slow for lines with thousands of tags, so it is only done for facts.
+        // The position is only computed for facts: it needs all text before the tag in the line, which is slow for a line with thousands of tags.
         let filter = tag.is_fact().then(|| YamlPosition::between(before, rest).filter()).flatten();
         match tag.checked(&mut checked.optional, filter) {
             Ok(text) => checked.text.push_str(&text),
@@ -210,7 +210,7 @@ fn tokens(code: &str) -> Vec<Token<'_>> {
         let word = |it: char| it.is_ascii_alphanumeric() || it == '_';
         let kind = match sign {
             '\'' | '"' | '`' => {
-                // Quoted texts always end here: a tag that contains an open quote has no end, and was refused before.
+                // The quoted text always has an end. A tag with an unclosed quote has no end itself, and was refused before.
                 at = quoted_end(code.as_bytes(), at, sign as u8).unwrap_or(code.len());
                 TokenKind::Quoted
             }
@@ -288,8 +288,8 @@ fn optional_name<'a>(tokens: &[Token<'a>]) -> Option<&'a str> {
     }
 }
 
-/// Converts `for x in LIST` so that LIST passes through the counting filter. The brackets in LIST must be balanced, so that the added brackets match
-/// each other.
+/// Converts `for x in LIST` so that LIST passes through the counting filter. LIST is put into brackets for this, so the brackets inside LIST must be
+/// balanced.
 fn count_loop(code: &str, tokens: &[Token]) -> Result<String, String> {
     let kinds: Vec<TokenKind> = tokens.iter().take(4).map(|it| it.kind).collect();
     let head = match kinds.as_slice() {

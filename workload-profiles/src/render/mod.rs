@@ -4,13 +4,13 @@
 //! first, so that a value is never read as template code.
 //!
 //! Templates come from users, and an operator that runs for months renders them. So rendering has to end soon for every template. A timeout would not
-//! help, because a thread that renders cannot be stopped. So the template language is restricted, and [`language`] enforces this before Tera reads
+//! help, because a thread that renders cannot be stopped. Instead the template language is restricted, and [`language`] checks this before Tera reads
 //! the text:
-//! - Only `for` repeats code: macros, components, blocks, includes, inheritance and list comprehensions are refused. Every list of a `for` passes
-//!   through a filter that takes one step per element from a budget of [`MAX_STEPS`], and so does `range`. So each piece of code runs at most
-//!   `MAX_STEPS + 1` times, and there are at most [`language::MAX_CODE_BYTES`] of code.
-//! - No value is longer than the text of one tag plus the variables that it names: there is no `set` to store a value, no `~`, and no filter that
-//!   makes a text or a list longer.
+//! - Only `for` repeats code: macros, components, blocks, includes, inheritance and list comprehensions are refused. All loops share a budget of
+//!   [`MAX_STEPS`] steps. The list of each `for` passes through a filter that takes one step per element, and `range` takes steps, too. So each piece
+//!   of code runs at most `MAX_STEPS + 1` times, and there are at most [`language::MAX_CODE_BYTES`] of code.
+//! - No value is longer than the text of one tag plus the variables that the tag names: there is no `set` to store a value, no `~`, and no filter
+//!   that makes a text or a list longer.
 //! - The output goes to a buffer that fails after [`MAX_TEXT_BYTES`].
 //!
 //! Nothing is read from disk or from the environment.
@@ -43,7 +43,7 @@ use crate::{
 const MAX_STEPS: usize = 1024;
 /// Maximum number of decimals that `round` keeps. Further decimals of a double have no meaning.
 const MAX_PRECISION: i32 = 15;
-/// The template's name inside Tera. Its name has no suffix, because suffixes such as `.html` make Tera escape values.
+/// The template's name inside Tera. It has no suffix, because suffixes such as `.html` make Tera escape values.
 const NAME: &str = "profile";
 
 /// Renders a template.

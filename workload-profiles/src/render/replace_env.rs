@@ -1,8 +1,8 @@
 //! llm-d-benchmark's template syntax: `REPLACE_ENV_NAME`, and the older `REPLACE_ENV_NAME++++default=VALUE`.
 //!
-//! Names are replaced in the whole text, as in llm-d-benchmark, including quotes, longer texts and comments. A name without a value and without a
-//! default stays in the text. In a comment it has no effect. Anywhere else it is an error, which is found in the parsed profile, because that does
-//! not contain the comments.
+//! As in llm-d-benchmark, names are replaced in the whole text, including quotes, longer texts and comments. A name without a value and without a
+//! default stays in the text. In a comment it has no effect. Anywhere else it is an error. The error is found in the parsed profile, which does not
+//! contain comments.
 
 use super::yaml_position::YamlPosition;
 use crate::{

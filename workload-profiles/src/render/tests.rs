@@ -122,7 +122,7 @@ fn a_loop_that_does_not_end_soon_is_an_error() {
         let open: String = (0..depth).map(|it| format!("{{% for v{it} in {list} %}}")).collect();
         format!("{open}{}", "{% endfor %}".repeat(depth))
     };
-    // These loops produce no output.
+    // Loops count against the budget even if they produce no output.
     check_error(&nested(2, "range(end=100)"), &[], budget);
     check_error(&nested(20, "[1, 2, 3]"), &[], budget);
     check_error(&nested(20, "list"), &["list=[1, 2, 3]"], budget);

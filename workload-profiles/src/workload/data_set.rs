@@ -15,11 +15,11 @@ pub struct DataSet {
     pub file: FileSource,
     /// The format of the file.
     pub format: DataSetFormat,
-    /// What a row contains. A row without the column is an error, even if it has another text column, because the missing prompt may have been
-    /// generated from that text.
+    /// What a row contains. A row without the column is an error, even if it has another text column. The missing prompt may have been generated from
+    /// that other text, so that text is not sent in its place.
     pub row: RowContent,
-    /// Whether another column in the same form may replace the column of `row` if the file does not have it. The first column in
-    /// [`roles::prompts`](super::roles::prompts) that the file has is used. False if the profile names a column.
+    /// Whether another column may replace the column of `row` if the file does not have it. The replacement is the first column in
+    /// [`roles::prompts`](super::roles::prompts) that the file has; its prompts have the same form. False if the profile names a column.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub any_column: bool,
     /// How rows are rendered with the chat template of the workload's tokenizer. This happens before the load, and the rows are then sent as token
@@ -45,7 +45,7 @@ pub struct DataSet {
 }
 
 impl DataSet {
-    /// A data set that sends `count` rows in file order, each at most once.
+    /// A data set that sends `count` rows in the order of the file, each row at most once.
     pub fn new(
         file: impl Into<FileSource>,
         format: DataSetFormat,
@@ -86,7 +86,7 @@ impl DataSet {
     }
 }
 
-/// Renders messages to the text of a prompt with the model's chat template, followed by the beginning of the model's answer.
+/// How messages become the text of a prompt: with the model's chat template, followed by the beginning of the model's answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ChatRendering {

@@ -26,8 +26,8 @@ pub struct RemoteFile {
 }
 
 impl FileSource {
-    /// Returns the path. The launcher downloads each URL and replaces it with a path before any code reads the file. Before that, this is the part of
-    /// the URL without secrets, for messages.
+    /// Returns the path. The launcher downloads each URL, and replaces it with a path before any code reads the file. Until then, this returns the
+    /// part of the URL without secrets, for messages.
     pub fn as_path(&self) -> &Path {
         match self {
             FileSource::Path(path) => path,
@@ -60,7 +60,7 @@ impl RemoteFile {
     fn parts(&self) -> (&str, &str) {
         let url = self.url.split(['?', '#']).next().unwrap_or_default();
         let (scheme, rest) = url.split_at(url.find("://").map_or(0, |it| it + "://".len()));
-        // Search only the host for `@`, because the path may contain one, too.
+        // Search for `@` only in the host, because the path may contain an `@`, too.
         let host = rest.find(['/', '\\']).unwrap_or(rest.len());
         match rest[..host].rfind('@') {
             Some(at) => (scheme, &rest[at + 1..]),

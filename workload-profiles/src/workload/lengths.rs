@@ -3,8 +3,8 @@
 use crds::units::Span;
 use serde::{Deserialize, Serialize};
 
-/// Lengths in tokens. Each is drawn, clipped to min and max, and rounded. Numbers, such as the number of turns of a conversation, are drawn in the
-/// same way.
+/// Lengths in tokens. Each is drawn, clipped to min and max, and rounded. Other numbers, such as the number of turns of a conversation, are drawn in
+/// the same way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LengthDistribution {
@@ -18,7 +18,7 @@ pub struct LengthDistribution {
     pub mean: f64,
     /// The standard deviation of the distribution before clipping.
     pub std_dev: f64,
-    /// Number of lengths that are drawn. Further requests repeat them. Absent: one per request.
+    /// Number of lengths that are drawn. Further requests repeat the drawn lengths. Absent: each request draws its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_count: Option<u32>,
 }
@@ -49,9 +49,9 @@ impl LengthDistribution {
 pub enum Shape {
     /// Gaussian.
     Normal,
-    /// Log-normal. The mean and the standard deviation are those of the lengths, not of their logarithms.
+    /// Log-normal. The mean and the standard deviation describe the lengths, not their logarithms.
     Lognormal,
-    /// Skew-normal. The mean and the standard deviation are those of the lengths.
+    /// Skew-normal. The mean and the standard deviation describe the lengths.
     SkewNormal {
         /// The shape parameter alpha. 0 is Gaussian. Above 0 the distribution has a long tail of long lengths.
         skew: f64,

@@ -28,7 +28,7 @@ pub struct Stage {
     pub warm_up: Option<Margin>,
     /// The last part of the stage. Its requests are sent, but not included in any figure. Absent: none.
     pub cool_down: Option<Margin>,
-    /// How long requests may still run after the end of the stage's duration. Requests that are then still in flight are cancelled and count as
+    /// How long requests may still run after the end of the stage's duration. Requests in flight at the end of this time are cancelled and count as
     /// incomplete. Absent: no limit.
     pub grace: Option<Span>,
 }
@@ -70,7 +70,7 @@ pub enum Load {
         /// Maximum requests. Absent: all requests that are due within `duration`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         count: Option<u64>,
-        /// Maximum concurrency. Other requests wait in the client, and their latency includes the wait. Absent: no limit.
+        /// Maximum concurrency. Requests above it wait in the client, and their latency includes the wait. Absent: no limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         max_concurrency: Option<u32>,
     },
@@ -93,7 +93,8 @@ pub enum Load {
         /// Maximum requests. Absent: all recorded requests.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         count: Option<u64>,
-        /// Whether the recorded lengths replace the lengths from the request source. Requests without recorded lengths keep the latter.
+        /// Whether the recorded lengths replace the lengths from the request source. A request without a recorded length keeps its length from the
+        /// source.
         lengths: bool,
         /// Maximum concurrency, as in an open loop.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -117,8 +118,8 @@ pub enum Load {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         start_rate: Option<RequestRate>,
     },
-    /// A fixed number of users. Each user sends one turn every users / rate seconds. A user's session ends after its turns, and a new user replaces
-    /// the user. The initial users start at different turns, so that the load is mixed from the first second. Request i is due at i / rate,
+    /// A fixed number of users. Each user sends one turn every users / rate seconds. After the last turn the user's session ends, and a new user
+    /// takes over. The initial users start at different turns, so that the load is mixed from the first second. Request i is due at i / rate,
     /// independent of the answers.
     #[serde(rename_all = "camelCase")]
     Users {
@@ -153,8 +154,8 @@ impl Load {
         Load::Closed { concurrency, count: Some(count), duration: None, ramp_up: Span::default(), start_rate: None }
     }
 
-    /// Returns the number of requests that the load specifies. Its duration may end it earlier. `None` if the number depends on random draws, a
-    /// trace, the settings of a test, or the server.
+    /// Returns the number of requests that the load specifies, although its duration may end the load before that number. `None` if the number
+    /// depends on random draws, a trace, the settings of a test, or the server.
     pub fn count(&self) -> Option<u64> {
         match self {
             Load::Burst { count, .. } => Some(*count),
@@ -202,8 +203,8 @@ impl Load {
     }
 }
 
-/// How the send times of an open loop are drawn. For a varying rate, times are drawn for one request per second, and then mapped through the inverse
-/// of the integrated rate.
+/// How the send times of an open loop are drawn. For a varying rate, times are first drawn for one request per second. Then they are mapped through
+/// the inverse of the integrated rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Arrivals {
@@ -213,7 +214,7 @@ pub enum Arrivals {
     ConstantAfterGap,
     /// Exponential gaps: a Poisson process.
     Poisson,
-    /// Gamma gaps with the shape `burstiness`. Their mean is that of the rate. 1 is a Poisson process. Values below 1 are burstier, values above 1
+    /// Gamma gaps with the shape `burstiness`. Their mean is 1 / rate. Burstiness 1 is a Poisson process. Values below 1 are burstier, values above 1
     /// are more even.
     Gamma {
         /// The shape parameter: 1 / the squared coefficient of variation of the gaps.
@@ -222,7 +223,7 @@ pub enum Arrivals {
     /// Exponential gaps, rescaled so that the last request is due exactly at the end. This is a Poisson process conditioned on its count.
     /// inference-perf calls it `constant`.
     ConditionedPoisson,
-    /// Gamma gaps, rescaled in the same way. vLLM does this for a steady rate.
+    /// Gamma gaps, rescaled so that the last request is due exactly at the end. vLLM's tool does this for a steady rate.
     ConditionedGamma {
         /// The shape parameter, as for [`Arrivals::Gamma`].
         burstiness: f64,

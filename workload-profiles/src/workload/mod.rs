@@ -1,4 +1,4 @@
-//! Workload: the load that the launcher's engine runs, independent of the profile's format.
+//! Workload: the load that the launcher's engine runs. It does not depend on the profile's format.
 //!
 //! Each format's parser fills in every default. The workload is part of `report.json`, so that a report alone is enough to repeat its run.
 
@@ -76,10 +76,10 @@ pub use crate::loadgen::{AutoQps, LoadGen, LoadGenTest, Phase};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Workload {
-    /// What the run does. Only a load has stages.
+    /// What the run does. Only a run that sends a load has stages.
     #[serde(default, skip_serializing_if = "Work::is_load")]
     pub work: Work,
-    /// The levels of vLLM's sleep mode to measure, 1 and 2. A run that measures the start of a server measures sleep and wake-up at these levels,
+    /// The levels of vLLM's sleep mode to measure: 1, 2 or both. A run that measures the start of a server measures sleep and wake-up at these levels
     /// after its request. Empty: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sleep_levels: Vec<u8>,
@@ -137,8 +137,8 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Reads a workload from its JSON. Other crates call this function and not `serde_json` directly, so that they share its compiled code for all
-    /// types of a workload. Otherwise each of them would contain its own copy, of 200 kB.
+    /// Reads a workload from its JSON. Other crates call this function and not `serde_json` directly, so that they share its compiled code. Otherwise
+    /// each of them would contain its own copy of 200 kB.
     ///
     /// # Errors
     /// Returns an error if the text is not JSON, or if a field is missing, unknown or of a wrong type.
@@ -175,7 +175,8 @@ impl Workload {
         }
     }
 
-    /// A run that measures the start of a server until its first answer. The load is one short request, whose first token ends the start.
+    /// A run that measures the start of a server until its first answer. It sends one short request. The first token of the answer marks the end of
+    /// the start.
     pub fn startup() -> Workload {
         let first = Stage::new("first request", Load::Burst { count: 1, max_concurrency: None });
         let one_token = LengthDistribution::fixed(1);
@@ -183,11 +184,11 @@ impl Workload {
         Workload { work: Work::Startup, ..Workload::new(Api::Completions, requests, vec![first]) }
     }
 
-    /// Returns the sleep levels to measure on a server that is started for this workload: the levels in the workload. If it has none, but the server
-    /// is started with its sleep mode, level 1, as in llm-d-benchmark. Empty: none.
+    /// Returns the sleep levels to measure on a server that is started for this workload. These are the workload's levels. If it has none, but the
+    /// server is started with its sleep mode, level 1 is measured, as in llm-d-benchmark. Empty: none.
     pub fn measured_sleep_levels(&self, server: &ManagedServer) -> Vec<u8> {
         match self.work {
-            // The port and the program have no effect on the result.
+            // Any index, port and program will do here, because only the options of the start command matter.
             Work::Startup if self.sleep_levels.is_empty() && server.replica(0, 0, "").has_sleep_mode() => vec![1],
             _ => self.sleep_levels.clone(),
         }
@@ -289,7 +290,7 @@ impl Goodput {
 }
 
 /// The content of the requests. Request i has the same lengths in every stage and in every run with the same seed. [`PromptReuse`] decides whether it
-/// also has the same text.
+/// has the same text, too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RequestSource {
@@ -324,8 +325,8 @@ pub enum RequestSource {
         /// Seed for the order and the texts, which are then the same in every run. Absent: the run's seed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seed: Option<Seed>,
-        /// Whether the requests of a group are the turns of conversations. Every turn repeats the user's text, after the earlier turns and their
-        /// answers.
+        /// Whether the requests of a group are the turns of conversations. Each turn contains the earlier turns and their answers, and repeats the
+        /// user's text.
         #[serde(default, skip_serializing_if = "is_false")]
         multi_turn: bool,
     },

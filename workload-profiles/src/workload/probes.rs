@@ -3,7 +3,7 @@
 use crds::units::RequestRate;
 use serde::{Deserialize, Serialize};
 
-/// Tiny requests in addition to the load, evenly spaced and with separate figures. They show the latency for another user of the server.
+/// Tiny requests in addition to the load, evenly spaced and with separate figures. Their latency is what another user of the server would see.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Probes {

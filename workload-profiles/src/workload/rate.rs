@@ -19,8 +19,8 @@ pub enum Rate {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RateShape {
-    /// Straight lines between these points, which are in order of time. Before the first point the rate is that of the first point, and after the
-    /// last point that of the last. Two points at the same time form a step.
+    /// Straight lines between these points, which are in order of time. Before the first point the rate is constant at the first point's value, and
+    /// after the last point at the last point's value. Two points at the same time form a step.
     Points(Vec<RatePoint>),
     /// mean x (1 + amplitude x sin(2 pi (t + phase) / period)): a load that rises and falls, as between day and night.
     #[serde(rename_all = "camelCase")]
@@ -34,7 +34,7 @@ pub enum RateShape {
         /// The position within the period at the start of the stage. At 0 the rate equals the mean and rises.
         phase: Span,
     },
-    /// A function of the request number, not of time. The gap before request i of n is that of the rate at progress i / (n - 1). This is vLLM's
+    /// A function of the request number, not of time. The gap before request i of n is 1 / the rate at progress i / (n - 1). This is vLLM's
     /// `--ramp-up-strategy`.
     #[serde(rename_all = "camelCase")]
     RampUp {
@@ -126,7 +126,7 @@ impl Rate {
             Rate::Varying(RateShape::Points(points)) => points.iter().map(|it| it.rate).fold(0.0, f64::max),
             Rate::Varying(RateShape::Sinusoid { mean, amplitude, .. }) => mean.per_second() * (1.0 + amplitude),
             Rate::Varying(RateShape::RampUp { from, to, .. }) => from.per_second().max(to.per_second()),
-            // The rate is not known before the run.
+            // The rate is not known before the run, so the result below is one request per second.
             Rate::Varying(RateShape::Measured(_)) => 0.0,
         };
         let peak = peak.min(RequestRate::MAX);
@@ -159,7 +159,7 @@ fn ramp_up_seconds(strategy: RampUpStrategy, from: f64, to: f64, count: u64) -> 
         RampUpStrategy::Linear => ratio.ln() / (to - from),
         RampUpStrategy::Exponential => (1.0 / from - 1.0 / to) / ratio.ln(),
     };
-    // The trapezoidal rule counts each end with half its weight, but the gaps at both ends count fully.
+    // The trapezoidal rule counts each end with half its weight, but the gaps at both ends count in full.
     (count - 1) as f64 * gap + f64::midpoint(1.0 / from, 1.0 / to)
 }
 

@@ -1,4 +1,4 @@
-//! Sessions recorded from a real application. Their requests form a graph.
+//! Sessions recorded from a real application. The requests of a session form a graph.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ pub struct RecordedSessions {
     pub files: RecordedFiles,
     /// The format of the recordings.
     pub format: RecordedFormat,
-    /// Maximum time between the end of a request's predecessors and the request. Longer times are shortened.
+    /// Maximum time from the end of a request's predecessors until the request is sent. Longer times are shortened.
     pub max_wait: Span,
     /// Maximum idle time in a recording. Longer idle times are shortened. Absent: no limit.
     pub max_idle: Option<Span>,
@@ -99,8 +99,8 @@ pub enum RecordedAnswers {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct RecordedToolCalls {
-    /// Whether the request requires the answer to call a function. If the recording has exactly one call, and the request offers its function, it
-    /// requires this function. Otherwise it requires any function.
+    /// Whether the request requires the answer to call a function. If the recorded answer has exactly one call, and the request offers the called
+    /// function, the request requires this function. Otherwise it requires any function.
     pub forced: bool,
     /// Whether the answer may be shorter or longer than its recorded length. The maximum is four times that length, and at least 4,096 tokens. A call
     /// that is cut off is not valid JSON.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How the requests of a session are sent. A request always waits until the requests before it have ended, and then for its think time. In a workload
+/// How the requests of a session are sent. A request always waits until the requests before it have ended, and then for the think time. In a workload
 /// without conversations, each session has one request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
@@ -43,7 +43,7 @@ pub enum AfterFailure {
     /// The session continues. The failed turn is not in its history.
     #[default]
     Continue,
-    /// The session ends. Its remaining requests are not sent, and count as skipped. If the session has no last turn, the next request begins a new
+    /// The session ends. Its remaining requests are not sent, and count as skipped. For sessions without a last turn, the next request begins a new
     /// session.
     End,
 }

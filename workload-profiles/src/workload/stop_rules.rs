@@ -3,8 +3,9 @@
 use crds::units::Span;
 use serde::{Deserialize, Serialize};
 
-/// Ends a stage or the load when requests fail too often. Each stage counts from zero. Cancelled requests, requests whose client disconnected, and
-/// requests that were incomplete at the end of the stage are not counted. Requests in flight may still end within the stage's grace period.
+/// Ends a stage or the load when requests fail too often or are too slow. Each stage counts from zero. Three kinds of requests are not counted:
+/// cancelled requests, requests whose client disconnected, and requests that were incomplete at the end of the stage. Requests in flight may still
+/// end within the stage's grace period.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StopRule {
@@ -47,7 +48,7 @@ pub enum HitLimit {
     ShareOfLast {
         /// The share, 0 to 1.
         share: f64,
-        /// Number of requests.
+        /// Number of requests over which the share is computed.
         of: u32,
     },
     /// When the share of hits among the requests that ended within the last `within` reaches `share`.

@@ -1,7 +1,7 @@
 //! The integral of a rate over time, and the inverse. Only this module converts between a rate, a number of requests and a time.
 //!
-//! For a varying rate, arrivals are drawn for one request per second, and the time x of that process is mapped to the time at which the integrated
-//! rate reaches x. An arrival process that is mapped in this way has the rate r(t). With exponential gaps, it is the Poisson process of that rate.
+//! For a varying rate, arrivals are drawn for one request per second. Each drawn time x is then mapped to the time at which the integrated rate
+//! reaches x. An arrival process that is mapped in this way has the rate r(t). With exponential gaps, it is the Poisson process of that rate.
 //! Source: the time-change theorem for point processes (Daley and Vere-Jones, An Introduction to the Theory of Point Processes, 7.4; Cinlar's
 //! inversion method).
 
@@ -32,7 +32,7 @@ pub enum TimeChange {
     },
 }
 
-/// A straight line of the rate. It extends to the start of the next line. The last line has no end.
+/// A straight line of the rate. It extends to the start of the next line. The last line continues forever.
 #[derive(Clone, Copy, Debug)]
 pub struct Line {
     start: f64,
@@ -114,7 +114,7 @@ impl TimeChange {
 }
 
 impl Line {
-    /// Returns the time since the start of the line at which the line's own integral reaches `requests`: the root of slope / 2 x^2 + rate x =
+    /// Returns the time since the start of the line at which the line's own integral reaches `requests`. This is the root of slope / 2 x^2 + rate x =
     /// requests, in a form without numerical cancellation.
     fn length_of(&self, requests: f64) -> f64 {
         let root = (self.rate * self.rate + 2.0 * self.slope * requests).max(0.0).sqrt();
@@ -197,7 +197,8 @@ mod tests {
             let change = TimeChange::from_rate(&rate).unwrap();
             let seconds = part * period;
             let requests = change.requests_until(seconds);
-            // The time for one request is a hundred times as long where the rate is a hundredth of its mean, so the tolerance is wide.
+            // The schedule needs much longer for one request where the rate is a hundredth of its mean: a hundred times as long. So the tolerance is
+            // wide.
             prop_assert!((change.time_of(requests) - seconds).abs() < 1e-7 * period.max(1.0), "{}", change.time_of(requests));
         }
     }

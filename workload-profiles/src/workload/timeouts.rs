@@ -16,7 +16,7 @@ pub struct Timeouts {
     /// Maximum time from sending a request to its first event with a token. The response head does not count, because servers send it immediately.
     #[serde(deserialize_with = "some_above_zero")]
     pub first_token: Option<Span>,
-    /// Maximum time between two events with a token, and from the last such event to the end of the stream.
+    /// Maximum time between two events with a token, and from the last event with a token to the end of the stream.
     #[serde(deserialize_with = "some_above_zero")]
     pub token_gap: Option<Span>,
     /// Maximum time from the scheduled time of the request to its end, including the connection.

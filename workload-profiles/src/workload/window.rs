@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Window {
-    /// Every request that was due within the window. It may end later.
+    /// Every request that was due within the window, even if the request ended later.
     #[default]
     All,
     /// Requests that were due and ended within the window.

@@ -83,8 +83,8 @@ impl EffectiveSpec {
         serde_json::from_value(values).ok()
     }
 
-    /// Writes the values that affect a measurement into a spec, so that a release with other defaults measures the same. It does not change the
-    /// number of repeats, exclusive, the launcher's pod, the claim, retries and the operator's deadlines.
+    /// Writes the values that affect a measurement into a spec, so that a release with other defaults measures the same. These fields stay as they
+    /// are: the number of repeats, `exclusive`, the launcher's pod, the claim, retries and the operator's deadlines.
     pub fn write_into(&self, spec: &mut BenchmarkRunSpec) {
         spec.harness = Some(self.harness);
         spec.seed = Some(self.seed);
@@ -99,7 +99,7 @@ impl EffectiveSpec {
         // The server's port stays as written: outside of a cluster an absent port means any free port.
         if let (Some(written), Some(server)) = (&mut spec.target.server, &self.target.server) {
             written.replicas = Some(server.replicas);
-            // llm-d's charts determine distribution and lifecycle.
+            // llm-d's charts determine distribution and lifecycle, so these fields stay as written.
             if !is_of_charts(written) {
                 written.distribution = Some(server.distribution);
                 written.lifecycle = Some(server.lifecycle);
@@ -156,7 +156,7 @@ pub fn harness(spec: &BenchmarkRunSpec) -> Harness {
 
 fn target(written: &written::Target, harness: Harness, settings: &Settings) -> Target {
     let readiness = &written.readiness;
-    // An engine needs minutes to load and compile a model, in a cluster and outside.
+    // In a cluster and outside, an engine needs minutes to load and compile a model.
     let timeout = settings.readiness_timeout_seconds;
     let timeout = if written.server.is_some() { timeout.max(SERVER_START_SECONDS) } else { timeout };
     // If a run measures the start of a server, the server's first completion must be a request of the run.
@@ -248,13 +248,14 @@ pub(super) fn validity(written: &written::Validity) -> Validity {
         min_successful_requests: written.min_successful_requests.unwrap_or(1),
         max_error_ratio: share(&written.max_error_ratio, "0.01"),
         max_send_lag_p99_milliseconds: written.max_send_lag_p99_milliseconds.unwrap_or(10),
-        // The same as for the send lag, because both delays add the same error to TTFT.
+        // The default is the same as for the send lag, because both delays add the same error to TTFT.
         max_receive_delay_p99_milliseconds: written.max_receive_delay_p99_milliseconds.unwrap_or(10),
-        // With a larger share, requests and tokens wait for the thread for several times their own CPU time.
+        // With a larger share, requests and tokens wait for the thread several times as long as the thread works on them.
         max_cpu_share: share(&written.max_cpu_share, "0.9"),
-        // If more than 5 % of the values are affected, p95 describes the launcher and not the server. The same holds for reads and stalls.
+        // If more than 5 % of the values are affected, p95 describes the launcher and not the server. The limits for reads and stalls are 5 % for the
+        // same reason.
         max_throttled_share: share(&written.max_throttled_share, "0.05"),
-        // This share refers to all CPUs of the machine, so only a part of it delays the launcher.
+        // The share of stolen time refers to all CPUs of the machine, so only a part of it delays the launcher.
         max_steal_share: share(&written.max_steal_share, "0.1"),
         max_coalesced_read_share: share(&written.max_coalesced_read_share, "0.05"),
         max_stalled_share: share(&written.max_stalled_share, "0.05"),
@@ -281,7 +282,7 @@ fn execution(written: &written::Execution) -> Execution {
     Execution {
         retry: Retry {
             limit: retry.limit.unwrap_or(1),
-            // Without TargetUnavailable, because the first attempt has already waited for the target for readiness.timeoutSeconds.
+            // TargetUnavailable is not a default, because the first attempt has already waited for the target for readiness.timeoutSeconds.
             reasons: retry.reasons.clone().unwrap_or_else(|| vec![RetryCause::Disrupted, RetryCause::StartTimeout]),
         },
         deadlines: Deadlines {

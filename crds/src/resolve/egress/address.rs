@@ -53,7 +53,7 @@ pub(super) fn kind(ip: IpAddr) -> Option<&'static str> {
     }
 }
 
-/// The address itself, and the IPv4 addresses that gateways or tunnels derive from it.
+/// The address itself, and the IPv4 addresses to which gateways or tunnels would send its packets.
 pub(super) fn forms(ip: IpAddr) -> Vec<IpAddr> {
     let mut all = vec![ip];
     if let IpAddr::V6(six) = ip {

@@ -96,8 +96,8 @@ impl EgressRules {
         EgressRules { api_server: api_server.map(|it| it.to_canonical()), ..self }
     }
 
-    /// Returns why this address of a host may not be called. `None` if it may. If an IPv6 address leads to an IPv4 address, such as a NAT64 address,
-    /// both are checked.
+    /// Returns why this address of a host may not be called. `None` if it may. If an IPv6 address leads to an IPv4 address, as a NAT64 address does,
+    /// both addresses are checked.
     pub fn refusal(&self, host: &str, ip: IpAddr) -> Option<Refusal> {
         let never = is_never_called(ip);
         if never.is_some() {

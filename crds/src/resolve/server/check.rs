@@ -12,7 +12,7 @@ use crate::{
     wording::quoted,
 };
 
-/// The same as [`resolve`], for a server outside of a spec.
+/// Does the same as [`resolve`], for a server description that is not part of a spec.
 ///
 /// # Errors
 /// All invalid fields.
@@ -55,8 +55,8 @@ pub(in crate::resolve) fn resolve(server: &Server, place: Place, errors: &mut Er
     }
 }
 
-/// Refuses fields that only work in the other place. `image`, `resources`, `scheduling` and similar fields are accepted on a laptop, so that one file
-/// works in both places.
+/// Refuses fields that do not work in this place, a laptop or a cluster. `image`, `resources`, `scheduling` and similar fields are accepted on a
+/// laptop, so that one file works in both places.
 fn check_place(server: &Server, place: Place, errors: &mut Errors) {
     let name = server.engine.name();
     match place {
@@ -112,7 +112,7 @@ fn check_place(server: &Server, place: Place, errors: &mut Errors) {
     }
 }
 
-/// Whether the command line or the environment contains the placeholder for the port, so that the program learns its port.
+/// Whether the command line or the environment contains the placeholder for the port. Otherwise the program does not learn its port.
 fn names_port(server: &Server) -> bool {
     server.command.iter().chain(&server.args).chain(server.env.values()).any(|it| it.contains(PORT))
 }

@@ -61,12 +61,12 @@ fn key(server: &Server, settings: &Settings) -> String {
     let mut whole = server.clone();
     whole.image = Some(server_image(server, settings).to_owned());
     (whole.replicas, whole.port) = (Some(defaults.replicas), Some(defaults.port));
-    // An unset wrapper is left out of the hash, so that runs still share servers that were started before wrappers existed. Such a server has no log,
-    // and a message reports it.
+    // Hash a server without wrapper settings as before wrappers existed, so that runs still share servers that were started back then. These servers
+    // have no log, and a message reports this.
     whole.wrapper = None;
     let unwritten = effective::server(&whole).wrapper;
     whole.wrapper = Some(defaults.wrapper).filter(|it| *it != unwritten);
-    // The distribution and the lifecycle do not change the server itself.
+    // The distribution and the lifecycle do not change the server itself, so they are not part of the hash.
     (whole.distribution, whole.lifecycle) = (None, None);
     let text = serde_json::to_vec(&whole).expect("a description holds texts, numbers, lists and maps of them");
     hex(&Sha256::digest(text)[..KEY_BYTES])

@@ -275,7 +275,7 @@ fn option(engine: ServerEngine, written: &str, value: &AnyValue, errors: &mut Er
         _ => {
             let text = value.text();
             check_text(&format!("config.{name}"), &text, errors);
-            // Otherwise the engine would read a value that begins with a dash as the next option.
+            // Write a value that begins with a dash as `--name=value`. Otherwise the engine would read it as the next option.
             if text.starts_with('-') { vec![format!("--{name}={text}")] } else { vec![format!("--{name}"), text] }
         }
     }

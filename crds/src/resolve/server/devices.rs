@@ -17,7 +17,7 @@ pub(super) fn per_replica(server: &Server, place: Place) -> Option<u32> {
                 let gpus = names.iter().filter(|(name, _)| is_gpu(name));
                 gpus.filter_map(|(_, count)| count.text().parse::<u32>().ok()).fold(0, u32::saturating_add)
             };
-            // Kubernetes requires that the request for a GPU, if there is one, equals the limit.
+            // If there is a request for a GPU, Kubernetes requires that it equals the limit. So either number can be used.
             Some(count(&resources.limits).max(count(&resources.requests))).filter(|it| *it > 0)
         }
     }

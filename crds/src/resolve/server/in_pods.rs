@@ -16,8 +16,8 @@ use crate::{
 /// The port on which a server's pods serve their log and their traces, unless the server itself uses this port.
 pub const LOG_PORT: u16 = 8099;
 
-/// The environment variable with the bearer token for [`LOG_PORT`]. The operator sets it for the server and for the launchers that use the
-/// server. No file contains the token, so no result contains it.
+/// The environment variable with the bearer token for [`LOG_PORT`]. The operator sets it for the server and for the launchers that use the server.
+/// The token is in no file, so it cannot get into the results.
 pub const LOG_TOKEN: &str = "BENCHWRIGHT_LOG_TOKEN";
 
 /// The path of Benchwright's program in its own image.
@@ -50,8 +50,8 @@ pub struct LogAddress {
 }
 
 impl ManagedServer {
-    /// The command of a pod's container, without the wrapper. `profiler` is the profiler that the run requests, if the wrapper serves its traces.
-    /// `sleep_mode`: whether the run measures the server's sleep mode.
+    /// The command of a pod's container, without the wrapper. `profiler` is the profiler that the run requests; it is only used if the wrapper serves
+    /// the traces. `sleep_mode`: whether the run measures the server's sleep mode.
     pub fn in_pod(&self, port: u16, profiler: Option<ProfilerKind>, sleep_mode: bool) -> ReplicaStart {
         let mut start = self.replica(0, port, OWN_PROGRAM);
         if sleep_mode {
@@ -84,10 +84,10 @@ pub(in crate::resolve) fn in_pods(
 ) -> Option<Box<ServerInPods>> {
     let server = managed_server(spec).filter(|_| !run.namespace.is_empty())?;
     let names = ServerNames::new(run, server, settings);
-    // With a single pod, the main Service leads to this pod as well.
+    // With a single pod, the Service that receives the load also leads to this pod.
     let service = if effective::server(server).replicas > 1 { names.pods } else { names.server };
     let log = log_port(server).map(|port| LogAddress { host: host(&service, &run.namespace, settings), port });
-    // Errors of the server are reported as errors of the endpoint.
+    // Ignore errors of the server here, because they are reported as errors of the endpoint.
     let server = resolve_server(server, Place::Cluster).ok()?;
     Some(Box::new(ServerInPods { server, log, pods: None, sleep_mode: false }))
 }

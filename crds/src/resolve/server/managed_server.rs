@@ -94,7 +94,7 @@ impl ManagedServer {
             None => command,
         };
         let mut args = match (row.model, &self.model) {
-            // Arguments after the model go to vLLM unchanged.
+            // With `offline`, the model is added below: vLLM gets all arguments after the model unchanged.
             _ if self.offline => Vec::new(),
             (Some(ModelArgument { is_positional: true, .. }), Some(model)) => vec![model.clone()],
             (Some(ModelArgument { option, .. }), Some(model)) => vec![format!("--{option}"), model.clone()],

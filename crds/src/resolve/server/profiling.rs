@@ -11,12 +11,14 @@ use crate::{
 impl ReplicaStart {
     /// Returns the same start command with a profiler. `folder` is the absolute path of an existing folder for the traces of this replica. Profiler
     /// settings that the command or the environment already contains are kept, and then determine where the traces go.
+    /// - Torch: sets the engine's option or environment variable.
+    /// - Nsys: sets the engine's switch for CUDA's profiler, and runs the command under `nsys profile`, which records between start and stop of
+    ///   CUDA's profiler. The trace is `trace.nsys-rep`. Layer ranges are only requested if CUDA graphs are off, because engines do not support both
+    ///   together.
+    /// - Rocprof: runs the command under `rocprofv3`, which records from the start of the server to its end.
     ///
-    /// Torch: sets the engine's option or environment variable. Nsys: sets the engine's switch for CUDA's profiler, and runs the command under
-    /// `nsys profile`, which records between start and stop of CUDA's profiler; the trace is `trace.nsys-rep`. Layer ranges are only requested if
-    /// CUDA graphs are off, because engines do not support both together. Rocprof: runs the command under `rocprofv3`, which records from the start
-    /// of the server to its end. An empty command means the entry point of an image, which cannot be wrapped. [`crate::resolve`] refuses it for
-    /// [`ServerEngine::Custom`], and every other engine has a command.
+    /// An empty command means the entry point of an image, which cannot be wrapped. [`crate::resolve`] refuses it for [`ServerEngine::Custom`]. Every
+    /// other engine has a command.
     #[must_use]
     pub fn profiled(mut self, engine: ServerEngine, kind: ProfilerKind, folder: &str) -> ReplicaStart {
         let profiler = engine.row().profiler.filter(|_| kind != ProfilerKind::Rocprof);
@@ -81,7 +83,7 @@ fn wrapper(kind: ProfilerKind, folder: &str) -> Vec<String> {
     let trace = format!("{folder}/trace");
     let words: &[&str] = match kind {
         ProfilerKind::Torch => &[],
-        // Engines compute in forked processes. With these options one trace contains all of them.
+        // Engines compute in forked processes. With these options, a single trace contains all processes.
         ProfilerKind::Nsys => &[
             "nsys",
             "profile",

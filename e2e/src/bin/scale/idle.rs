@@ -11,7 +11,7 @@ pub struct Idle {
     pub cpu: f64,
     /// Requests per minute for the namespace of the quiet runs.
     pub for_quiet: f64,
-    /// Requests per minute for watches, which the server ends from time to time.
+    /// Requests per minute for watches, which the API server ends from time to time.
     pub of_watches: f64,
     /// All other requests per minute.
     pub others: f64,

@@ -1,4 +1,5 @@
-//! Measures runs that do not start: how fast they are accepted, their resource use, and that of annotations with the maximum size.
+//! Measures runs that do not start: how fast they are accepted, and which resources they use. Also measures the resources that annotations of the
+//! maximum size need.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Detects whether the server kept up with an open load. If it did not, requests queue at the server, and TTFT and latency grow as long as the load
-//! lasts. `docs/metrics.md` has the rule.
+//! Detects whether the server kept up with an open load, which sends requests without waiting for answers. If the server did not keep up, requests
+//! queue there, and TTFT and latency grow as long as the load lasts. `docs/metrics.md` has the rule.
 
 use std::time::Duration;
 
@@ -9,14 +9,15 @@ use super::{BinFigures, SeriesFigures};
 
 /// Minimum number of time bins in which requests were sent. Fewer bins cannot be split into quarters.
 const FEWEST_BINS: usize = 8;
-/// If the ratio of ended to sent requests is below this, the queue grows.
+/// If (ended requests / sent requests) is below this ratio, the queue grows.
 const ENDED_SHARE: f64 = 0.95;
-/// The queue has grown only if the requests in flight exceed Little's law by this factor. Random variation of the load stays below it.
+/// The queue has grown only if the requests in flight exceed the number from Little's law by this factor. Random variation of the load stays below
+/// it.
 const TIMES_LITTLE: f64 = 1.5;
-/// Minimum growth of the requests in flight in the second half of the stage. Smaller growth is ignored.
+/// Minimum growth of the number of requests in flight during the second half of the stage. Smaller growth is ignored.
 const FEWEST_MORE: f64 = 10.0;
-/// Minimum growth in standard deviations; a larger growth is not chance. If a server keeps up, the number in flight has a Poisson distribution in the
-/// simplest case. The difference of two such numbers around n has the standard deviation sqrt(2 n).
+/// Minimum growth in standard deviations, so that growth is not due to chance. If a server keeps up, the number in flight has a Poisson distribution
+/// in the simplest case. The difference of two such numbers, each near n, has the standard deviation sqrt(2 n).
 const DEVIATIONS: f64 = 3.0;
 
 /// State of the server's queue under an open load.
@@ -26,7 +27,7 @@ pub(super) enum Queue {
     Steady,
     /// The queue grew until the last request was sent.
     Grew(Backlog),
-    /// The stage is too short for a decision. Both numbers are 0 if it has too few bins.
+    /// The stage is too short for a decision. With fewer than `FEWEST_BINS` bins, both numbers are 0.
     Unknown {
         /// Requests that were sent.
         sent: u64,
@@ -40,11 +41,12 @@ pub(super) enum Queue {
 pub(super) struct Backlog {
     /// Requests sent in the second half of the sending time.
     pub(super) sent: u64,
-    /// Requests that ended in the same time, with any outcome.
+    /// Requests that ended during that half, with any outcome.
     pub(super) ended: u64,
     /// Requests in flight at the end of the second half.
     pub(super) under_way: u64,
-    /// Requests in flight by Little's law: the rate of the second half x the mean of the median latencies of the first half.
+    /// Expected number of requests in flight by Little's law: the sending rate in the second half x the mean of the bins' median latencies in the
+    /// first half.
     pub(super) by_littles_law: f64,
 }
 
@@ -59,7 +61,7 @@ impl Flow {
         Flow { sent: bins.iter().map(|it| it.sent).sum(), ended: bins.iter().flat_map(|it| it.ended).sum() }
     }
 
-    /// Requests sent minus requests ended.
+    /// Growth of the number of requests in flight: requests sent minus requests ended.
     fn more_under_way(self) -> f64 {
         self.sent as f64 - self.ended as f64
     }
@@ -69,8 +71,8 @@ impl Flow {
     }
 }
 
-/// Returns the state of the queue during a stage. `None` if the load is not open: a burst queues from the start, and all other loads wait for answers
-/// or have their own rules.
+/// Returns the state of the queue during a stage. `None` if the load is not open: the requests of a burst queue from the start, and all other loads
+/// wait for answers or have their own rules.
 pub(super) fn of_stage(stage: &Stage, series: &SeriesFigures) -> Option<Queue> {
     matches!(stage.load, Load::Open { .. } | Load::Trace { .. }).then(|| queue(series))
 }
@@ -107,7 +109,7 @@ fn queue(series: &SeriesFigures) -> Queue {
     Queue::Grew(Backlog {
         sent: sending.sent,
         ended: sending.ended,
-        // The number is above zero, because it grew by more than ten.
+        // The number is positive, because it grew by at least `FEWEST_MORE`.
         under_way: under_way as u64,
         by_littles_law,
     })

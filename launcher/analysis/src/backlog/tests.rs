@@ -73,7 +73,7 @@ fn a_stall_a_slow_start_and_a_short_stage_are_no_queue() {
     let slow_start = |at: u64| if at < 20 { 0 } else { 12 };
     assert_eq!(queue(&series((0..60).map(|at| (8, slow_start(at), 10.0)))), Queue::Steady);
     assert_eq!(queue(&series((0..7).map(|at| (80, 40, at as f64)))), Queue::Unknown { sent: 0, under_way: 0 });
-    // One request in four seconds: a missing answer may be chance.
+    // At one request in four seconds, a missing answer may be chance.
     assert_eq!(queue(&series((0..60).map(|at| (u64::from(at % 4 == 0), u64::from(at % 8 == 0), 1.0)))), Queue::Steady);
     assert_eq!(queue(&series([])), Queue::Unknown { sent: 0, under_way: 0 });
 }

@@ -22,7 +22,7 @@ fn permilles() -> impl Iterator<Item = u64> {
 pub struct DistributionFunction {
     /// Number of values.
     pub count: u64,
-    /// Number of independent values that would carry the same information; `None` if unknown.
+    /// Number of independent values that would carry as much information as these; `None` if unknown.
     pub effective_values: Option<f64>,
     /// Pairs (share, time): `share` of the values are at or below `time`. The time is the middle of a histogram bin, at most 0.05 % from the true
     /// value. Shares and times both strictly increase.
@@ -90,8 +90,8 @@ impl DistributionFunctions {
         let streamed = |it: Option<DistributionFunction>| it.filter(|_| streaming);
         DistributionFunctions {
             ttft: streamed(function(&ttft, |it| it.ttft)),
-            // The gaps within a request depend on each other. A request counts as at least one independent value, so the effective number for TPOT is
-            // used.
+            // The gaps within a request depend on each other, so their number says little. TPOT has one value per request, and its effective number
+            // is used here.
             itl: streamed(function(&itl, |it| it.tpot)),
             tpot: streamed(function(&tpot, |it| it.tpot)),
             latency: function(&latency, |it| it.latency),

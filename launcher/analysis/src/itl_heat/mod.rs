@@ -1,4 +1,4 @@
-//! How often each ITL occurred over time: a map with columns of time and rows of ITL. Pure.
+//! How often each ITL (inter-token latency) occurred over time: a heat map with columns of time and rows of ITL. Pure.
 
 use std::time::Duration;
 
@@ -6,15 +6,16 @@ use measurement::recorder::{TimeSeries, series::QuantileSketch};
 
 /// Maximum number of columns, limited by the width of a page.
 const MOST_COLUMNS: usize = 120;
+/// Maximum number of rows, for the same reason.
 const MOST_ROWS: usize = 40;
-/// Maximum number of rows per doubling of the ITL. A bucket of a sketch is at most 1/32 of its lower edge wide, so a row never lies between the
-/// middles of two buckets, where it would always be empty.
+/// Maximum number of rows per doubling of the ITL. With many more, rows between two buckets of the sketch would always be empty: a bucket is up to
+/// 1/32 of its lower edge wide.
 const ROWS_OF_A_DOUBLING: f64 = 16.0;
-/// The lowest row begins at this percentile of the times above zero. Otherwise a few times near zero would make every row too high.
+/// The lowest row begins at this percentile of the times above zero. If it began at the minimum, a few times near zero would make every row too high.
 const LOWEST_PERCENT: u64 = 1;
-/// The shortest time that a sketch distinguishes from zero, in nanoseconds. Tokens that arrive in one read have a gap of zero.
+/// The shortest time that a sketch distinguishes from zero, in nanoseconds. A gap is zero if both tokens arrived in one read.
 const ABOVE_ZERO: f64 = 1_024.0;
-/// Minimum lower edge of the lowest row, in nanoseconds (0.1 ms). Shorter times are an artefact of reading.
+/// Minimum lower edge of the lowest row, in nanoseconds (0.1 ms). Shorter gaps come from how the socket is read, not from the server.
 const LEAST: f64 = 100_000.0;
 
 /// Counts of ITLs by time and value.
@@ -24,7 +25,7 @@ pub struct ItlHeat {
     pub bins_per_column: usize,
     /// The edges of the rows, in increasing order with a constant ratio. There is one edge more than rows.
     pub edges: Vec<Duration>,
-    /// `counts[column][row]`: the number of ITLs. The lowest row includes all shorter times.
+    /// `counts[column][row]`: the number of ITLs. The lowest row also counts all shorter ITLs.
     pub counts: Vec<Vec<u64>>,
 }
 
@@ -74,7 +75,7 @@ impl Rows {
         let longest = longest.max(shortest);
         let lowest = shortest.log2() - 0.5 / ROWS_OF_A_DOUBLING;
         let range = longest.log2() + 0.5 / ROWS_OF_A_DOUBLING - lowest;
-        // The 1e-6 keeps one row for the range of one bucket, despite rounding.
+        // Without the 1e-6, rounding could give zero rows for the range of a single bucket.
         let number = ((range * ROWS_OF_A_DOUBLING + 1e-6) as usize).clamp(1, MOST_ROWS);
         Some(Rows { lowest, height: range / number as f64, number })
     }

@@ -26,7 +26,7 @@ impl LoadGenTests {
         LoadGenTests { tests: tests.into_iter().map(judged).collect(), trials }
     }
 
-    /// Returns the tests as a profile would request them. Tests of a search are included, even if the last load did not issue them.
+    /// Returns the tests as a profile would request them. Includes the tests of a search that the last load did not issue.
     pub fn as_requested(&self) -> Vec<LoadGenTest> {
         let logs = self.tests.iter().map(|(test, _)| &test.log);
         logs.map(|it| LoadGenTest { settings: it.settings.clone(), audited: it.audited, trials_before: Vec::new() })

@@ -1,7 +1,7 @@
 //! LoadGen's measurements of a phase, from the records of its requests. Pure.
 //!
-//! A sample is complete when its answer has ended. A failed sample counts as complete too, so that the test goes on: it has no latency, its reason is
-//! counted, and it makes its phase invalid.
+//! A sample is complete when its answer has ended. A failed sample also counts as complete, so that the test continues. It has no latency, its reason
+//! is counted, and it makes its phase invalid.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -47,7 +47,7 @@ pub fn measure(settings: &Settings, queries: &PhaseQueries, began: Duration, rec
         if settings.scenario == Scenario::MultiStream && complete == samples.len() {
             result.query_latencies_ns.push(nanos(done.saturating_sub(first.scheduled)));
         }
-        // Each query overwrites these values, so they belong to the last query.
+        // Each query overwrites these values, so they finally describe the last query.
         result.queries_issued += 1;
         result.final_query_scheduled_time_s = seconds(queries.due(query_of(first)));
         result.final_query_issued_time_s = seconds(issued(first, settings.scenario).saturating_sub(began));
@@ -60,7 +60,7 @@ pub fn measure(settings: &Settings, queries: &PhaseQueries, began: Duration, rec
 }
 
 impl Measured {
-    /// Adds a sample. Returns whether it succeeded.
+    /// Adds a sample to the results. Returns whether the sample succeeded.
     fn add(&mut self, record: &RequestRecord, settings: &Settings) -> bool {
         let Some(sample) = CompletedSample::from_record(record) else {
             *self.failed.entry(record.outcome.name()).or_default() += 1;
@@ -84,7 +84,7 @@ impl Measured {
     }
 }
 
-/// The time at which LoadGen would have issued the sample. In SingleStream and MultiStream it equals the scheduled time.
+/// The time at which LoadGen would have issued the sample. In SingleStream and MultiStream, this is the scheduled time.
 fn issued(record: &RequestRecord, scenario: Scenario) -> Duration {
     match scenario {
         Scenario::SingleStream | Scenario::MultiStream => record.scheduled,

@@ -1,4 +1,4 @@
-//! The LoadGen tests of a run: from the records of the engine to logs and a verdict per test.
+//! Turns the engine's records of LoadGen tests into logs and one verdict per test.
 
 pub mod answers;
 pub mod judged;

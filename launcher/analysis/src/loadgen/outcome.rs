@@ -67,7 +67,7 @@ pub fn outcomes(
             Some(Began { phase, queries, at: issued.began?, end: issued.end, records, outputs })
         });
         let phases: Vec<Began<'_>> = phases.collect();
-        // The logs of a test begin with its first phase.
+        // The times in a test's logs count from the beginning of its first phase.
         let zero = phases.first().map_or(Duration::ZERO, |it| it.at);
         let clock = LogClock { zero, started: load.started };
         let of_phase = |it: &Began<'_>| answers(&test.settings, it.queries, it.outputs);
@@ -115,7 +115,7 @@ impl LogClock {
     }
 
     fn time_of_day(&self, time: Duration) -> Timestamp {
-        // No run reaches the end of the range of time stamps.
+        // Time stamps reach far beyond the end of any run, so the addition never fails.
         self.started.checked_add(SignedDuration::try_from(time).unwrap_or_default()).unwrap_or(self.started)
     }
 }

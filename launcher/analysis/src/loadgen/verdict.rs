@@ -1,4 +1,4 @@
-//! The verdict on a LoadGen test. The verdict on the run and its reports use it. Pure.
+//! The verdict on a LoadGen test, which the run's verdict and reports use. Pure.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ use loadgen::{
     },
 };
 
-/// A trial that was run before the tests, to find their rate.
+/// A trial that was run before the tests, to find the rate at which they are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TrialVerdict {
@@ -26,8 +26,8 @@ pub struct TrialVerdict {
     pub rate: f64,
     /// Whether the trial was as long as the test.
     pub full: bool,
-    /// Whether the limits of the scenario were met and no sample failed. In the launcher's own search, the limits must hold until the end of the
-    /// trial, and a trial of full length must pass early stopping.
+    /// Whether the limits of the scenario were met and no sample failed. In the launcher's own search, two more conditions apply: the limits must
+    /// hold until the end of the trial, and a trial of full length must pass early stopping.
     pub met: bool,
 }
 
@@ -42,9 +42,9 @@ pub struct TestVerdict {
     pub scenario: Scenario,
     /// The mode, which determines its phases.
     pub mode: Mode,
-    /// Whether this is the run of a compliance test. Such a run has too few queries to be VALID, so only its answers are judged.
+    /// Whether the test is the run of a compliance test. Such a run has too few queries for LoadGen's VALID, so only its answers are judged.
     pub audited: bool,
-    /// VALID or INVALID; complete or incomplete if LoadGen reports neither.
+    /// LoadGen's VALID or INVALID. If LoadGen reports neither: complete or incomplete.
     pub result: Cow<'static, str>,
     /// LoadGen's VALID or INVALID; absent if the test measured no performance, or did not reach that phase.
     pub valid: Option<bool>,
@@ -54,7 +54,7 @@ pub struct TestVerdict {
     pub errors: u64,
     /// Warnings in its detail log.
     pub warnings: u64,
-    /// The first warning about anything other than the audit itself.
+    /// The first warning, except those that the audit itself causes.
     pub first_warning: Option<String>,
     /// The scheduled rate of its queries, in queries per second; present only in the scenario Server.
     pub target_qps: Option<f64>,
@@ -63,7 +63,7 @@ pub struct TestVerdict {
     /// The performance figures for tables; absent when `valid` is absent.
     #[serde(skip)]
     pub headline: Option<Headline>,
-    /// The headline figures without LoadGen's quirks; absent when `valid` is absent.
+    /// The headline figures with LoadGen's misleading values corrected; absent when `valid` is absent.
     #[serde(rename = "withoutQuirks")]
     pub corrected: Option<CorrectedFigures>,
 }
@@ -72,7 +72,7 @@ pub struct TestVerdict {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Headline {
     pub queries: u64,
-    /// In Server, counts completed samples. Absent in SingleStream and MultiStream, and if no time passed.
+    /// In Server, only completed samples count. Absent in SingleStream and MultiStream, and if no time passed.
     pub samples_per_second: Option<f64>,
     /// Present only with token latencies.
     pub tokens_per_second: Option<f64>,
@@ -109,15 +109,15 @@ impl Headline {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CorrectedFigures {
-    /// Counts until the latest completion. LoadGen counts until the completion of the query that was issued last.
+    /// Counts until the latest completion. LoadGen's own figure ends earlier: at the completion of the query that was issued last.
     pub samples_per_second: Option<f64>,
     pub tokens_per_second: Option<f64>,
     /// Whether early stopping on first tokens is met, independent of early stopping on times per output token.
     pub ttft_early_stopping_met: Option<bool>,
     /// Whether early stopping on times per output token is met.
     pub tpot_early_stopping_met: Option<bool>,
-    /// The early-stopping estimate of the target percentile of latencies, in nanoseconds. Present if LoadGen logs an estimate of first tokens under
-    /// that name instead.
+    /// The early-stopping estimate of the target percentile of latencies, in nanoseconds. Present if LoadGen logs the estimate for first tokens under
+    /// the name of this estimate.
     pub early_stopping_latency_ns: Option<i64>,
     /// Number of samples with fewer than two tokens. Their time per output token is negative in the logs.
     pub too_few_tokens: u64,
@@ -137,7 +137,7 @@ impl CorrectedFigures {
     }
 }
 
-/// The verdict on a performance phase that measured something.
+/// The verdict on a performance phase that completed at least one sample.
 struct Judged {
     valid: bool,
     /// Why the test is INVALID; empty if it is VALID.

@@ -7,7 +7,7 @@ use crds::objective::FigureValue;
 pub struct Certainty {
     /// The 95 % interval as (lower end, upper end).
     pub interval: Option<(FigureValue, FigureValue)>,
-    /// Number of independent values that would carry the same information; `None` if unknown.
+    /// Number of independent values that would carry as much information as the measured ones; `None` if unknown.
     pub effective_values: Option<f64>,
     /// The direction in which the stage was drifting; `None` if it was not, or if this is unknown.
     pub drift: Option<Drift>,

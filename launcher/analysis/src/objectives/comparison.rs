@@ -31,7 +31,7 @@ pub struct BaselineLimit {
 pub(super) enum Comparison {
     /// The value has not worsened by more than the allowed percentage.
     Within(BaselineLimit),
-    /// The value has worsened by more than the allowed percentage, which is the second field.
+    /// The value has worsened by more than the allowed percentage. The second field is this percentage.
     Regression(BaselineLimit, u32),
     /// The earlier value is 0, so no percentage of it exists. Only the objective's own limit decides.
     NoShare,
@@ -104,8 +104,8 @@ pub fn stricter(bound: Bound, other: FigureValue) -> FigureValue {
     if is_within(bound, bound.limit(), other) { other } else { bound.limit() }
 }
 
-/// The worst value that is no regression: earlier value x (1 + percent / 100) for an upper bound, earlier value x (1 - percent / 100) but at least 0
-/// for a lower bound.
+/// The worst value that is no regression. For an upper bound: earlier value x (1 + percent / 100). For a lower bound: earlier value x (1 - percent /
+/// 100), but at least 0.
 fn limit(bound: Bound, earlier: FigureValue, percent: u32) -> FigureValue {
     match earlier {
         // Computed in whole nanoseconds, so that 0 percent returns exactly the earlier value.

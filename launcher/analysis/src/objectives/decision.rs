@@ -1,4 +1,4 @@
-//! The decision on one objective, on the whole run or on one stage.
+//! The decision on an objective for the whole run or for one stage.
 
 use crds::{
     objective::{FigureValue, Met},
@@ -11,9 +11,9 @@ use super::{
     result::ObjectiveResult,
 };
 
-/// The run that objectives are decided on, with its figures.
+/// The run whose figures decide the objectives.
 pub(super) struct Subject<'a> {
-    /// Why no objective can be decided on these figures; `None` if the figures count.
+    /// Why no objective can be decided on these figures; `None` if the figures are valid.
     pub(super) undecided: Option<String>,
     pub(super) stages: Vec<&'a str>,
     /// The stages with figures. A stage that is entirely warm-up has no figures.
@@ -22,8 +22,8 @@ pub(super) struct Subject<'a> {
     pub(super) baseline: Option<Baseline<'a>>,
 }
 
-/// Decides an objective for one stage, or for the whole run if `stage` is `None`. If the objective covers only the whole run, a stage is compared
-/// with its limit but not with the baseline, because the baseline then limits only the figure of the whole run.
+/// Decides an objective for one stage, or for the whole run if `stage` is `None`. An objective on the whole run compares only the run's figure with
+/// the baseline. Its stages are compared with its own limit alone.
 pub(super) fn decide(objective: &ResolvedObjective, stage: Option<&str>, subject: &Subject<'_>) -> ObjectiveResult {
     if let Some(reason) = subject.undecided.clone().or_else(|| does_not_count(subject.source, stage)) {
         // The report shows the value even if the objective stays undecided.
@@ -77,7 +77,7 @@ fn past(bound: Bound, limit: FigureValue, value: FigureValue, name: &str) -> Str
     format!("{}, {side} {name} {limit}", value.beside(limit))
 }
 
-/// A note if there are too few values for the percentile, which is then the largest value. The objective is decided nevertheless.
+/// A note if the percentile has too few values and is therefore the largest value. The objective is decided nevertheless.
 fn few(objective: &ResolvedObjective, observed: &Reading) -> Option<String> {
     let stat = objective.stat?;
     let needed = stat.fewest_values().filter(|it| observed.count < *it)?;
@@ -85,7 +85,7 @@ fn few(objective: &ResolvedObjective, observed: &Reading) -> Option<String> {
     Some(format!("{stat} of {count} values is the largest of them: it needs {needed} or more"))
 }
 
-/// Why objectives stay undecided on this stage or run although the run as a whole is valid; `None` if they can be decided.
+/// Why objectives stay undecided on this stage or on the run, although the verdict on the run is valid; `None` if they can be decided.
 fn does_not_count(source: &dyn Source, stage: Option<&str>) -> Option<String> {
     let invalid = || {
         let all = source.invalid();

@@ -38,7 +38,7 @@ impl Source for Analysis {
         self.stages.iter().filter_map(|it| Some((it.stage.name.as_str(), reason(it)?))).collect()
     }
 
-    /// Available for a stage and for a run of one stage. Several stages together have no interval.
+    /// The certainty is known for a stage and for a run of one stage. Several stages together have no interval.
     fn certainty(&self, stage: Option<&str>, metric: Metric, stat: Option<Stat>) -> Certainty {
         let stage = match (stage, &self.stages[..]) {
             (None, [only]) => Some(only),

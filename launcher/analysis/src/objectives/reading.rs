@@ -13,8 +13,8 @@ use super::certainty::Certainty;
 pub struct Reading {
     /// The value.
     pub value: FigureValue,
-    /// Number of values that it was computed from. For a time, the values of the distribution; for a rate, the successful requests; for a share, the
-    /// requests in its denominator.
+    /// Number of values that the value was computed from. For a time: the values in its distribution. For a rate: the successful requests. For a
+    /// share: the requests in its denominator.
     pub count: u64,
     /// The label that the value depends on. Two values can be compared only if their bases are equal, see [`basis`].
     pub basis: String,
@@ -30,14 +30,14 @@ pub trait Source {
         None
     }
 
-    /// The stages with figures that a profiler affects. Objectives on these stages stay undecided. If there is such a stage, so do objectives on the
-    /// whole run.
+    /// The stages with figures that a profiler affects. Objectives on these stages stay undecided. If there is any such stage, objectives on the
+    /// whole run stay undecided too.
     fn profiled(&self) -> &[String] {
         &[]
     }
 
-    /// The invalid stages, each with the reason. Objectives on these stages stay undecided. If there is such a stage, so do objectives on the whole
-    /// run.
+    /// The invalid stages, each with the reason. Objectives on these stages stay undecided. If there is any such stage, objectives on the whole run
+    /// stay undecided too.
     fn invalid(&self) -> Vec<(&str, String)> {
         Vec::new()
     }

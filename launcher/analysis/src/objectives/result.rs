@@ -43,7 +43,7 @@ pub struct ObjectiveResult {
     pub baseline: Option<BaselineLimit>,
     /// The result of each measured stage that the objective covers, in the order of the stages.
     pub stages: Vec<StageResult>,
-    /// Why it is missed or undecided, or a note on the value; empty if there is nothing to report.
+    /// Why the objective is missed or undecided, or a note on its value; empty if there is nothing to report.
     pub reason: String,
 }
 
@@ -52,13 +52,13 @@ pub struct ObjectiveResult {
 pub struct StageResult {
     /// The name of the stage.
     pub stage: String,
-    /// Whether the stage meets the limit with certainty, misses it with certainty, or neither.
+    /// Met or missed only if that is certain; undecided otherwise.
     pub met: Met,
     /// The measured value; `None` if nothing was measured.
     pub observed: Option<Reading>,
     /// The 95 % interval of the value as (lower end, upper end); `None` if the value has no interval.
     pub interval: Option<(FigureValue, FigureValue)>,
-    /// Why it is undecided; empty if it is decided.
+    /// Why the stage is undecided; empty if it is decided.
     pub reason: String,
 }
 
@@ -105,7 +105,7 @@ impl Objectives {
         Objectives { enforcement: slo.enforcement, baseline: None, results }
     }
 
-    /// The outcome and the reason if the objectives invalidate a valid measurement. `None` if they are met, or if they are only reported.
+    /// The outcome and the reason if the objectives make a valid measurement fail. `None` if all are met, or if they are only reported.
     pub fn verdict(&self) -> Option<(Outcome, Reason)> {
         let all = self.counts().all();
         let (outcome, name) = match (self.enforcement, all) {
@@ -137,7 +137,8 @@ impl Objectives {
 }
 
 /// Whether the result `it` is worse than the result `than` of the same objective in another stage or run. Missed is worse than undecided, and
-/// undecided is worse than met. Among equals, the result nearer to its limit or further past it is worse. Returns false for identical results.
+/// undecided is worse than met. Between two equal results, the worse one has its value nearer to the limit, or further past it. Returns false for
+/// identical results.
 pub(crate) fn is_worse(it: &ObjectiveResult, than: &ObjectiveResult) -> bool {
     let rank = |it: &ObjectiveResult| match it.met {
         Met::True => 0,
@@ -147,7 +148,7 @@ pub(crate) fn is_worse(it: &ObjectiveResult, than: &ObjectiveResult) -> bool {
     rank(it).cmp(&rank(than)).then_with(|| used(it).total_cmp(&used(than))).is_gt()
 }
 
-/// The value as a share of the limit; above 1, the objective is missed.
+/// The value as a share of the limit; the objective is missed above 1.
 fn used(result: &ObjectiveResult) -> f64 {
     let Some(observed) = &result.observed else { return 0.0 };
     let (value, limit) = (observed.value.as_f64(), result.limit().as_f64());

@@ -1,7 +1,7 @@
 //! Compares each stage with the limit of an objective, and states how certain the decision is.
 //!
-//! The objective itself is decided by its value alone. A stage is decided only if its whole 95 % interval lies on one side of the limit. Without an
-//! interval, enough independent values must all lie on one side. So a reader sees which loads meet the limit with certainty.
+//! The objective itself is decided by its value alone. For a stage, the decision must be certain: its whole 95 % interval lies on one side of the
+//! limit or, if there is no interval, enough independent values all lie on one side. So a reader sees which loads certainly meet the limit.
 
 use crds::{
     benchmark_run::{Metric, Stat},
@@ -17,8 +17,8 @@ use super::{
     result::{ObjectiveResult, StageResult},
 };
 
-/// Minimum number of independent values for a certain miss of a percentile of p90 or higher, if more than half of the values exceed the limit. Of
-/// five values, three or more lie beyond their p90 in 0.9 % of samples.
+/// Minimum number of independent values for a certain miss if more than half of them exceed the limit, for percentiles of p90 or higher. Of five
+/// values, three or more lie beyond their p90 in only 0.9 % of samples.
 const FEWEST_FOR_A_MISS: u64 = 5;
 
 impl StageResult {
@@ -60,14 +60,14 @@ fn doubt(result: &ObjectiveResult, certainty: &Certainty, subject: &Subject<'_>)
     (!(agrees(low) && agrees(high))).then(holds_limit)
 }
 
-/// The same as [`doubt`] for a value without an interval. A percentile is decided if enough independent values lie on one side of the limit.
+/// Like [`doubt`], for a value without an interval. A percentile is decided if enough independent values lie on one side of the limit.
 fn without_interval(result: &ObjectiveResult, certainty: &Certainty, subject: &Subject<'_>) -> Option<String> {
     let no_interval = "it has no interval";
     let (Some(observed), Some(stat)) = (&result.observed, result.objective.stat) else {
         return Some(no_interval.to_owned());
     };
     if stat == Stat::Max {
-        // The largest value is known exactly.
+        // The largest value has no uncertainty, so a `max` is decided.
         return None;
     }
     let (Some(effective), Some(needed)) = (certainty.effective_values, fewest_values(stat)) else {
@@ -102,7 +102,7 @@ fn all_within(result: &ObjectiveResult, subject: &Subject<'_>) -> bool {
     largest.is_some_and(|it| is_within(objective.bound, result.limit(), it.value))
 }
 
-/// Whether at least half of `count` independent values exceed an upper limit on a high percentile, because the median does.
+/// Whether at least half of `count` independent values exceed an upper limit on a high percentile. This is known if the median exceeds it.
 fn most_miss(result: &ObjectiveResult, count: u64, subject: &Subject<'_>) -> bool {
     let (objective, Bound::Max(_)) = (&result.objective, result.objective.bound) else { return false };
     let is_high = matches!(objective.stat, Some(Stat::P90 | Stat::P95 | Stat::P99 | Stat::P99P9));

@@ -43,12 +43,12 @@ fn objective(stage: Option<&str>, bound: Bound) -> ResolvedObjective {
     ResolvedObjective { name: "o".into(), metric, stat, stage: stage.map(str::to_owned), bound }
 }
 
-/// A load of three stages: fill, which is entirely warm-up, a and b.
+/// A load of three stages: `fill` (entirely warm-up, so without figures), `a` and `b`.
 fn subject(source: &Readings) -> Subject<'_> {
     Subject { undecided: None, stages: vec!["fill", "a", "b"], measured: vec!["a", "b"], source, baseline: None }
 }
 
-/// The same readings for a run in which a profiler was active in some stages.
+/// Readings of a run in which a profiler was active in the named stages.
 struct Profiled(Readings, Vec<String>);
 
 impl Source for Profiled {
@@ -93,7 +93,7 @@ fn a_baseline_that_was_profiled_is_compared_with_nothing() {
     assert!(result.reason.starts_with("the baseline cannot be compared: stage a was profiled"), "{}", result.reason);
 }
 
-/// Checks one objective: its limit, the readings, and the expected result.
+/// Checks the result of an objective with this limit for these readings.
 #[track_caller]
 fn check(stage: Option<&str>, bound: Bound, found: &[(Option<&str>, FigureValue)], expected: (Met, &str)) {
     let source = readings(found);
@@ -110,7 +110,7 @@ fn the_truth_table() {
     let (limit, below, above) = (time("500ms"), time("499.999999ms"), time("500.000001ms"));
     let run = |value| vec![(None, value)];
 
-    // The same value is tested with limits below, at and above it.
+    // Each limit is tested with a value below, at and above it.
     check(None, Max(limit), &run(below), (True, ""));
     check(None, Max(limit), &run(limit), (True, ""));
     check(None, Max(limit), &run(above), (False, "p99 of ttft is 500.000001ms, above max 500ms"));
@@ -134,7 +134,7 @@ fn the_truth_table() {
     check(Some("a"), Max(limit), &stages(below, above), (True, ""));
     check(Some("b"), Max(limit), &stages(below, time("1s")), (False, "p99 of ttft in stage b is 1s, above max 500ms"));
 
-    // An objective on every stage: a missed stage decides it; without one, an undecided stage.
+    // An objective on every stage: a missed stage decides it. If no stage is missed, an undecided one decides it.
     check(Some("*"), Max(limit), &stages(below, limit), (True, ""));
     check(
         Some("*"),
@@ -161,7 +161,7 @@ fn the_truth_table() {
         (False, "p99 of ttft in stage b is 500.000001ms, above max 500ms"),
     );
 
-    // A run with figures that do not count, or that cover only a part.
+    // Figures of an invalid run, or of a run that was cut short, decide nothing.
     for why in
         ["the run was stopped before its end", "the run is not valid (TooManyErrors), so that its figures do not count"]
     {
@@ -380,7 +380,7 @@ fn a_stage_is_decided_if_its_interval_lies_on_one_side_of_the_limit() {
         ("510ms", "500ms", "520ms", Met::Inconclusive),
         ("510ms", "501ms", "520ms", Met::False),
     ] {
-        // With an interval, the number of values does not matter.
+        // If there is an interval, the number of values does not matter.
         let (found, reason) = stage_result(value, 3, between(low, high));
         assert_eq!((found, reason.is_empty()), (met, met != Met::Inconclusive), "{low} {high}: {reason}");
     }

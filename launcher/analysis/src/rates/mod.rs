@@ -17,7 +17,7 @@ use workload_profiles::{
 
 /// Minimum length of a window, as a share of the time in which requests were sent.
 const SHORTEST: f64 = 0.1;
-/// Minimum number of requests in a window: with fewer, the requests at its edges change the rate by more than a tenth.
+/// Minimum number of requests in a window. With fewer, the requests at the edges of the window change the rate by more than a tenth.
 const FEWEST_REQUESTS: f64 = 10.0;
 
 /// The time in which a stage neither fills nor drains, from the start of the run.
@@ -76,7 +76,7 @@ pub(super) struct Plateau {
     pub(super) work: Work,
     /// The length of this time; above zero.
     pub(super) length: Duration,
-    /// `None` for several stages together.
+    /// The window of the work; `None` for several stages together.
     pub(super) window: Option<RateWindow>,
 }
 
@@ -87,7 +87,7 @@ impl Plateau {
     }
 }
 
-/// The spans of time over which the work of a successful request is spread.
+/// The two spans of time over which the work of one successful request is spread.
 pub(super) struct Spans {
     /// The span for the request itself, its prompt tokens and its goodput.
     pub(super) request: (Duration, Duration),
@@ -97,7 +97,7 @@ pub(super) struct Spans {
 
 impl Spans {
     /// In a closed loop, a request counts from sending to its end, because its slot is busy all the time. In an open loop, it counts from its first
-    /// to its last token, because it may wait in a queue of the server before, which is not work. A non-streamed answer counts when it arrives.
+    /// to its last token: before that it may wait in a queue of the server, which is not work. A non-streamed answer counts when it arrives.
     pub(super) fn new(record: &RequestRecord, origin: LatencyOrigin) -> Spans {
         let last = record.last_token.unwrap_or(record.ended);
         let output = (record.first_token.unwrap_or(last), last);
@@ -112,7 +112,7 @@ impl Spans {
 /// The plateau of every stage and of every traffic class. A plateau is the time between fill and drain.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plateaus {
-    /// `None` for a stage without a window: its rates cover the whole stage.
+    /// One plateau per stage; `None` for a stage without a window, whose rates cover the whole stage.
     pub(super) stages: Vec<Option<Plateau>>,
     /// Per class, over all stages; `None` if a stage has no plateau.
     pub(super) classes: Vec<Option<Plateau>>,
@@ -192,8 +192,8 @@ pub(super) fn good_share(tally: &StageTally) -> f64 {
     tally.good as f64 / (tally.succeeded() as f64).max(1.0)
 }
 
-/// The work of a successful request within a window. Requests of the warm-up and the cool-down are included, because they kept the server busy. It is
-/// unknown whether they met the goodput bounds, so each counts as `good_share` of a request.
+/// The work of successful requests within a window. Requests of the warm-up and the cool-down are included, because they kept the server busy. It is
+/// not recorded whether those met the goodput bounds, so each counts as `good_share` of a good request.
 fn work(
     record: &RequestRecord,
     used: InFigures,
@@ -221,9 +221,9 @@ pub(super) fn goodness(used: InFigures, good_share: f64) -> f64 {
     }
 }
 
-/// The correction factor for the work of each stage: the output tokens that arrived within the window, divided by the tokens that [`arrived`] places
-/// there. It differs from 1 if the server changes its speed, for example when it drains an overload. Both numbers cover only whole bins within the
-/// window, and all requests, because the time series contains all of them.
+/// The correction factor for the work of each stage: the output tokens that arrived within the window, divided by the number that [`arrived`]
+/// computes from evenly spread events. The factor differs from 1 if the server changes its speed, for example when it drains an overload. Both
+/// numbers cover whole bins within the window, and include failed requests, because the time series does too.
 fn scales(records: &Records, series: &[TimeSeries], windows: &[Option<RateWindow>]) -> Vec<f64> {
     let exact: Vec<Option<(RateWindow, u64)>> =
         windows.iter().zip(series).map(|(window, series)| tokens_within((*window)?, series)).collect();
@@ -243,7 +243,8 @@ fn scales(records: &Records, series: &[TimeSeries], windows: &[Option<RateWindow
     exact.into_iter().zip(even).map(scale).collect()
 }
 
-/// The share of an answer that arrives within a window if its events arrive evenly from `first` to `last`. For few events, whole events are counted.
+/// The share of an answer that arrives within a window if its events arrive evenly from `first` to `last`. If there are few events, counts whole
+/// events.
 fn arrived(window: RateWindow, events: u32, first: Duration, last: Duration) -> f64 {
     const FEW: u32 = 64;
     if !(2..=FEW).contains(&events) {
@@ -254,7 +255,7 @@ fn arrived(window: RateWindow, events: u32, first: Duration, last: Duration) -> 
     within as f64 / f64::from(events)
 }
 
-/// The range of the bins that lie completely within a window, and their output tokens. `None` if they cover less than half of the window.
+/// The bins that lie completely within a window: their range, and their output tokens. `None` if they cover less than half of the window.
 fn tokens_within(window: RateWindow, series: &TimeSeries) -> Option<(RateWindow, u64)> {
     let width = series.bin_width();
     let (mut found, mut tokens) = (None::<RateWindow>, 0);
@@ -276,12 +277,12 @@ struct Edges {
     first_end: Option<Duration>,
     /// The longest time from sending to end, among successful requests that were sent before `first_end`.
     longest: Duration,
-    /// The time at which the first cut-off request was sent.
+    /// The time at which the first request that was later cut off was sent.
     first_cut_off: Option<Duration>,
 }
 
-/// Returns the window of each stage. It starts when the stage is filled: at the first send, plus the ramp-up of a closed loop, plus
-/// [`Edges::longest`]. It ends at the last send, or when the first request that was cut off was sent. It never extends beyond the measurement window
+/// Returns the window of each stage. It starts when the stage is filled: at the first send + the ramp-up of a closed loop + [`Edges::longest`]. It
+/// ends at the last send, or earlier if a request was cut off: when the first such request was sent. It never extends beyond the measurement window
 /// of the figures.
 fn windows(records: &Records, tallies: &[StageTally], stages: &[Stage]) -> Vec<Option<RateWindow>> {
     let mut edges = vec![Edges::default(); tallies.len().min(stages.len())];

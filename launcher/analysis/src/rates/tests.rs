@@ -30,7 +30,7 @@ fn answer(number: u64, at: Duration, ttft: Duration, tokens: u32) -> RequestReco
     }
 }
 
-/// A length from 512 to 1,535: uniformly distributed, in no order.
+/// A length from 512 to 1,535, uniformly distributed and in scrambled order.
 fn length(number: u64) -> u32 {
     512 + (number * 389 % 1_024) as u32
 }
@@ -41,7 +41,7 @@ fn open_load(rate: f64, seconds: u64) -> Load {
     Load::Open { arrivals: Arrivals::Constant, rate, duration, count: None, max_concurrency: None }
 }
 
-/// The times at which the requests of a load of this file are due; `None` for a closed loop.
+/// The due times of the requests of a load in these tests; `None` for a closed loop.
 fn schedule(load: &Load) -> Option<Schedule> {
     match load {
         Load::Open { rate: Rate::Steady(rate), duration: Some(duration), .. } => {
@@ -72,7 +72,7 @@ fn recorder(stage: &Stage, kind: Window, records: impl IntoIterator<Item = Reque
     (recorder, workload)
 }
 
-/// Token gaps of equal length for a record.
+/// Token gaps of equal length for the tokens of a record.
 fn even(record: &RequestRecord) -> WireTally {
     let mut wire = WireTally::default();
     if let (Some(first), Some(last), gaps @ 1..) = (record.first_token, record.last_token, record.osl() - 1) {
@@ -97,7 +97,7 @@ fn error(found: f64, expected: f64) -> f64 {
     (found / expected - 1.0).abs()
 }
 
-/// Requests of `count` slots. Each slot sends its next request when the previous one has ended, until `until`.
+/// The requests of `count` slots until the time `until`. Each slot sends its next request when its previous one has ended.
 fn slots(count: u64, ramp: Duration, until: Duration, ttft: Duration) -> Vec<RequestRecord> {
     let mut number = 0;
     let of_slot = |slot: u64| {

@@ -21,11 +21,12 @@ pub struct RepeatFigure {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Found {
     pub value: f64,
-    /// For a percentile: (permille, number of values behind the percentile).
+    /// For a percentile: (permille, number of values above it).
     pub percentile: Option<(u64, u64)>,
-    /// Half the width of the run's 95 % interval / 1.96; `None` if the run has no interval. It accounts for the dependence between requests.
+    /// Half the width of the run's 95 % interval / 1.96; `None` if the run has no interval. The interval accounts for the dependence between
+    /// requests.
     pub standard_error: Option<f64>,
-    /// For a mean: standard deviation / sqrt(number of values). It assumes that the values are independent.
+    /// For a mean: standard deviation / sqrt(number of values). This assumes independent values.
     pub independent_standard_error: Option<f64>,
 }
 

@@ -1,7 +1,7 @@
-//! Several runs of the same load: the mean of each figure, and its spread between runs, which is separate from the spread within a run.
+//! Several runs of the same load: the mean of each figure, and its spread between runs. The spread within one run is reported separately.
 //!
-//! Requests of one run share a queue and a cache. So a figure often differs more between runs than the requests of a single run suggest. Only
-//! repeated runs show this. `docs/metrics.md` has the formulas.
+//! Requests of one run share a queue and a cache. So a figure often differs more between runs than the spread within one run suggests. Only repeated
+//! runs show how much. `docs/metrics.md` has the formulas.
 
 mod figures;
 mod summary;

@@ -10,13 +10,13 @@ use crate::{
     objectives::{ObjectiveResult, Objectives, is_worse},
 };
 
-/// Whether the means of a series include a run: its figures are valid, and it was not cut off.
+/// Whether a run enters the means of its series: its figures are valid, and it was not cut off.
 pub fn counts(run: &Analysis) -> bool {
     run.verdict.outcome.has_valid_figures() && !run.partial
 }
 
-/// Returns the index of the run that decides the outcome of a complete series; `None` if every run passed. It is the first run that did not pass. But
-/// if that run only left its objectives undecided, it is the first run that missed an objective, if there is one.
+/// Returns the index of the run that decides the outcome of a complete series; `None` if every run passed. It is the first run that did not pass.
+/// Exception: if that run only left objectives undecided, a later run that missed an objective decides, if there is one.
 pub fn deciding<'a>(runs: impl IntoIterator<Item = &'a Verdict>) -> Option<usize> {
     let outcomes: Vec<Outcome> = runs.into_iter().map(|it| it.outcome).collect();
     let first = outcomes.iter().position(|it| *it != Outcome::Passed)?;
@@ -25,8 +25,8 @@ pub fn deciding<'a>(runs: impl IntoIterator<Item = &'a Verdict>) -> Option<usize
     Some(missed().filter(|_| is_undecided).unwrap_or(first))
 }
 
-/// For each objective, the worst result of all runs with the name of its run; and the counts of these results. `None` if no run has objectives.
-/// Missed is worse than undecided, and undecided is worse than met. Among equals, the result nearest to its limit or furthest past it is the worst.
+/// For each objective, the worst result of all runs with the name of its run. Also counts these results. `None` if no run has objectives. Missed is
+/// worse than undecided, and undecided is worse than met. Among equal results, the worst has its value nearest to the limit, or furthest past it.
 pub fn worst_objectives<'a>(
     runs: impl IntoIterator<Item = (String, &'a Objectives)>,
 ) -> Option<(ObjectiveCounts, Vec<ObjectiveStatus>)> {

@@ -42,7 +42,7 @@ impl TokenRange {
         self.most.filter(|it| *it == self.known)
     }
 
-    /// Adds a request. `tokens`: its usage. `most`: its maximum if it has no usage; `None` if unbounded.
+    /// Adds a request. `tokens`: the number that its usage reports. `most`: the maximum number if it has no usage; `None` if unbounded.
     pub fn add(&mut self, tokens: Option<u64>, most: Option<u64>) {
         self.known += tokens.unwrap_or(0);
         self.most = self.most.zip(tokens.or(most)).map(|(sum, it)| sum.saturating_add(it));
@@ -73,7 +73,7 @@ pub(super) fn most_requests(recorder: &Recorder) -> u64 {
 }
 
 /// The tokens of all sent requests, from the usage of their answers. Requests that failed, ended early or have no usage widen the range. `None` if
-/// the run had probes, because the usage of probes is not recorded.
+/// the run had probe requests, because their usage is not recorded.
 pub(super) fn client_tokens(recorder: &Recorder) -> Option<ClientTokens> {
     if !recorder.probes.is_empty() {
         return None;
@@ -96,7 +96,8 @@ fn add_record(tokens: &mut ClientTokens, record: &RequestRecord) {
     tokens.output.add(whole(record.output_tokens), record.requested_output_tokens.map(u64::from));
 }
 
-/// Adds a stage without records. The requested lengths of single requests are then unknown, so there is no upper bound if a request has no usage.
+/// Adds a stage without records. The requested lengths of single requests are then unknown, so a single request without usage leaves the upper bound
+/// open.
 fn add_stage(tokens: &mut ClientTokens, stage: &StageTally) {
     let succeeded = stage.succeeded();
     let all_ok = stage.excluded.is_empty() && stage.requests() == succeeded;

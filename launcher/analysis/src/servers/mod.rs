@@ -29,7 +29,7 @@ pub struct ServerAnalysis {
     pub stages: Vec<Option<WindowFigures>>,
     /// The window of `run`, split into time bins; `None` if the window has no length.
     pub over_time: Option<OverTime>,
-    /// The tokens that the client counted; `None` if it did not count.
+    /// The tokens that the client counted; `None` if it did not count tokens.
     pub client: Option<ClientTokens>,
     /// Requests of other clients; `None` if the servers' request counts cannot be compared with the run.
     pub others: Option<OtherRequests>,
@@ -51,7 +51,7 @@ impl ServerAnalysis {
         ServerAnalysis::new(scraped, measured.zero, measured.wall, stages, client, most_requests)
     }
 
-    /// `zero`: time zero of the run, on the machine's monotonic clock. `wall`: from then to the end of the last request. `most_requests`: maximum
+    /// `zero`: time zero of the run, on the machine's monotonic clock. `wall`: from `zero` to the end of the last request. `most_requests`: maximum
     /// number of requests that a server can have finished for this run; `None` if unknown.
     pub fn new(
         scraped: Arc<Scraped>,

@@ -2,20 +2,20 @@
 
 use server_metrics::series::FinishedRequests;
 
-/// Tolerated difference in requests. It covers a readiness probe that the server counts late, or a request that was sent twice.
+/// Tolerated difference in requests. It covers a readiness probe that the server counts late, and a request that was sent twice.
 const FEW_REQUESTS: f64 = 2.0;
 /// Tolerated difference, as a share of the server's requests.
 const FEW_SHARE: f64 = 0.01;
 
 /// The server that finished the most requests of other clients.
 ///
-/// `others` is a lower bound, so that no other client is reported by mistake. These requests are subtracted from the server's count:
+/// `others` is a lower bound, so that requests of the run itself are never reported as another client's. It is the server's count minus:
 ///
 /// - all requests of the run, including those that failed, were cut off, or went to another server. With separate prefill and decode, two servers
 ///   finish the same request. So each server is compared separately, and the counts of servers are never added;
 /// - the requests in flight before the run began, such as requests of an earlier attempt, even if another client sent them.
 ///
-/// A difference of at most two requests, or of at most 1 % of the server's count, counts as zero.
+/// A remainder of at most two requests, or of at most 1 % of the server's count, counts as zero.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OtherRequests {
     /// The index of the server's address in the store.
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn servers_that_share_each_request_have_no_surplus() {
-        // With separate prefill and decode, both servers count all requests of the run.
+        // With separate prefill and decode, each of the two servers counts all requests of the run.
         check(&[(1_000.0, 0.0), (1_000.0, 0.0)], 1_000, Some((0, 0.0)));
         check(&[(1_000.0, 0.0), (1_300.0, 0.0), (1_100.0, 0.0)], 1_000, Some((1, 300.0)));
         check(&[], 1_000, None);

@@ -10,14 +10,15 @@ use server_metrics::{
     series::WindowFigures,
 };
 
-/// Tolerated difference of two token counts. It covers a readiness probe, or a request that was sent twice.
+/// Tolerated difference between two token counts. It covers a readiness probe, or a request that was sent twice.
 const FEW_TOKENS: f64 = 16.0;
 /// Tolerated difference, as a share of the client's tokens.
 const FEW_SHARE: f64 = 0.01;
-/// Above this share of failed scrapes, the gaps in the gauges get a remark.
+/// If a larger share of scrapes failed, a remark reports the gaps in the gauges.
 const FEW_FAILURES: f64 = 0.05;
-/// Tolerated factor between the gauges and the mean concurrency computed from latencies. Below, the minimum concurrency for a remark.
+/// A remark is made if the concurrency from the gauges and the one computed from latencies differ by more than this factor.
 const GAUGES_APART: f64 = 2.0;
+/// Minimum concurrency computed from latencies for such a remark.
 const FEWEST_REQUESTS: f64 = 1.0;
 /// Maximum number of metric sources without an address that a remark names.
 const MAX_NAMED: usize = 4;

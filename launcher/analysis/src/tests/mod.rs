@@ -416,7 +416,7 @@ fn the_advice_is_that_of_the_commonest_failure() {
         (Cause::Files, "ulimit -n", "several machines"),
         (Cause::Refused, "listens at target.url", "ulimit"),
     ] {
-        // The other cause is more common, but it belongs to another outcome.
+        // The other cause occurs more often, but it belongs to another outcome.
         let other_cause = if cause == Cause::Refused { Cause::Files } else { Cause::Refused };
         let failed = |cause: Cause| {
             let (record, wire) = unsuccessful(cause.outcome(), 0, 0);
@@ -474,7 +474,7 @@ fn a_late_launcher_is_invalid_and_names_the_worst_stage() {
     assert_eq!((reasons(&analysis), analysis.stages[0].invalid.len()), (vec!["RunSucceeded"], 0));
     let message = &analysis.stages[1].invalid[0].message;
     assert!(message.contains("30") && message.contains("stage r9") && message.contains("is 10;"), "{message}");
-    // The reason of the verdict already reports it, so no remark repeats it.
+    // A reason of the verdict already reports this, so no remark repeats it.
     let told = analysis.judgement.remarks.iter().filter(|it| it.contains("99th")).count();
     assert_eq!(told, 1, "{:?}", analysis.judgement.remarks);
 }

@@ -28,7 +28,7 @@ fn a_queue_that_grows_is_told_of_open_load_alone() {
     assert_eq!(remarks(closed("c8", 8), 5.4), "");
 }
 
-/// Measured with a real vLLM at three times its capacity for five seconds: at the last send, 256 of 1,500 requests had ended.
+/// Measured with a real vLLM at three times its capacity for five seconds: when the last request was sent, 256 of 1,500 had ended.
 #[test]
 fn a_stage_that_is_too_short_for_its_latency_does_not_say_that_the_server_kept_up() {
     let analysis = |ended_after: u64| {

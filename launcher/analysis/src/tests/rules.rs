@@ -18,7 +18,7 @@ fn requests(stage: u32, count: u64, lag: u64) -> impl Iterator<Item = (RequestRe
     (0..count).map(move |number| request(stage, 10 * number, lag, 2))
 }
 
-/// The launcher's own reasons for a case with successful requests, and the remarks as one text.
+/// The verdict's reasons that concern the launcher, and the remarks as one text, for a case in which all requests succeed.
 fn judged(case: &Case, requests: impl IntoIterator<Item = (RequestRecord, WireTally)>) -> (Vec<&'static str>, String) {
     let analysis = check(case, requests);
     let of_run = analysis.verdict.reasons.iter().filter(|it| it.name != LauncherReason::RunSucceeded);
@@ -46,15 +46,15 @@ fn times(values: impl IntoIterator<Item = Duration>) -> TimeHistogram {
 #[test]
 fn a_late_stage_does_not_hide_in_a_long_run() {
     let with = |late: u64, lag: u64| judged(&two_stages(), requests(0, 20_000, 0).chain(requests(1, late, lag)));
-    // The bound is 10 ms. In each case, the 99th percentile of the run comes from the first stage.
+    // The bound is 10 ms. In each case, only the first stage has values that reach the run's 99th percentile.
     assert_eq!([with(100, 9).0, with(100, 10).0], [vec![], Vec::<&str>::new()]);
     assert_eq!(with(100, 11).0, ["SendLagTooLarge"]);
     assert_eq!(with(100, 11).1.matches("99th").count(), 1, "said twice");
-    // With fewer than 100 values, the stage is not judged separately: there is only a remark.
+    // A stage with fewer than 100 values is not judged separately; it only gets a remark.
     let (own, remarks) = with(99, 11);
     assert!(own.is_empty() && remarks.contains("stage r9: the 99th percentile of the send lag"), "{remarks}");
     let late = check(&two_stages(), requests(0, 20_000, 0).chain(requests(1, 100, 11)));
-    // The other stage is valid, so the run is valid.
+    // The second stage is valid, so the run is valid.
     assert_eq!((late.verdict.outcome, late.stages[0].invalid.len()), (Outcome::Passed, 0));
     assert!(late.stages[1].invalid[0].message.contains(" in stage r9,"), "{:?}", late.stages[1].invalid);
     let both = check(&two_stages(), requests(0, 200, 11).chain(requests(1, 200, 11)));
@@ -198,7 +198,7 @@ fn stalls_are_a_remark_and_then_a_reason() {
     assert!(with(20_000, 101, 1).1.contains("the longest for 101ms"));
     assert!(with(10_000, 10, 50).0.is_empty());
     assert_eq!(with(10_000, 10, 51), (vec!["SchedulerStalled"], String::new()));
-    // For less than a second, the share is not judged.
+    // In a run of less than a second, the share is not judged.
     assert!(with(999, 90, 10).0.is_empty());
 }
 

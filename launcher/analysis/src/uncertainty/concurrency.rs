@@ -4,7 +4,8 @@ use statistics::littles_law::{LittlesLaw, LittlesLawSums};
 
 use super::input::{Input, Span};
 
-/// Little's law for each stage. Includes all requests that were sent, even those that the figures exclude. A request counts from sending to its end.
+/// Applies Little's law to each stage. Includes all requests that were sent, even those that the figures exclude. Each counts from sending to its
+/// end.
 pub(super) fn littles_law(input: &Input<'_>, windows: &[Option<Span>]) -> Vec<Option<LittlesLaw>> {
     let mut sums: Vec<_> = windows.iter().map(|it| it.map(|it| LittlesLawSums::new(it.open, it.close))).collect();
     for record in input.records {

@@ -1,4 +1,4 @@
-//! The input of the uncertainty estimates: the records, and parts of a stage.
+//! The input of the uncertainty estimates: the records, and types for parts of a stage.
 
 use std::time::Duration;
 
@@ -27,11 +27,11 @@ pub(super) struct Input<'a> {
     pub(super) series: &'a [TimeSeries],
     /// The rate window of each stage, between fill and drain; `None` if the stage's rates cover the whole stage.
     pub(super) windows: Vec<Option<RateWindow>>,
-    /// The correction factor for the work of each stage.
+    /// The correction factor for the work of each stage, see `scales` in the module `rates`.
     pub(super) scales: &'a [f64],
     pub(super) origins: Vec<LatencyOrigin>,
     pub(super) streaming: bool,
-    /// Whether the workload sets goals for requests.
+    /// Whether the workload sets goodput bounds for requests.
     pub(super) has_goals: bool,
 }
 

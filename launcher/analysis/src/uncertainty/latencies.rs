@@ -14,7 +14,7 @@ pub const PERCENTILES: [(&str, f64); 3] = [("p50", 0.50), ("p90", 0.90), ("p99",
 /// The percentiles that are tracked over time.
 const OVER_TIME: [f64; 2] = [0.50, 0.90];
 
-/// A latency; each request has at most one value.
+/// A latency with at most one value per request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
     Ttft,

@@ -62,12 +62,13 @@ pub struct Uncertainty {
     pub itl: Option<Latencies>,
     pub rates: Rates,
     pub outcomes: Outcomes,
-    /// In the window of the steady state. Without a window, from the first due request to the last.
+    /// Little's law in the window of the steady state or, without such a window, from the first due request to the last.
     pub littles_law: Option<LittlesLaw>,
     pub steady_state: SteadyState,
 }
 
-/// The uncertainty of each stage. Needs several passes over the records and sorts each figure twice. Needs up to 24 bytes of memory per record.
+/// The uncertainty of each stage. The computation passes several times over the records, sorts each figure twice, and needs up to 24 bytes of memory
+/// per record.
 pub(super) fn of_stages(
     recorder: &Recorder,
     workload: &Workload,

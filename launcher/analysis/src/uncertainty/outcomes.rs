@@ -1,4 +1,4 @@
-//! The uncertainty of the goodput and the error ratio of a stage.
+//! The uncertainty of the goodput and of the error ratio of a stage.
 
 use statistics::{Estimate, batch_means, bins::RateBins, share::share_with_interval};
 
@@ -6,18 +6,18 @@ use super::{input::Input, rates};
 use crate::rates::{Spans, good_share, goodness};
 use measurement::{record::RequestRecord, recorder::InFigures};
 
-/// A figure is `None` if nothing was counted.
+/// Estimates of a stage. An estimate is `None` if no request counts for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Outcomes {
-    /// Requests per second that met every goal; `None` if the workload sets no goals.
+    /// Requests per second that met every goodput bound; `None` if the workload sets no bounds.
     pub good_requests: Option<Estimate>,
-    /// Good / (succeeded + failed), over requests in the order of due times; `None` if the workload sets no goals.
+    /// Good / (succeeded + failed), over requests in the order of due times; `None` if the workload sets no goodput bounds.
     pub good_share: Option<Estimate>,
     /// Failed / (succeeded + failed), over requests in the order of due times.
     pub error_ratio: Option<Estimate>,
 }
 
-/// `bins`: one entry per stage, the bins of the stage's rates.
+/// `bins`: for each stage, the bins in which its rates are counted.
 pub(super) fn of_stages(input: &Input<'_>, bins: &[Option<RateBins>]) -> Vec<Outcomes> {
     let mut good: Vec<Option<RateBins>> = bins.iter().map(|it| it.clone().filter(|_| input.has_goals)).collect();
     let good_shares: Vec<f64> = input.tallies.iter().map(good_share).collect();
@@ -48,12 +48,12 @@ pub(super) fn of_stages(input: &Input<'_>, bins: &[Option<RateBins>]) -> Vec<Out
     good.into_iter().zip(ended(input, bins.len())).map(outcomes).collect()
 }
 
-/// How a request that succeeded or failed counts.
+/// A request that succeeded or failed.
 #[derive(Clone, Copy, Debug)]
 struct Ended {
-    /// When it was due, in seconds from the start of the run.
+    /// When the request was due, in seconds from the start of the run.
     due: f64,
-    /// Whether it met every goal.
+    /// Whether the request met every goodput bound.
     good: bool,
     failed: bool,
 }

@@ -10,9 +10,11 @@ use statistics::{
 use super::input::{Input, Series, Span};
 use crate::rates::{RateWindow, Spans};
 
-/// Average number of answers per bin of an estimate, and the limits on the number of bins.
+/// Average number of answers per bin of an estimate.
 const ANSWERS_A_BIN: u64 = 4;
+/// Minimum number of bins, if there are that many answers.
 const FEWEST_BINS: u64 = 8;
+/// Maximum number of bins.
 const MOST_BINS: u64 = 512;
 
 /// What a rate counts.
@@ -55,8 +57,8 @@ pub(super) fn coarse(span: Span, answers: u64) -> Option<RateBins> {
     RateBins::new(span.open, span.close, bins::number(usize::try_from(answers).ok()?)?)
 }
 
-/// Successful requests and output tokens over time, per stage; empty for a stage without bins. A stage with a window counts like the headline rates:
-/// each request is spread evenly from its start to its end. In other stages, a request counts when it ends.
+/// Successful requests and output tokens over time, per stage; empty for a stage without bins. In a stage with a rate window, each request is spread
+/// evenly from its start to its end, as for the headline rates. In other stages, a request counts when it ends.
 pub(super) fn over_time(
     input: &Input<'_>,
     bins: &[Option<RateBins>],
@@ -82,7 +84,7 @@ pub(super) fn over_time(
         if used.answer {
             requests.add(record.ended.as_secs_f64(), 1.0);
         }
-        // The figures of a cut window include all tokens that arrived within it, even from requests that ended later.
+        // The figures of a cut window include all tokens that arrived within it, even those of requests that ended later.
         let of_cut = tally.window_bounds.is_some() && (record.outcome.is_success() || !record.outcome.is_decided());
         if let Some(last) = record.last_token.filter(|_| used.answer || of_cut) {
             spread(tokens, (record.first_token.unwrap_or(last), last), f64::from(record.osl()));

@@ -15,7 +15,7 @@ use super::{
     whole::Whole,
 };
 
-/// Minimum length of a stage, and of its window, as a multiple of the median latency.
+/// A stage and its window must last at least this many times the median latency.
 const LATENCIES: f64 = 10.0;
 
 /// Whether a stage was long enough for a steady state.
@@ -93,7 +93,7 @@ pub struct SteadyState {
 }
 
 impl SteadyState {
-    /// The figures that kept rising or falling, such as `drifting up: TTFT p90 by +34 % (+20 % to +48 %)`. `None` if the stage was not drifting.
+    /// The figures that kept rising or falling, such as `drifting up: TTFT p90 by +34 % (+20 % to +48 %)`. `None` if no figure did.
     pub fn drift(&self) -> Option<String> {
         let (state, how) = match self.verdict {
             Verdict::DriftingUp => (State::DriftingUp, "drifting up"),
@@ -121,7 +121,7 @@ pub struct Window {
     pub output_tokens_per_second: Option<Result<Estimate, State>>,
 }
 
-/// Results that are known before the figures of the window are computed.
+/// Results that are needed to compute the figures of the window.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) status: Status,
@@ -146,8 +146,8 @@ impl Found {
     }
 }
 
-/// Decides by the p50 and p90 of TTFT and TPOT. If neither has enough values, the latency decides instead. The window begins when the deciding
-/// figures and the rate of answers have settled.
+/// Finds the steady state by the p50 and p90 of TTFT and TPOT. If neither has enough values, the latency decides instead. The window begins when the
+/// deciding figures and the rate of answers have settled.
 pub(super) fn find(stage: &Whole) -> Found {
     let latency = stage.get(Figure::Latency);
     let over_time = |figure: Figure| {

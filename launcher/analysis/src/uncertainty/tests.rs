@@ -60,7 +60,7 @@ fn told(load: Load, recorder: &Recorder) -> Result<Uncertainty, Absent> {
     stages.remove(0)
 }
 
-/// 2,000 requests over 20 s. TTFT and TPOT are functions of the time, which goes from 0 to 1, with 10 % noise.
+/// 2,000 requests over 20 s. `ttft` and `tpot` are functions of the time, which goes from 0 to 1. They get 10 % noise.
 fn course(ttft: impl Fn(f64) -> f64, tpot: impl Fn(f64) -> f64) -> Uncertainty {
     let requests = (0..2_000).map(|number| {
         let time = number as f64 / 2_000.0;
@@ -109,7 +109,8 @@ fn a_figure_that_drifts_has_no_estimate_in_the_window() {
     assert_eq!(window.ttft, Some(Err(State::DriftingUp)));
     assert!(matches!(window.tpot, Some(Ok(_))) && matches!(window.requests_per_second, Some(Ok(_))), "{window:?}");
     let trend = state.judged[0].judged.trend.unwrap();
-    // A rise of 40 ms in 20 s is two thirds of the median of 62 ms. The part before the window is not included.
+    // A rise of 40 ms in 20 s is 2 ms/s and two thirds of the median of 62 ms. The rise is slightly smaller, because the time before the window is
+    // excluded.
     assert!((trend.slope - 2.0).abs() < 0.1 && (trend.change - 0.62).abs() < 0.04, "{trend:?}");
     // The figures cover the whole stage. Because of the drift, the mean has few effective values.
     let mean = found.ttft.unwrap().mean;

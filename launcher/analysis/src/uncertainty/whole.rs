@@ -1,4 +1,4 @@
-//! Computes the statistics of a whole stage that do not need its steady state.
+//! Computes the statistics of a whole stage that do not depend on its steady state.
 
 use super::{
     input::{Input, Series, Span, span},
@@ -8,7 +8,7 @@ use super::{
     token_times,
 };
 
-/// Statistics of a stage that do not need its steady state.
+/// Statistics of a stage that do not depend on its steady state.
 #[derive(Debug, Default)]
 pub(super) struct Whole {
     /// One entry per latency in [`Figure::ALL`].

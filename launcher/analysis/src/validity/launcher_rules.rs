@@ -1,4 +1,4 @@
-//! Rules on the launcher itself. Past such a bound, the figures describe the launcher or its machine instead of the server.
+//! Rules on the launcher itself. If one of their bounds is exceeded, the figures describe the launcher or its machine instead of the server.
 
 use crds::{LauncherReason, units::Span};
 use workload_profiles::workload::{Load, Phase};
@@ -10,10 +10,10 @@ use crate::{StallEffect, stage::StageAnalysis};
 /// values, the 99th percentile is the largest value.
 const ENOUGH: u64 = 100;
 
-/// Stalls make a figure invalid only if they exceed this share of its percentile.
+/// Stalls make a figure invalid only if their effect exceeds this share of its percentile.
 const STALL_PART: f64 = 0.05;
 
-/// A rule. It returns its findings, each about the run or about one stage.
+/// A rule. It returns its findings, each of which is about the run or about one stage.
 type Rule = fn(&Findings<'_>) -> Vec<Found>;
 
 /// A bound that was exceeded.
@@ -27,7 +27,7 @@ fn of_run(reason: Option<Reason>) -> Vec<Found> {
     reason.into_iter().map(|reason| Found { stage: None, reason }).collect()
 }
 
-/// In the order of reports: first effects on the figures, then their possible causes.
+/// The order of the rules is that of reports: first effects on the figures, then their possible causes.
 pub(super) const RULES: [Rule; 9] = [
     send_lag,
     receive_delay,
@@ -124,8 +124,8 @@ fn scheduler_stalled(findings: &Findings<'_>) -> Vec<Found> {
     of_run(Some(Reason { name: LauncherReason::SchedulerStalled, message }))
 }
 
-/// Stalls that change a p99 although they take only a small share of the time. The effect must exceed both the bound on the receive delay and a share
-/// of the percentile. Because of the share, a slow server tolerates a larger effect.
+/// Stalls that change a p99 although they take only a small share of the time. Their effect must exceed both the bound on the receive delay and a
+/// share of the percentile. Because of that share, a larger effect is allowed if the server is slow.
 fn stalls_moved(findings: &Findings<'_>) -> Vec<Found> {
     let bound = findings.run.validity.max_receive_delay_p99;
     let moved = |it: &&StallEffect| it.added > bound.0 && it.added_share() > STALL_PART;
@@ -133,7 +133,7 @@ fn stalls_moved(findings: &Findings<'_>) -> Vec<Found> {
     for effect in findings.judgement.stall_effects.iter().filter(moved) {
         let stage = findings.stages.iter().position(|it| it.stage.name == effect.stage);
         let stage = stage.filter(|_| are_judged_apart(findings.stages));
-        // Effects are sorted, so the largest effect of each stage comes first, and only that is reported.
+        // Effects are sorted, so the first effect of a stage is its largest. Only that one is reported.
         if found.iter().any(|it| it.stage == stage) {
             continue;
         }
@@ -176,21 +176,21 @@ pub(super) fn is_untimed(stages: &[StageAnalysis]) -> bool {
     !stages.is_empty() && !stages.iter().any(is_timed)
 }
 
-/// Whether the figures of a stage are times. In an accuracy test, late requests do not change the answers.
+/// Whether the figures of a stage are times. In an accuracy test they are not, and late requests do not change the answers.
 fn is_timed(stage: &StageAnalysis) -> bool {
     !matches!(stage.stage.load, Load::LoadGen { phase: Phase::Accuracy { .. }, .. })
 }
 
-/// Whether the rules judge each stage separately. The tests of a LoadGen run are judged together.
+/// Whether the rules judge each stage separately. The stages of a LoadGen run are its tests, which are judged together.
 fn are_judged_apart(stages: &[StageAnalysis]) -> bool {
     stages.len() > 1 && !stages.iter().any(|it| matches!(it.stage.load, Load::LoadGen { .. }))
 }
 
-/// Returns the findings for values past the bound. `message` takes the value and a phrase that names the stage.
+/// Returns findings for the values past the bound. `message` takes the value and a phrase that names the stage.
 ///
-/// In a run of several stages, each stage with enough values is judged separately, so that a disturbed stage leaves the other stages valid. If only
-/// the value of the whole run is past the bound, the stages with fewer values are judged as well. If none of them is past the bound, the finding is
-/// about the run.
+/// In a run of several stages, each stage with at least [`ENOUGH`] values is judged separately, so that a disturbed stage leaves the others valid. If
+/// the value of the whole run is past the bound but no such stage is, stages with fewer values are judged too. If none of those is past the bound,
+/// the finding is about the run.
 fn past<T: PartialOrd + Copy>(
     name: LauncherReason,
     bound: T,

@@ -1,4 +1,4 @@
-//! The verdict: whether the figures are valid, and if not, why, and what to do. This module has the rules on the server and on stops;
+//! The verdict: whether the figures are valid, and if not, why, and what to do. This module has the rules on the server and on stopped runs;
 //! `launcher_rules` has the rules on the launcher.
 
 mod launcher_rules;
@@ -44,15 +44,15 @@ pub(super) struct Judged {
     pub(super) stages: Vec<Vec<Reason>>,
 }
 
-/// Applies every rule. If a stop did not cut anything off, the measurement is complete and the stop is no reason. An invalid stage makes the run
-/// invalid only if all other stages are invalid too.
+/// Applies every rule. A stop that cut nothing off is no reason, because the measurement is complete. An invalid stage makes the run invalid only if
+/// all other stages are invalid too.
 pub(super) fn judge(findings: &Findings<'_>) -> Judged {
     let cut = findings.all.is_cut_off();
     let stop = findings.stopped.and_then(|reason| match reason {
         StopReason::Signal => cut.then(|| cancelled(findings)),
         StopReason::Deadline => cut.then(|| deadline(findings)),
         StopReason::TargetLost => Some(target_lost(findings)),
-        // stop_rule() reports the reason.
+        // `stop_rule()` reports this reason.
         StopReason::StopRule => None,
     });
     let outcome = match &stop {
@@ -62,7 +62,7 @@ pub(super) fn judge(findings: &Findings<'_>) -> Judged {
     let rules = [stop, stop_rule(findings), not_run(findings), too_few_successes(findings), too_many_errors(findings)];
     let mut reasons: Vec<Reason> = rules.into_iter().flatten().collect();
     let mut stages = vec![Vec::new(); findings.stages.len()];
-    // In an accuracy run, a late launcher does not change the answers.
+    // In an accuracy run, a late launcher does not change the answers; only lost records matter.
     let counts = |it: &Reason| it.name == LauncherReason::EventsDropped || !launcher_rules::is_untimed(findings.stages);
     let found = launcher_rules::RULES.iter().flat_map(|rule| rule(findings)).filter(|it| counts(&it.reason));
     for found in found {
@@ -141,7 +141,7 @@ fn stop_rule(findings: &Findings<'_>) -> Option<Reason> {
     Some(Reason { name: LauncherReason::StopRule, message })
 }
 
-/// Stages that were not run. If the run was stopped, the stop is reported instead.
+/// The reason that stages were not run. If the run was stopped, the stop is reported instead of this.
 fn not_run(findings: &Findings<'_>) -> Option<Reason> {
     let stages = findings.stages.iter().filter(|_| findings.stopped.is_none());
     let not_run: Vec<(&str, &NotMeasured)> =
@@ -167,8 +167,8 @@ fn too_few_successes(findings: &Findings<'_>) -> Option<Reason> {
     })
 }
 
-/// The maximum share of failed requests. `None` if an enforced objective on the errors of the whole load replaces this bound, so that the objective
-/// can be missed.
+/// The maximum share of failed requests. `None` if an enforced objective limits the errors of the whole load. The run is then not invalid because of
+/// errors, so that the objective can be missed.
 pub fn max_error_ratio(run: &ResolvedRun) -> Option<f64> {
     let bounds_errors = |it: &ResolvedObjective| {
         it.metric == Metric::ErrorRatio && matches!(it.bound, Bound::Max(_)) && !matches!(it.scope(), Scope::Stage(_))

@@ -37,7 +37,7 @@ impl Verdict {
         self.reasons.first().expect("judge() always gives a reason")
     }
 
-    /// Applies the verdicts on LoadGen tests. A test that does not count makes the run invalid.
+    /// Applies the verdicts on LoadGen tests. The run is invalid if one of its tests does not count.
     pub(crate) fn add_loadgen<'a>(&mut self, tests: impl Iterator<Item = &'a TestVerdict>) {
         let against = tests.filter(|it| !it.counts()).map(|test| {
             let (folder, scenario) = (&test.folder, test.scenario.name());
@@ -52,7 +52,7 @@ impl Verdict {
         }
     }
 
-    /// Adds the reason why the target stopped answering, if the verdict reports that it did. `why`: a sentence without text from a server.
+    /// Adds why the target stopped answering, if the verdict reports that it stopped. `why`: a sentence without text from a server.
     pub(crate) fn explain_lost_target(&mut self, why: &str) {
         for reason in self.reasons.iter_mut().filter(|it| it.name == LauncherReason::TargetLost) {
             reason.message = format!("{why}; {}", reason.message);

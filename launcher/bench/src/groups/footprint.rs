@@ -14,11 +14,11 @@ use crate::{
 use capacity::{loads, server::Pace};
 use measurement::recorder::Keep;
 
-/// Number of streams of the base load. It shows the memory of a process that has almost no streams.
+/// Number of streams of the base load, whose memory is subtracted. With so few streams, a process needs hardly any memory for them.
 const FEW: u32 = 10;
 /// Number of tokens in each answer.
 const TOKENS: u32 = 4;
-/// Number of concurrent requests while the total number of requests grows.
+/// Number of concurrent requests in the loads that differ in their total number of requests.
 const AT_ONCE: u32 = 50;
 /// Number of files that a process has open in addition to its connections.
 const OTHER_FILES: u64 = 64;
@@ -39,7 +39,7 @@ pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError
             ));
             continue;
         }
-        // Without the base load there is nothing to subtract. A note was already added.
+        // Without the base load there is nothing to subtract. A note already explains this.
         let (Some(base), Some(peak)) = (base, peak_with(bench, *streams, figures)?) else { continue };
         let each = (peak - base) / 1024.0 / f64::from(streams - FEW);
         let budget = if *streams == BUDGETED { Budget::at_most(32.0, 12.0) } else { Budget::NONE };
@@ -71,7 +71,7 @@ fn growth(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
     let mut peaks = Vec::new();
     for requests in [few, many] {
         let workload = loads::closed(AT_ONCE, requests, TOKENS);
-        // The expected duration: a thousand requests per second, which is a light load.
+        // The expected duration. At a thousand requests per second, the load is light.
         let length = millis(requests);
         let trial = trials::engine(Pace::default(), workload, Keep::Summary, 1, bench.cores, length)?;
         if !counts(&trial, &format!("memory of {} requests", count(requests)), figures) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use analysis::Distribution;
 use measurement::histogram::TimeHistogram;
 
-/// The percentiles that are reported for errors and lags. Each has the suffix of the figure's name.
+/// The percentiles that are reported for errors and lags. The text is the suffix of the figure's name.
 pub(super) const PERCENTILES: [(&str, Pick); 2] = [("p50", |it| it.p50), ("p99", |it| it.p99)];
 
 pub(super) type Pick = fn(&Distribution<Duration>) -> Duration;

@@ -53,7 +53,7 @@ pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError
     Ok(())
 }
 
-/// Reads the tokenizer in the same way as a run does.
+/// Reads the tokenizer with the same code as a run.
 fn texts(bench: &Bench) -> Result<Texts, BenchError> {
     let own = NamedTempFile::new_in(&bench.folder)?;
     std::fs::write(own.path(), TOKENIZER)?;

@@ -17,7 +17,7 @@ use measurement::{
 
 /// Number of tokens in each answer, the same as in the loads with streams.
 const TOKENS: u32 = 128;
-/// Number of different requests. They are recorded again and again, each time with later times.
+/// Number of different requests. The same requests are recorded again and again, each time with later times.
 const REQUESTS: u64 = 500;
 
 pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
@@ -46,7 +46,7 @@ pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError
 fn record(mut recorder: Recorder, requests: &[(RequestRecord, WireTally)], count: u64) -> f64 {
     let begun = clock::thread_cpu();
     for (number, (request, wire)) in (0..count).zip(requests.iter().cycle()) {
-        // Each repetition of the requests is 0.1 s after the previous one.
+        // Each repetition of the requests is recorded with times that are 0.1 s later.
         let later = Duration::from_millis(100 * (number / REQUESTS));
         recorder.record(moved(request, later), wire);
     }

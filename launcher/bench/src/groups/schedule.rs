@@ -18,9 +18,9 @@ use crate::{
 use capacity::{loads, server::Pace, trial::Trial};
 use measurement::recorder::Keep;
 
-/// The arrival processes with their names in figures. The trials that use only one process use the first.
+/// The arrival processes, with their names in figures. Trials with only one process use the first of them.
 const ARRIVALS: [(&str, Arrivals); 2] = [("constant", Arrivals::Constant), ("poisson", Arrivals::Poisson)];
-/// Number of tokens in each answer. It is small, so that the cost of requests dominates.
+/// Number of tokens in each answer. It is small, so that the measured cost is that of requests.
 const TOKENS: u32 = 4;
 /// The typical relative difference in p99 between two measurements of the same load.
 const NOISE: f64 = 0.1;
@@ -62,11 +62,11 @@ pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError
     conversations(bench, figures)
 }
 
-/// Compares the lag of turns of sessions with the lag of single requests. It must not be much larger.
+/// Compares the lag of turns of sessions with the lag of single requests. The lag of turns must not be much larger.
 fn conversations(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
     let (rate, ..) = bench.scale.planned;
     let requests = (rate * bench.scale.rate_length.as_secs_f64()) as u64;
-    // At least two turns per session, so that some turns follow others.
+    // Each session has at least two turns, so that some turns follow others.
     let sessions = u32::try_from(requests / 2).unwrap_or(SESSIONS).min(SESSIONS);
     let alone = issue(bench, ARRIVALS[0].1, rate, requests)?;
     let of_sessions = send(bench, loads::conversations(requests_per_second(rate)?, requests, TOKENS, sessions), rate)?;
@@ -95,7 +95,7 @@ fn fast(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
     Ok(())
 }
 
-/// Compares the lag with few and with many planned requests. It must not grow with their number.
+/// Compares the lag with few and with many planned requests. The lag must not grow with their number.
 fn planned(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {
     let (rate, few, many) = bench.scale.planned;
     let mut lags = Vec::new();

@@ -54,7 +54,7 @@ fn scrape(server: SocketAddr, endpoints: u32, rounds: u32) -> Result<(Duration, 
     let scraper =
         Scraper::start(Order { sources, token: None, authorities: None, interval, timeout: TIMEOUT, resolver })?;
     let stop = Stop::default();
-    // The first round also opens the connections and requests the server's version, so it is not timed.
+    // Not timed: the first round also opens the connections and requests the server's version.
     scraper.before_load(&stop);
     let begun = clock::monotonic();
     (0..rounds).for_each(|_| scraper.before_load(&stop));

@@ -15,17 +15,17 @@ pub(crate) struct Scale {
     pub(crate) ttft: Duration,
     /// Number of concurrent requests in the wave.
     pub(crate) wave: u32,
-    /// The open-loop rates in requests per second, and the duration of each.
+    /// The open-loop rates in requests per second. The next field is the duration of each.
     pub(crate) rates: Vec<f64>,
     pub(crate) rate_length: Duration,
     /// A rate in requests per second for which only the achieved rate has a budget.
     pub(crate) fast_rate: f64,
-    /// A rate in requests per second, and a small and a large number of planned requests.
+    /// (rate in requests per second, small number of planned requests, large number of planned requests).
     pub(crate) planned: (f64, u64, u64),
-    /// The numbers of open streams at which memory is measured, and the time to the first token in these streams.
+    /// The numbers of open streams at which memory is measured. The next field is the time to the first token of these streams.
     pub(crate) open: Vec<u32>,
     pub(crate) open_ttft: Duration,
-    /// The numbers of requests of two loads that should need the same memory.
+    /// The numbers of requests of two loads. Both loads should need the same memory.
     pub(crate) growth: (u64, u64),
     /// Number of requests in the report.
     pub(crate) report: u64,
@@ -33,7 +33,7 @@ pub(crate) struct Scale {
     pub(crate) prompts: u64,
     /// Number of recorded requests.
     pub(crate) recorded: u64,
-    /// The numbers of addresses whose metrics are scraped, and the total number of scrapes for each.
+    /// The numbers of addresses whose metrics are scraped. The next field is the total number of scrapes for each of these numbers.
     pub(crate) scraped: Vec<u32>,
     pub(crate) scrapes: u32,
 }
@@ -47,8 +47,8 @@ pub(crate) struct StreamLoad {
     pub(crate) itl: Duration,
     /// Number of requests per stream, one after another.
     pub(crate) rounds: u32,
-    /// Whether CPU time is compared. If so, each side runs as many times as the command line requests. Otherwise each side runs once, and there is no
-    /// ratio.
+    /// Whether CPU time is compared. If so, the engine and the bare client run as many times as the command line requests. Otherwise each runs once,
+    /// and there is no ratio.
     pub(crate) compared: bool,
 }
 
@@ -82,7 +82,7 @@ impl Scale {
         }
     }
 
-    /// Every load once, with a small size. They show that the bench works, and their figures do not count.
+    /// Every load once, with a small size. Shows that the bench works; the figures mean nothing.
     pub(crate) fn quick() -> Scale {
         Scale {
             streams: vec![StreamLoad { streams: 4, itl: millis(2), rounds: 2, compared: true }],
@@ -109,7 +109,7 @@ impl Scale {
 pub(crate) struct Bench {
     pub(crate) scale: Scale,
     pub(crate) cores: Cores,
-    /// How many times each side of a comparison runs, in turn with the other side.
+    /// How many times the engine and the bare client run in a comparison, in turn.
     pub(crate) repeats: u32,
     /// The folder for temporary files.
     pub(crate) folder: PathBuf,

@@ -15,7 +15,7 @@ use capacity::{
     server::Pace,
 };
 
-/// Number of measured starts and of measured reports. The median of each is the figure.
+/// Number of starts that are measured, and of reports. Each figure is the median.
 const TRIES: usize = 5;
 /// Time limit for a start or a report.
 const LIMIT: Duration = Duration::from_secs(120);

@@ -1,5 +1,5 @@
-//! [I/O] Measures paced streams: runs the engine and the bare client in turn with the same load, and compares both with the times that the server
-//! recorded.
+//! [I/O] Measures paced streams: runs the engine and the bare client in turn with the same load. Compares the times of both with those that the
+//! server recorded.
 
 use super::{
     percentiles::{PERCENTILES, of_times_ms},
@@ -13,7 +13,7 @@ use crate::{
 use capacity::{loads, matching::seconds, server::Pace, trial::Trial};
 use measurement::{histogram::TimeHistogram, recorder::Keep};
 
-/// The number of streams of the load that has most of the budgets.
+/// The number of streams in the load to which most budgets apply.
 const MANY: u32 = 1_000;
 /// The number of streams of the load that leaves the client enough time for each token.
 const FEW: u32 = 50;
@@ -69,7 +69,7 @@ pub(super) fn wave(bench: &Bench, figures: &mut Figures) -> Result<(), BenchErro
     Ok(())
 }
 
-/// Whether a trial produced valid figures. Adds a note if it did not, or if readers must know of a restriction.
+/// Whether a trial produced valid figures. Adds a note if it did not, or if there is a restriction that readers must know.
 pub(super) fn counts(trial: &Trial, of: &str, figures: &mut Figures) -> bool {
     if let Some(fault) = trials::fault(trial) {
         figures.note(format!("{of}: not measured, {fault}"));
@@ -115,7 +115,7 @@ impl PacedStreams<'_> {
         }
         self.add(figures, "cpuUs", "CPU per token", "us", our_cpu, Budget::NONE);
         self.add(figures, "bareCpuUs", "CPU per token of the bare client", "us", bare_cpu, Budget::NONE);
-        // The time that the tokens would take without pauses between requests, in seconds.
+        // The time in seconds that the tokens would take if there were no pauses between requests.
         let ideal = self.pace.answer(self.tokens()).as_secs_f64() * f64::from(self.load.rounds);
         let took =
             |it: &Trial| it.matched.sent.map_or(f64::NAN, |(first, _)| (it.matched.last_seen - first) as f64 / 1e9);

@@ -19,11 +19,11 @@ const STREAM_HEAD: &str = "HTTP/1.1 200 OK\r\nserver: uvicorn\r\ncontent-type: t
                            transfer-encoding: chunked\r\n\r\n";
 /// The end of a chunked body.
 const END: &[u8] = b"0\r\n\r\n";
-/// The prompt length in the usage. Nothing checks it.
+/// The prompt length that the usage reports. No client checks it.
 const PROMPT_TOKENS: u32 = 10;
 /// Number of different words in answers. They are repeated in turn.
 const WORDS: u32 = 64;
-/// Maximum number of output lengths whose bytes are cached. For further lengths, the bytes are built each time.
+/// Maximum number of output lengths for which the bytes are kept. For further lengths, the bytes are built for each answer.
 const MAX_KEPT: usize = 4_096;
 
 /// The prepared bytes for one endpoint.
@@ -31,7 +31,7 @@ const MAX_KEPT: usize = 4_096;
 pub(super) struct Answers {
     identity: Identity,
     opening: Bytes,
-    /// One event per word, because real answers also contain different words.
+    /// One event per word. The words differ, as in real answers.
     tokens: Vec<Bytes>,
     last: Bytes,
     closing: HashMap<u32, Bytes>,
@@ -129,7 +129,7 @@ fn choice() -> Choice {
     Choice { answer, prompt_tokens: PROMPT_TOKENS, ..Choice::default() }
 }
 
-/// Returns the response to a request for models, and to any request that is not for generation.
+/// Returns the list of models. It is also the response to any request that is not for generation.
 pub(super) fn models() -> Bytes {
     let options =
         SimOptions { model: MODEL.into(), max_model_len: 1 << 20, ..SimOptions::preset(SimulatorPreset::Instant) };

@@ -1,4 +1,4 @@
-//! [I/O] A client connection: its received bytes that wait, and bytes that its socket has not accepted yet.
+//! [I/O] A client connection, with received bytes that wait to be processed, and bytes that its socket has not accepted yet.
 
 use std::{
     io::{self, Write as _},
@@ -36,7 +36,7 @@ impl Connection {
         Connection { socket, generation, input: Vec::new(), answer: None, unsent: Vec::new() }
     }
 
-    /// Sends bytes, after those that are still waiting. Returns whether the socket accepted all of them immediately.
+    /// Sends bytes after those that already wait. Returns whether the socket accepted all of them immediately.
     pub(super) fn write(&mut self, bytes: &[u8], waiting: &Waiting, slot: u32) -> io::Result<bool> {
         let taken = if self.unsent.is_empty() { self.offer(bytes)? } else { 0 };
         if taken == bytes.len() {

@@ -1,4 +1,4 @@
-//! Parses the requests of a trial's clients, with only those parts of HTTP/1.1 and of the body that they need. Pure.
+//! Parses the requests of a trial's clients. Supports only the parts of HTTP/1.1 and of the body that these clients use. Pure.
 
 use memchr::memmem;
 use serde::Deserialize;

@@ -1,9 +1,9 @@
 //! [I/O] The server of a trial. It answers immediately or at an exact pace, and records its send times.
 //!
-//! The server must use much less CPU time per token than any client, so that the trial measures the client. It therefore has one thread and
-//! one epoll, prepares its answers (`answers`), and makes one write per event. It records when each request arrived, and the time just
-//! before each send, on the monotonic clock that all processes of a machine share. Deliberately absent: everything that the clients of a
-//! trial do not need, such as errors, rate limits and chunked request bodies.
+//! The server must use much less CPU time per token than any client, so that the trial measures the client. Therefore it has one thread and one
+//! epoll, prepares its answers (`answers`), and makes one write per event. It records when each request arrived, and the time just before each send,
+//! on the monotonic clock that all processes of a machine share. It deliberately lacks what the clients of a trial do not need, such as errors, rate
+//! limits and chunked request bodies.
 
 mod answers;
 mod connection;
@@ -29,14 +29,13 @@ use simulator::api::Endpoint;
 pub use truth::{RequestTruth, Truth};
 use waiting::{Event, Waiting};
 
-/// Maximum number of connections that wait to be accepted: as many as a client opens at the same time.
+/// Maximum number of connections that wait to be accepted. A client may open as many at the same time.
 const BACKLOG: i32 = 16_384;
-/// Maximum number of consecutive sends before the server checks for requests, so that arrival times are accurate even if many streams are
-/// due.
+/// Maximum number of consecutive sends before the server checks for new requests. So arrival times are accurate even if many streams are due.
 const MAX_SENDS: usize = 32;
 /// Output length if the request does not specify one, in tokens.
 pub(super) const DEFAULT_TOKENS: u32 = 128;
-/// Maximum output length, in tokens. Longer answers do not matter here.
+/// Maximum output length, in tokens. Trials do not need longer answers.
 const MAX_TOKENS: u32 = 1 << 20;
 /// Number of bytes per read.
 const READ: usize = 64 << 10;

@@ -1,7 +1,7 @@
 //! Decides when each stream sends next. Pure: times in, streams out.
 //!
-//! Token k of an answer is due at the arrival of the request + TTFT + k x ITL, whenever earlier tokens were sent. So a late server catches
-//! up, and its pace does not drift.
+//! Token k of an answer is due at the arrival of the request + TTFT + k x ITL, even if earlier tokens were late. So a late server catches up, and its
+//! pace does not drift.
 
 use std::{cmp::Reverse, collections::BinaryHeap, time::Duration};
 
@@ -33,7 +33,7 @@ impl Pace {
 pub(super) struct Stream {
     /// The slot of the stream's connection.
     pub(super) slot: u32,
-    /// How many times the slot was used before. It distinguishes a stream whose connection was lost from a newer stream in the same slot.
+    /// How many times the slot was used before. Distinguishes a stream whose connection was lost from a newer stream in the same slot.
     pub(super) generation: u32,
 }
 

@@ -12,7 +12,7 @@ pub struct Truth {
     pub requests: Vec<RequestTruth>,
     /// CPU time of the server, user and system.
     pub cpu_ns: u64,
-    /// 99th percentile of how late tokens were sent. If it is too high, the load was not the intended one.
+    /// 99th percentile of how late tokens were sent. If it is too high, the load was not as intended.
     pub lateness_p99_ns: u64,
     /// Number of sends that a socket did not accept immediately. Their recorded times differ from the times on the wire.
     pub stalled: u64,
@@ -34,7 +34,7 @@ pub struct RequestTruth {
     pub sends_ns: Vec<u64>,
 }
 
-/// Parses stage and number in an `x-request-id` of the form `bw-<run>-<stage>-<number>`. A turn may follow.
+/// Parses stage and number in an `x-request-id` of the form `bw-<run>-<stage>-<number>`. The number of a turn may follow.
 pub(super) fn place(id: &str) -> Option<(u32, u64)> {
     let mut parts = id.strip_prefix("bw-")?.split('-').skip(1);
     let stage = parts.next()?.parse().ok()?;

@@ -25,7 +25,7 @@ pub(super) enum Event {
     Connect,
     /// The connection in a slot is readable or closed.
     Readable(u32),
-    /// The connection in a slot accepts bytes again. It may also be readable.
+    /// The connection in a slot accepts bytes again. It may be readable too.
     Writable(u32),
     /// The parent ends the trial.
     End,
@@ -47,7 +47,7 @@ impl Waiting {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let timer = rustix::time::timerfd_create(TimerfdClockId::Monotonic, flags)?;
         let stdin = io::stdin();
-        // The timer is never read. Edge-triggered, it reports once each time it is set.
+        // The timer is never read. In the edge-triggered mode, it reports only once each time it is set.
         let once = epoll::EventFlags::IN | epoll::EventFlags::ET;
         for (source, name, flags) in [
             (listener.as_fd(), LISTENER, epoll::EventFlags::IN),
@@ -59,7 +59,7 @@ impl Waiting {
         Ok(Waiting { epoll, timer, armed: None, events: Vec::with_capacity(MAX_EVENTS) })
     }
 
-    /// Also waits for this socket of a new connection.
+    /// Adds the socket of a new connection to those that are waited for.
     pub(super) fn add(&self, socket: &impl AsFd, slot: u32) -> io::Result<()> {
         let name = epoll::EventData::new_u64(slot.into());
         Ok(epoll::add(&self.epoll, socket, name, epoll::EventFlags::IN)?)
@@ -92,7 +92,7 @@ impl Waiting {
                     self.armed = None;
                     continue;
                 }
-                // Nothing writes to standard input, so readable means closed.
+                // Nothing writes to standard input. So if it is readable, it was closed.
                 PARENT => Event::End,
                 slot if flags.contains(epoll::EventFlags::OUT) => Event::Writable(slot as u32),
                 slot => Event::Readable(slot as u32),
@@ -101,7 +101,7 @@ impl Waiting {
         Ok(())
     }
 
-    /// Sets the timer to time `until`. `None`: leaves it unchanged.
+    /// Sets the timer to time `until`. `None` leaves the timer unchanged.
     fn arm(&mut self, until: Option<Duration>) -> io::Result<()> {
         let Some(at) = until.filter(|_| self.armed != until) else { return Ok(()) };
         let never = Timespec { tv_sec: 0, tv_nsec: 0 };

@@ -17,7 +17,7 @@ const MOST_PIXELS: f64 = 64e6;
 pub enum PngError {
     /// The text is not an SVG drawing.
     Svg(usvg::Error),
-    /// The scale is not above zero, or the picture would have no pixels or too many.
+    /// The scale is not above zero, or the picture would have no pixels or too many of them.
     Scale {
         scale: f64,
         width: f64,

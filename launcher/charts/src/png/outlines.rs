@@ -1,7 +1,7 @@
 //! Converts the texts of a drawing to paths.
 //!
-//! All texts are left-to-right and in one font family, so the outlines and advance widths of the font are enough. A text shaper would double the size
-//! of the renderer. There is no kerning.
+//! All texts are left-to-right and in one font family, so the outlines and widths of the font's glyphs are enough. There is no kerning. A text shaper
+//! would double the size of the renderer.
 
 use std::{fmt::Write as _, sync::LazyLock};
 
@@ -19,7 +19,7 @@ fn face(bytes: &'static [u8]) -> Face<'static> {
     Face::parse(bytes, 0).expect("the font is part of this program, and a test reads it")
 }
 
-/// Attributes that only a text has. All other attributes, such as its fill colour, also apply to a path.
+/// Attributes that only a text has. A text's other attributes, such as its fill colour, also apply to a path.
 const OF_LETTERS: [&str; 5] = ["x", "y", "font-size", "text-anchor", "font-weight"];
 
 /// Returns the drawing with a `<path>` in place of each `<text>`.

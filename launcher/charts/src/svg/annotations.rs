@@ -1,4 +1,4 @@
-//! Draws shades behind the data, marks in front of it, and their names.
+//! Draws shades (behind the data) and marks (in front of it), with their names.
 
 use super::{
     canvas::{Anchor, Canvas, Font},
@@ -74,7 +74,7 @@ fn x_mark(canvas: &mut Canvas, paint: Paint, layout: &Layout, x: f64, label: Opt
     }
 }
 
-/// Draws a sign below the labels of the x axis, in the colour of its verdict.
+/// Draws a sign such as `✓` below the labels of the x axis, in the colour of its verdict.
 fn sign(canvas: &mut Canvas, paint: Paint, layout: &Layout, label: &str, x: f64) {
     let tone = match label {
         "✓" => Tone::Good,
@@ -87,8 +87,9 @@ fn sign(canvas: &mut Canvas, paint: Paint, layout: &Layout, label: &str, x: f64)
     canvas.text(x, layout.frame.bottom + SIGNS_BELOW, Anchor::Middle, &font, label);
 }
 
-/// The font size of a sign, and the distance between the axis and its base line, in pixels.
+/// The font size of a sign, in pixels.
 const SIGN: f64 = 13.0;
+/// The distance from the axis to the base line of the sign, in pixels.
 const SIGNS_BELOW: f64 = 34.0;
 
 fn y_mark(
@@ -113,7 +114,7 @@ fn y_mark(
     places.extend([(right, below, Anchor::End), (left, below, Anchor::Start)]);
     let between = [0.75, 0.5, 0.25].map(|share| left + (right - left) * share);
     places.extend(between.iter().flat_map(|x| [(*x, above, Anchor::Middle), (*x, below, Anchor::Middle)]));
-    // A limit without a name is meaningless. If there is no free place, the name covers data.
+    // A limit without a name has no meaning. So if there is no free place, the name covers data.
     if !in_front(canvas, paint, line, layout, label, &places, taken) {
         in_front(canvas, paint, line, layout, label, &places[..1], &mut Taken::default());
     }

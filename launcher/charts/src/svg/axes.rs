@@ -26,7 +26,7 @@ pub(crate) fn grid(canvas: &mut Canvas, paint: Paint, layout: &Layout) {
         major.go(frame.left, y);
         major.horizontal(frame.right);
     }
-    // In a page, labels of the x axis have no grid lines, because marks divide the time, and loads have labels.
+    // In a page, the labels of the x axis have no grid lines, because marks already divide the time axis, and each load has a label.
     let across = layout.x_ticks.labels.iter().filter(|_| !canvas.is_in_page());
     for x in across.filter_map(|it| frame.x(it.0)) {
         major.go(x, frame.top);

@@ -27,7 +27,7 @@ pub(crate) struct Font<'a> {
     pub size: f64,
     pub paint: &'a str,
     pub bold: bool,
-    /// The colour behind the letters, so that they stay readable over lines.
+    /// The colour around the letters that keeps them readable over lines.
     pub halo: Option<&'a str>,
 }
 
@@ -78,7 +78,7 @@ impl Canvas {
         self.path(&format!("M{x1} {y1}L{x2} {y2}"), format_args!(r#"fill="none" stroke="{paint}"{rest}"#));
     }
 
-    /// Writes a path with these attributes. In a page, the path is stretched to the width of the drawing. The page's style keeps the width of its
+    /// Writes a path with these attributes. In a page, the path is stretched to the width of the drawing, but the page's style keeps the width of its
     /// strokes.
     pub fn path(&mut self, d: &str, attributes: fmt::Arguments<'_>) {
         match self.page {
@@ -119,7 +119,7 @@ pub(crate) struct Px(pub f64);
 impl fmt::Display for Px {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tenths = (self.0 * 10.0).round();
-        // Whole numbers have no fraction, and zero has no minus sign.
+        // Whole numbers are written without a fraction, and zero without a minus sign.
         if tenths % 10.0 == 0.0 { write!(to, "{}", tenths / 10.0 + 0.0) } else { write!(to, "{:.1}", tenths / 10.0) }
     }
 }

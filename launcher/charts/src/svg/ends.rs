@@ -11,7 +11,7 @@ use crate::figure::{Figure, Series, Shape};
 
 /// Minimum vertical distance between the base lines of two names, in pixels.
 const APART: f64 = 12.0;
-/// Horizontal distance between a name and the frame, in pixels.
+/// Horizontal distance between the frame and a name, in pixels.
 const GAP: f64 = 5.0;
 
 /// Writes the name of each line next to its last value. Names that would overlap are moved apart, in the order of the lines.
@@ -30,7 +30,7 @@ pub(crate) fn names(canvas: &mut Canvas, paint: Paint, figure: &Figure, legend: 
     }
 }
 
-/// The position of the last value of a line.
+/// The position of the last value of a line, in the drawing.
 fn last(series: &Series, layout: &Layout) -> Option<f64> {
     let value = match &series.shape {
         Shape::Line(places) | Shape::Steps(places) => places.iter().rev().find_map(|it| it.y),

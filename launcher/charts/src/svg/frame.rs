@@ -6,7 +6,7 @@ use crate::scale::Domain;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Vertical {
     Values(Domain),
-    /// Rows without values, from top to bottom. The field is their number.
+    /// Rows without values, from top to bottom. The field is the number of rows.
     Rows(usize),
 }
 
@@ -26,7 +26,7 @@ impl Frame {
         self.x.share(value).map(|it| self.left + it * (self.right - self.left))
     }
 
-    /// Like `x`, but values outside the axis are at its nearest end. On a logarithmic axis, values of zero and below are at the low end.
+    /// Like `x`, but a value outside the axis is moved to its nearest end. On a logarithmic axis, values of zero and below are at the low end.
     pub fn x_within(&self, value: f64) -> Option<f64> {
         self.x.share_or_low(value).map(|it| self.left + it.clamp(0.0, 1.0) * (self.right - self.left))
     }
@@ -37,7 +37,7 @@ impl Frame {
         domain.share(value).map(|it| self.bottom - it * (self.bottom - self.top))
     }
 
-    /// Like `y`, but values outside the axis are at its nearest end. On a logarithmic axis, values of zero and below are at the low end.
+    /// Like `y`, but a value outside the axis is moved to its nearest end. On a logarithmic axis, values of zero and below are at the low end.
     pub fn y_within(&self, value: f64) -> Option<f64> {
         let Vertical::Values(domain) = self.y else { return None };
         domain.share_or_low(value).map(|it| self.bottom - it.clamp(0.0, 1.0) * (self.bottom - self.top))

@@ -1,4 +1,4 @@
-//! Prevents labels in the frame from overlapping.
+//! Keeps labels in the frame from overlapping.
 
 /// The areas that are already occupied, as rectangles (left, top, right, bottom).
 #[derive(Clone, Debug, Default)]

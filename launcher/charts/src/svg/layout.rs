@@ -21,7 +21,7 @@ const PAD: f64 = 12.0;
 pub(crate) const TITLE: f64 = 15.0;
 pub(crate) const TEXT: f64 = 12.0;
 pub(crate) const SMALL: f64 = 11.0;
-/// Text size for which labels are spaced, because a page enlarges texts on a narrow screen.
+/// The labels are spaced for this text size, in pixels, because a page enlarges texts on a narrow screen.
 const ROOM: f64 = 14.5;
 /// Minimum height of the frame.
 const LEAST_HEIGHT: f64 = 60.0;
@@ -41,7 +41,7 @@ pub(crate) struct Layout {
     pub y_ticks: Ticks,
     /// The lines of the title, each with its base line.
     pub title: Vec<(String, f64)>,
-    /// The top of the legend, and the legend.
+    /// The legend, with the position of its top.
     pub legend: Option<(f64, Placed)>,
     pub caption: Vec<(String, f64)>,
     /// The base line of the title of the y axis.
@@ -112,7 +112,7 @@ impl Layout {
     }
 
     /// `size` is the size of the frame. The page shows title, legend and caption outside the drawing, and provides space for labels at its sides. The
-    /// page may stretch the drawing; the width in `size` is the minimum, for which the labels must fit.
+    /// page may make the drawing wider than `size`; the labels must fit even if it does not.
     fn in_page(figure: &Figure, size: Size) -> Layout {
         let size = bounded(size, LEAST_HEIGHT);
         let (y, y_ticks) = y_axis(figure, size.height / 30.0, 5.0);
@@ -142,10 +142,13 @@ impl Layout {
     }
 }
 
-/// Heights in a page: the key of a heat map, the space above the highest label, and the labels below the axis without and with signs.
+/// Height of the colour key of a heat map in a page, in pixels.
 const KEY: f64 = 16.0;
+/// Height above the highest label in a page, in pixels.
 const ABOVE: f64 = 6.0;
+/// Height of the labels below the axis in a page, in pixels.
 const TICKS: f64 = 20.0;
+/// The same height for labels with signs.
 const WITH_SIGNS: f64 = 40.0;
 
 fn bounded(size: Size, least_height: f64) -> Size {
@@ -153,7 +156,7 @@ fn bounded(size: Size, least_height: f64) -> Size {
     Size { width: within(size.width, 240.0, usual.width), height: within(size.height, least_height, usual.height) }
 }
 
-/// The range of the y axis, and as many labels as fit, but at most `most`. A figure of requests has rows without labels.
+/// The range of the y axis, and as many labels as fit, at most `most`. A figure of requests has rows without labels.
 fn y_axis(figure: &Figure, room: f64, most: f64) -> (Vertical, Ticks) {
     let most = room.clamp(2.0, most) as usize;
     let y = ticks::rounded(extent::of_y(figure), &figure.y.unit, most, &figure.y.includes);
@@ -178,7 +181,7 @@ fn x_axis(figure: &Figure, width: f64) -> (Domain, Ticks) {
         return (domain, chosen(figure, domain, width));
     }
     let rounded = |most| match domain.scale {
-        // A linear axis ends with the data. A logarithmic axis ends at a value that can have a label.
+        // A linear axis ends where the data ends. A logarithmic axis ends at a value that can have a label.
         Scale::Log => ticks::rounded(domain, &figure.x.unit, most, &figure.x.includes),
         Scale::Linear => domain,
     };

@@ -11,7 +11,7 @@ use crate::{
     palette::{self, Marker},
 };
 
-/// An entry of the legend. It stands for all series with its name. Their elements in the drawing have the index of the entry as their key.
+/// An entry of the legend. It represents all series with its name. Their elements in the drawing have the index of the entry as their key.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Entry {
     pub name: String,
@@ -43,7 +43,7 @@ impl Legend {
         for series in &figure.series {
             let key = match &series.shape {
                 Shape::Requests(all) => legend.requests(all.iter().any(|it| !it.succeeded)),
-                // A heat map has no entry, because its colour key contains its name.
+                // A heat map has no entry in the legend, because its colour key contains its name.
                 Shape::Heat(_) => legend.entries.len(),
                 shape => legend.series(&series.name, samples(shape), series.tone),
             };
@@ -66,7 +66,7 @@ impl Legend {
         }
     }
 
-    /// Whether a page writes the names at the ends of the lines instead of in a legend. This is so if the lines are percentiles of one measurement.
+    /// Whether a page writes the names next to the lines instead of in a legend. It does so if the lines are percentiles of one measurement.
     pub fn is_at_lines(&self) -> bool {
         let percentile = |tone| matches!(tone, Tone::Median | Tone::High | Tone::Highest);
         let line = |it: &(Sample, Tone)| matches!(it.0, Sample::Line | Sample::Marker) && percentile(it.1);
@@ -148,7 +148,7 @@ pub(crate) fn put_markers(canvas: &mut Canvas, paint: Paint, tone: Tone, size: f
         let (x, y, r) = (canvas.across(*x), Px(*y), Px(size));
         match marker {
             Marker::Circle => canvas.put(format_args!(r#"<circle cx="{x}" cy="{y}" r="{r}"/>"#)),
-            // A nested `<svg>` element, because its content is in pixels.
+            // The sample is in pixels, so it is a nested `<svg>` element.
             _ => {
                 let d = marks_path(marker, size, [(0.0, 0.0)]);
                 canvas.put(format_args!(r#"<svg x="{x}" y="{y}"><path d="{d}"/></svg>"#));

@@ -86,7 +86,7 @@ fn open(canvas: &mut Canvas, figure: &Figure, layout: &Layout, id: &str) {
                 description = description
             ));
         }
-        // The heading of the figure is its accessible name. The role is `group`, because its points can be focused.
+        // The heading of the figure is its accessible name. The role is `group`, because its points can get the focus.
         Style::Inline => canvas.put(format_args!(
             concat!(
                 r#"<svg width="100%" height="{height}" role="group" aria-labelledby="{id}-title" aria-describedby="{id}-desc">"#,

@@ -27,7 +27,7 @@ pub struct Ranking {
     pub unit: String,
     /// The names of the groups.
     pub groups: Vec<String>,
-    /// The bars from top to bottom. A bar without a name belongs to the named bar above it. If there are bars without a name, there is extra space
+    /// The bars from top to bottom. A bar without a name belongs to the nearest named bar above it. If there are such bars, there is extra space
     /// above each named bar.
     pub bars: Vec<Ranked>,
     /// A vertical line across all bars, as its value and its name.
@@ -47,8 +47,9 @@ pub struct Ranked {
 }
 
 const PAD: f64 = 12.0;
-/// The height of a bar, and the height of the line that contains it, in pixels.
+/// The height of a bar, in pixels.
 const BAR: f64 = 11.0;
+/// The height of the line that contains the bar, in pixels.
 const LINE: f64 = 16.0;
 const TITLE_LINE: f64 = 20.0;
 const CAPTION_LINE: f64 = 14.0;
@@ -56,7 +57,7 @@ const CAPTION_LINE: f64 = 14.0;
 const GAP: f64 = 8.0;
 /// Number of steps between the labels of an axis of shares.
 const STEPS: u32 = 4;
-/// Maximum number of labels on the axis of other units.
+/// Maximum number of labels on the axis if the unit is not a share.
 const MOST_LABELS: usize = 6;
 /// Maximum share of the width that names may take.
 const MOST_NAMES: f64 = 0.4;

@@ -1,7 +1,7 @@
 //! The use of a drawing, and its size.
 
 /// The size of a drawing in pixels, limited to the range from 240 x 160 to 4000 x 4000. If title and legend leave no space for the data, the drawing
-/// becomes higher.
+/// becomes higher than this.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Size {
     pub width: f64,
@@ -9,7 +9,7 @@ pub struct Size {
 }
 
 impl Default for Size {
-    /// Wide enough for a column of a page, and still readable on a phone.
+    /// The default is wide enough for a column of a page, and still readable on a phone.
     fn default() -> Size {
         Size { width: 520.0, height: 290.0 }
     }

@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf, process::Command};
 
 use charts::{Size, assets, csv, html};
 
-/// Tests as (figure, position of the pointer, text that must appear there). If the text is `None`, no text may appear.
+/// Tests as (figure, position of the pointer, text that must appear there). If the text is `None`, none may appear.
 const TIPS: [(&str, (f64, f64), Option<&str>); 9] = [
     ("ttft-over-time", (300.0, 150.0), Some("Time since start · steady 320 s p50 189 ms p90 333 ms p99 636 ms")),
     ("distributions", (300.0, 150.0), Some("Latency 278 ms TTFT 69% (58.3% to 79.7%) E2E 0% (0% to 0%)")),
@@ -45,7 +45,7 @@ fn page() -> String {
     format!(
         concat!(
             "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">",
-            // The policy blocks all requests, and event handlers and styles in markup.
+            // The policy blocks all requests, and also event handlers and styles in markup.
             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'nonce-a'; style-src 'nonce-a'\">",
             "<style nonce=\"a\">{style}</style><body>",
             "<button class=\"theme-switch\" hidden>Theme</button>{figures}<pre id=\"result\">not run</pre>",

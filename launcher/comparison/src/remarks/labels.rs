@@ -6,10 +6,10 @@ use figures::Figure;
 use super::remark::{Remark, Severity};
 use crate::figure::{depends_on, source};
 
-/// The figures that a label makes incomparable if it differs.
+/// The figures that become incomparable if a label differs.
 enum Concerns {
     All,
-    /// The figures whose meaning depends on the label, by the same rule as for objectives.
+    /// The figures whose meaning depends on the label. Objectives use the same rule.
     Dependent,
     /// A figure and the figures derived from it.
     DerivedFrom(Figure),
@@ -113,7 +113,7 @@ const LABELS: [Label; 12] = [
 pub(super) fn of_stages(base: &StageDocument, other: &StageDocument) -> Vec<Remark> {
     let differs = |label: &Label| {
         let (one, two) = ((label.of)(&base.labels), (label.of)(&other.labels));
-        // An empty label means that this was not measured, so there are no figures that depend on it.
+        // If a label is empty, nothing was measured that depends on it.
         if one == two || one.is_empty() || two.is_empty() {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Remarks on two runs: differences other than in figures, which may make the comparison wrong or explain it.
+//! Remarks on two runs: differences that are not in figures. They may make the comparison wrong, or explain its result.
 
 mod labels;
 mod paths;

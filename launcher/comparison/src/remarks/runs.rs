@@ -50,7 +50,7 @@ pub(super) fn of_runs(base: &ReportDocument, other: &ReportDocument) -> Vec<Rema
     found
 }
 
-/// If a measurement is invalid, the comparison cannot decide anything.
+/// A remark if a measurement is invalid, because the comparison then cannot decide anything.
 fn validity(base: &ReportDocument, other: &ReportDocument) -> Option<Remark> {
     let counts = |it: &ReportDocument| it.outcome.has_valid_figures() && !it.partial;
     let text = |it: &ReportDocument| {
@@ -93,7 +93,7 @@ fn contamination(base: &ReportDocument, other: &ReportDocument) -> Option<Remark
     (one != two).then(|| Remark::new(severity, "contamination", cut(one), cut(two), meaning))
 }
 
-/// If both runs sent the same texts, the second may find them in the cache of a server that was not restarted.
+/// A remark if both runs sent the same texts. If the server was not restarted, the second run may have found them in its cache.
 fn same_texts(base: &ReportDocument, other: &ReportDocument) -> Option<Remark> {
     let has_texts = |it: &ReportDocument| matches!(it.contamination.prompts.as_str(), "fresh" | "shared" | "replayed");
     let same = base.seeds == other.seeds && base.resolved_run.endpoint == other.resolved_run.endpoint;

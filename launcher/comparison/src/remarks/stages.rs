@@ -10,9 +10,9 @@ use super::{
 };
 use crate::stages::{self, shape};
 
-/// If mean lengths differ by more than this share, there is a note.
+/// A note is made if mean lengths differ by more than this share.
 const LENGTHS_APART: f64 = 0.05;
-/// If the shares of cached prompt tokens differ by more than this, there is a note.
+/// A note is made if the shares of cached prompt tokens differ by more than this.
 const CACHED_APART: f64 = 0.1;
 
 pub(super) fn of_stages(base: &StageDocument, other: &StageDocument) -> Vec<Remark> {
@@ -61,7 +61,7 @@ fn length(base: &StageDocument, other: &StageDocument) -> Option<Remark> {
     (one != two).then(|| Remark::new(Severity::Note, "length", one, two, meaning))
 }
 
-/// While a server is overloaded, a latency grows, so that it has no single value.
+/// A remark if a server is overloaded: its latencies grow with time, so they have no single value.
 fn overload(base: &StageDocument, other: &StageDocument) -> Option<Remark> {
     let text = |it: &StageDocument| match it.overloaded {
         Some(true) => "did not keep up",
@@ -76,7 +76,7 @@ fn overload(base: &StageDocument, other: &StageDocument) -> Option<Remark> {
         .then(|| Remark::new(Severity::Note, "overload", text(base), text(other), meaning))
 }
 
-/// An interval assumes a steady state: only chance changes the values.
+/// A remark if a stage was not in a steady state. Intervals assume that only chance changes the values.
 fn steady_state(base: &StageDocument, other: &StageDocument) -> Option<Remark> {
     let [one, two] = [base, other].map(|it| it.uncertainty.steady_state.as_ref().map_or("", |it| it.verdict.as_str()));
     let is_unsteady = |it: &str| matches!(it, "driftingUp" | "driftingDown" | "anomaly");

@@ -48,7 +48,7 @@ fn two_settings_that_differ_are_found_each_time() {
         let tpot = figure(&comparison, "tpot.mean");
         let [low, high] = tpot.interval_percent.unwrap();
         assert!(low > 5.0 && high < 15.0 && (tpot.percent.unwrap() - 10.0).abs() < 2.0, "{tpot:?}");
-        // In the opposite direction, the difference is an improvement.
+        // With the runs swapped, the difference is an improvement.
         let back = pair(&run(slower, 2 * seed + 1), &run(Server::default(), 2 * seed));
         assert_eq!(figure(&back, "tpot.mean").verdict, Verdict::Better);
     }
@@ -238,7 +238,7 @@ fn a_server_that_does_not_keep_up_is_worse_than_one_that_does() {
     steady.stages[0].overloaded = None;
     let it = figure(&pair(&steady, &overloaded), "ttft.mean").clone();
     assert_eq!(it.verdict, Verdict::CannotBeDecided, "{it:?}");
-    // With a very wide interval, the figure cannot be decided.
+    // A figure with a very wide interval cannot be decided.
     overloaded.stages[0].overloaded = Some(false);
     let it = figure(&pair(&steady, &overloaded), "ttft.mean").clone();
     assert_eq!(it.verdict, Verdict::CannotBeDecided, "{it:?}");

@@ -37,7 +37,7 @@ fn a_percentage_allows_what_is_less_worse() {
         assert_eq!(gate(&base, &slower, Some(percent), &[]).outcome, outcome, "{percent}");
         assert_eq!(gate(&base, &slower, Some(percent), &["tpot.mean"]).outcome, outcome, "{percent}");
     }
-    // A figure that is not found to be worse never fails the gate, however large its difference.
+    // A figure without a verdict never fails the gate, however much worse it is.
     let few = run_of(Server { token_ms: 22.0, ..Server::default() }, 60, 3);
     let unsure = gate(&run_of(Server::default(), 60, 1), &few, Some(0.0), &["ttft.p90"]);
     assert_ne!(unsure.outcome, GateOutcome::Regression, "{unsure:?}");

@@ -89,7 +89,7 @@ proptest! {
                 (Some([low, high]), Some([other_low, other_high])) => {
                     prop_assert!(is_close(low, -other_high) && is_close(high, -other_low), "{:?} {:?}", it, other);
                     prop_assert!(low <= it.difference.unwrap() && it.difference.unwrap() <= high, "{:?}", it);
-                    // The intervals that hold together are wider than those of single figures.
+                    // The intervals that all hold at the same time are wider than the 95 % interval of each figure on its own.
                     let [alone_low, alone_high] = it.interval95.unwrap();
                     prop_assert!(low <= alone_low + 1e-9 * alone_low.abs() && alone_high <= high + 1e-9 * high.abs(), "{:?}", it);
                 }

@@ -19,9 +19,9 @@ use crate::{
     fixture::Fixture,
 };
 
-/// Number of pairs of runs on equal servers, and on different servers. There are fewer of the latter, so that the test takes less than a minute in a
-/// debug build.
+/// Number of pairs of runs on equal servers.
 const EQUAL: u64 = 20;
+/// Number of pairs of runs on different servers. It is smaller, so that the test takes less than a minute in a debug build.
 const DIFFERENT: u64 = 10;
 /// Requests per run, at 10 per second.
 const REQUESTS: u64 = 300;

@@ -33,7 +33,7 @@ const MAX_COLUMNS: usize = 64;
 
 /// Reads the rows of a file.
 pub(super) fn read<S: RowSink>(sink: &mut S, file: File) -> Result<(), DataSetError> {
-    // The library panics on some damaged files. Damage that would abort the process is detected before.
+    // The library panics on some damaged files, which is caught here. Damage that would abort the process is detected earlier.
     let read = catch_unwind(AssertUnwindSafe(|| read_file(sink, file)));
     let damaged = |sink: &S, error: &str| {
         let row = sink.offered();
@@ -80,7 +80,7 @@ fn read_file(sink: &mut impl RowSink, file: File) -> Result<(), Problem> {
     }
     let mut wanted = sink.choose(&columns, true).map_err(Problem::Refused)?;
     let chosen: Vec<&str> = wanted.iter().filter_map(|it| columns.get(*it).copied()).collect();
-    // pandas saves the labels of rows as columns.
+    // pandas stores the row labels as columns.
     let labels = if sink.wants_labels() {
         index_columns(metadata.file_metadata().key_value_metadata(), &columns)
     } else {
@@ -110,7 +110,7 @@ fn read_file(sink: &mut impl RowSink, file: File) -> Result<(), Problem> {
                 return Err(Problem::Refused(what));
             }
         }
-        // Reads one row per batch, because some encodings expand each value to a copy that is as long as its page.
+        // Reads one row per batch. Some encodings expand each value of a batch to a copy as long as the page.
         for row in TreeBuilder::new().with_batch_size(1).as_iter(Arc::clone(&projection), &group)? {
             let mut row = object(&row?);
             let label: Vec<Value> = labels.iter().filter_map(|it| row.get(columns[*it]).cloned()).collect();
@@ -128,8 +128,8 @@ fn read_file(sink: &mut impl RowSink, file: File) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The indices of the columns with row labels, from pandas' metadata in the file: `{"index_columns": ["__index_level_0__"], ...}`. Entries that are
-/// objects describe consecutive numbers and are skipped.
+/// The indices of the columns with row labels. pandas stores their names as metadata in the file: `{"index_columns": ["__index_level_0__"], ...}`. An
+/// entry that is an object describes consecutive numbers and is skipped.
 fn index_columns(notes: Option<&Vec<KeyValue>>, columns: &[&str]) -> Vec<usize> {
     let notes = notes.and_then(|it| it.iter().find(|it| it.key == "pandas"));
     let notes = notes.and_then(|it| serde_json::from_str::<Value>(it.value.as_deref()?).ok()).unwrap_or_default();
@@ -142,7 +142,7 @@ fn object(row: &parquet::record::Row) -> Map<String, Value> {
     row.get_column_iter().map(|(name, field)| (name.clone(), value(field))).collect()
 }
 
-/// Converts a value to JSON. Types that no prompt can have become null.
+/// Converts a value to JSON. Types that cannot be part of a prompt become null.
 fn value(field: &Field) -> Value {
     match field {
         Field::Bool(it) => (*it).into(),

@@ -1,7 +1,7 @@
 //! Reads the pages of a Parquet file, and decompresses each page with a size limit.
 //!
-//! The library would decompress pages without a limit, and zstd with code that is not Rust. So this module declares all columns as uncompressed, and
-//! passes decompressed pages to the library.
+//! The library itself would decompress pages without a size limit, and zstd with code that is not Rust. So this module tells the library that all
+//! columns are uncompressed, and passes decompressed pages to it.
 
 use std::{
     fs::File,
@@ -26,13 +26,13 @@ use super::{
     row_budget::{self, RowBudget},
 };
 
-/// Maximum bytes per page; the same as per row.
+/// Maximum bytes per page; equal to the maximum per row.
 const MAX_PAGE: usize = 64 << 20;
 /// Maximum bytes in memory for the pages of all columns. For each column, the dictionary and one other page are kept.
 const MAX_PAGES: usize = 1 << 30;
-/// Maximum number of values per page, and per column of a row group. A limit is needed because a run of equal values takes only a few bytes in the
-/// file.
+/// Maximum number of values per page. Needed because a long run of equal values takes only a few bytes in the file.
 const MAX_PAGE_VALUES: u32 = 16 << 20;
+/// Maximum number of values per column of a row group, for the same reason.
 const MAX_COLUMN_VALUES: u64 = 128 << 20;
 
 /// A row group whose pages this module decompresses.
@@ -41,7 +41,7 @@ pub(super) struct RowGroup<'a> {
     metadata: &'a RowGroupMetaData,
     /// Maximum bytes of a page.
     most_page: usize,
-    /// Maximum bytes of memory for the part of a row that is in one repeated column.
+    /// Maximum bytes of memory for the values of one row in one repeated column.
     most_row: u64,
 }
 
@@ -199,7 +199,7 @@ impl PageReader for Pages {
 }
 
 impl Pages {
-    /// Returns a decompressed page. Its first bytes, the levels, are never compressed.
+    /// Returns a decompressed page. The levels at its start are never compressed.
     fn plain(&self, page: &Bytes, levels: usize) -> Result<Bytes> {
         if self.codec == Compression::UNCOMPRESSED {
             return self.whole(page.clone());

@@ -1,5 +1,5 @@
-//! Limits the memory of one row. A few bytes of a repeated column can refer many times to a long dictionary value, and the library copies the value
-//! each time.
+//! Limits the memory of one row. A few bytes of a repeated column can refer many times to a long value in the dictionary, and the library copies the
+//! value each time.
 
 use bytes::Buf as _;
 use parquet::{
@@ -12,14 +12,14 @@ use super::pages::external;
 
 /// Maximum bytes of memory for a row, over all repeated columns.
 pub(super) const MAX_ROW: u64 = 512 << 20;
-/// Additional bytes of memory per value: in a list, and in a list of objects.
+/// Additional bytes of memory per value in a list.
 const IN_LIST: u64 = 128;
+/// Additional bytes of memory per value in a list of objects.
 const IN_OBJECT: u64 = 1 << 10;
 /// Number of parts in the path to a value of a simple list: the column, the list and the element.
 const LIST_PARTS: usize = 3;
 
-/// Estimates the memory that a row of a repeated column needs. This is an upper bound: each value from a dictionary counts as long as the longest
-/// value.
+/// Estimates how much memory a row of a repeated column needs at most. Each value from a dictionary counts as long as the longest value there.
 pub(super) struct RowBudget {
     /// Maximum bytes per row in this column.
     most: u64,
@@ -31,7 +31,7 @@ pub(super) struct RowBudget {
     fixed: Option<u64>,
     /// Length of the longest value in the dictionary.
     longest: u64,
-    /// Bytes of the last page's incomplete row at its end.
+    /// Bytes of the row that is still incomplete at the end of the last page.
     begun: u64,
 }
 
@@ -71,7 +71,7 @@ impl RowBudget {
         let length = page.len() as u64;
         let (of_value, of_page) = match encoding {
             Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY => (self.longest, 0),
-            // Each value may share a prefix with the previous value, so each may be as long as the page.
+            // With this encoding, each value may share a prefix with the previous value. So each value may be as long as the page.
             Encoding::DELTA_BYTE_ARRAY => (length, 0),
             _ => (0, length),
         };
@@ -91,7 +91,7 @@ impl RowBudget {
                 in_row += count;
             }
         }
-        // Values without known levels are counted as part of the current row.
+        // If the levels of some values are unknown, these values count as part of the current row.
         self.begun = bytes(in_row + left).saturating_add(begun);
         if longest.max(self.begun) > self.most {
             return Err(external(format!(
@@ -103,13 +103,13 @@ impl RowBudget {
     }
 }
 
-/// An iterator over runs of repetition levels as (length, whether each level begins a row). A run repeats one level, or consists of groups of eight
-/// levels.
+/// Iterates over runs of repetition levels as (length, whether each level begins a row). In the file, a run either repeats one level, or has groups
+/// of eight different levels.
 struct Runs<'a> {
     bytes: &'a [u8],
     /// Number of bits of a level.
     width: u32,
-    /// Within groups of eight: number of remaining levels, position of the next bit, and the bytes.
+    /// For a run of groups: (number of remaining levels, position of the next bit, bytes).
     group: Option<(u64, u64, &'a [u8])>,
 }
 

@@ -1,17 +1,18 @@
 //! Checks the schema of a Parquet file before the library reads it. The library reads nested groups recursively, and reserves memory for as many
-//! fields as the file claims. Without this check, a small file could crash the process.
+//! fields as the file claims to have. Without this check, a small file could crash the process.
 //!
-//! The schema is a list in Thrift's compact encoding, in which each group is followed by its fields. The library reads a value by its field number
-//! and ignores the type in the file. So a field whose type differs from the format's is refused.
+//! The schema is a list in Thrift's compact encoding, in which each group is followed by its fields. The library ignores the field types in the file
+//! and reads each value by its field number. So this check refuses a field with a type that differs from the format's.
 
 use std::{fs::File, io, os::unix::fs::FileExt as _};
 
 /// Maximum bytes of the footer, which contains the schema and the position of each column. The library needs many times this amount of memory.
 const MAX_FOOTER: u64 = 16 << 20;
-/// Maximum depth of groups, number of columns and groups, and bytes of a name. They limit memory, because the library stores the whole path of each
-/// column.
+/// Maximum depth of groups. This limit and the next two limit memory, because the library stores the whole path of each column.
 const MAX_DEPTH: usize = 64;
+/// Maximum number of columns and groups.
 const MAX_ELEMENTS: u64 = 10_000;
+/// Maximum bytes of a name.
 const MAX_NAME: usize = 512;
 /// Maximum depth of a value that is skipped.
 const MAX_SKIPPED: u8 = 16;
@@ -43,7 +44,7 @@ pub(super) enum SchemaProblem {
 /// Checks the schema of a file.
 ///
 /// # Errors
-/// The schema is damaged or too large. A file without a footer passes, because the library refuses it anyway.
+/// The schema is damaged or too large. A file without a footer passes this check, because the library refuses it later.
 pub(super) fn check(file: &File) -> Result<(), SchemaProblem> {
     let Some(footer) = footer(file)? else { return Ok(()) };
     let mut footer = Thrift(&footer);
@@ -62,7 +63,7 @@ pub(super) fn check(file: &File) -> Result<(), SchemaProblem> {
     if count > MAX_ELEMENTS {
         return Err(refused(format!("has a schema of {count} columns and groups; at most {MAX_ELEMENTS} are read")));
     }
-    // For each group that is not complete: the number of fields that must still follow.
+    // For each incomplete group: the number of its fields that are still missing.
     let mut open: Vec<u64> = Vec::new();
     for left in (0..count).rev() {
         while open.pop_if(|it| *it == 0).is_some() {}
@@ -115,7 +116,7 @@ fn place_of_footer(file: &File) -> io::Result<Option<(u64, u64)>> {
     Ok(end.checked_sub(length).filter(|_| magic == *b"PAR1").map(|start| (start, length)))
 }
 
-/// The properties of a column or group that are checked.
+/// The properties of a column or group that this check needs.
 #[derive(Default)]
 struct Element {
     children: u64,
@@ -188,7 +189,8 @@ impl Thrift<'_> {
         Err(SchemaProblem::Damaged)
     }
 
-    /// Reads the difference to the last field number, and the type. Differences that need an explicit number do not occur in this format.
+    /// Reads the difference to the previous field number, and the type of the field. An explicit field number, which a large difference would need,
+    /// does not occur in this format.
     fn field(&mut self) -> Result<(i16, u8), SchemaProblem> {
         match self.byte()? {
             header if header & 0xf == types::STOP => Ok((0, types::STOP)),
@@ -204,7 +206,7 @@ impl Thrift<'_> {
         Ok((count, header & 0xf))
     }
 
-    /// Reads a structure, and stores the number of fields and the name of a column in `element`. The recursion is limited, because no structure
+    /// Reads a structure. Stores a column's number of fields and the length of its name in `element`. The recursion is limited, because no structure
     /// contains itself.
     fn structure(&mut self, of: Structure, element: &mut Element) -> Result<(), SchemaProblem> {
         let mut field = 0_i16;

@@ -9,7 +9,7 @@ use workload_profiles::workload::{ChatRendering, FileSource};
 use super::*;
 
 const TOKENIZER: &[u8] = include_bytes!("../../../tokenizer/tests/fixtures/byte-level.json");
-/// A template that writes the roles and texts, as models' templates do. It refuses a message with the text `no`.
+/// A template that writes roles and texts, as the templates of models do. It refuses a message with the text `no`.
 const TEMPLATE: &str = "{{ bos_token }}{% for m in messages %}{% if m.content == 'no' %}{{ raise_exception('be polite') }}{% endif %}\
                         <{{ m.role }}>{{ m.content }}{% endfor %}{% if add_generation_prompt %}<answer>{% endif %}\
                         {% if style is defined %}{{ style }}{% endif %}";

@@ -14,7 +14,7 @@ use super::super::*;
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/data-sets");
 
-/// A data set whose prompts are texts in the column `name`.
+/// A data set with prompts that are texts in the column `name`.
 fn texts(file: &str, format: DataSetFormat, name: &str) -> DataSet {
     let prompt = PromptColumn { name: name.into(), form: PromptForm::Text };
     DataSet { count: None, ..DataSet::new(file, format, prompt, 9, 1) }
@@ -66,7 +66,7 @@ fn csv_has_a_header_and_quoted_fields() {
             "the data set d.csv, line 1: has no prompt; it has id, text, x; name the column that holds what is to be sent",
         ),
     );
-    // If a file is not CSV, its first line may be a secret, so the message must not repeat it.
+    // If a file is not CSV, its first line may be a secret. So the message must not repeat it.
     check(
         &set,
         "hunter2\n",
@@ -291,9 +291,9 @@ fn a_parquet_file_with_a_hostile_schema_is_refused() {
     let damaged = wrong(
         "row 0, counted from 0: cannot be read: it is damaged, or no Parquet file; download or write the file again",
     );
-    // The library would reserve memory for as many fields as the group claims.
+    // Without the check, the library would reserve memory for as many fields as the group claims to have.
     check(&set, parquet(&[], &[group(i32::MAX as u64, true), column(0)], 0, &[]), Err(&damaged));
-    // A number instead of the name, so that a reader would misinterpret the bytes after it.
+    // The field of the name contains a number, so that a reader without the check would misinterpret the following bytes.
     let shifted = structure(&[(0x15, signed(6)), (0x25, signed(0)), (0x15, signed(9))]);
     check(&set, parquet(&[], &[group(1, true), shifted], 0, &[]), Err(&damaged));
     assert!(read_set(&set, &nested(64), Limits::default()).unwrap_err().contains("has no t; it has a"));
@@ -313,10 +313,10 @@ fn a_parquet_file_that_states_a_billion_rows_is_refused_or_has_none() {
     assert!(error.contains("has 0 rows"), "{error}");
 }
 
-/// A file with one row, which refers `times` times to a value of `length` bytes.
+/// A file with one row that refers `times` times to a value of `length` bytes.
 fn repeated_value(length: usize, times: u64) -> Vec<u8> {
     let dictionary = [(length as u32).to_le_bytes().to_vec(), vec![b'a'; length]].concat();
-    // Levels and indices are written as runs of one value. The first level begins the row.
+    // Levels and indices are written as runs of equal values. The first level begins the row.
     let run = |count: u64, value: u8| [number(2 * count), vec![value]].concat();
     let part = |runs: Vec<u8>| [(runs.len() as u32).to_le_bytes().to_vec(), runs].concat();
     let levels = [part([run(1, 0), run(times - 1, 1)].concat()), part(run(times, 1))].concat();
@@ -359,7 +359,7 @@ fn a_row_of_a_parquet_file_has_bounded_memory() {
     }
 }
 
-/// Asserts that a damaged file results in rows or in an error message, with limited memory and without a panic.
+/// Asserts that reading a damaged file returns rows or an error message, with limited memory and without a panic.
 fn survives(set: &DataSet, bytes: &[u8]) -> Result<(), TestCaseError> {
     let limits = Limits { file: 1 << 20, row: 1 << 16, kept: 1 << 20 };
     if let Err(error) = read_set(set, bytes, limits) {
@@ -450,7 +450,7 @@ fn a_folder_is_its_files_in_the_order_of_their_names() {
     };
     let found = read_with_digest(&super::workload_of(&set(3)), Seed(1)).unwrap();
     assert_eq!([0, 1, 2].map(|it| found.rows.ids(it)[0]), [1, 3, 4]);
-    // The digest covers all files, even if the rows of the last one are not needed.
+    // The digest covers all files, even if no rows of the last file are needed.
     let first = read_with_digest(&super::workload_of(&set(1)), Seed(1)).unwrap();
     assert_eq!((first.rows.len(), first.files), (1, found.files));
     let described = describe::describe(folder.path(), &TokenCount::Words).unwrap();
@@ -477,7 +477,7 @@ fn pickles_and_arrays_are_prompts() {
     let found = read_with_digest(&super::workload_of(&set), Seed(1)).unwrap();
     assert_eq!(found.rows.ids(0), [89218, 101035, 58399, 81086, 3906, 86867, 44943, 107892, 29871]);
     assert_eq!((found.notices.len(), found.files[0].sha256.as_ref().map(String::len)), (0, Some(64)));
-    // The format of the content is used, and a notice reports that the profile names another one.
+    // The file is read in the format of its content. A notice reports that the profile names another format.
     let set = DataSet { format: DataSetFormat::Json, ..set };
     let found = read_with_digest(&super::workload_of(&set), Seed(1)).unwrap();
     assert!(found.notices[0].message.contains("it is given as JSON, and is read as a pickle"), "{:?}", found.notices);

@@ -22,7 +22,7 @@ fn workload_of(set: &DataSet) -> Workload {
     Workload::new(Api::Completions, RequestSource::DataSet(set.clone()), Vec::new())
 }
 
-/// Settings for rows that are sent unchanged.
+/// Tools for rows that are sent unchanged.
 fn plain(tokens: &TokenCount) -> Reading<'_> {
     Reading { tokens, chats: None }
 }
@@ -208,7 +208,7 @@ fn a_pipe_is_not_read_behind_the_last_row() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pipe.jsonl");
     assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
-    // Opened for both reading and writing. So opening does not block, and the pipe has a writer until the test ends.
+    // The pipe is opened for both reading and writing. So opening does not block, and the pipe has a writer until the test ends.
     let mut writer = File::options().read(true).write(true).open(&path).unwrap();
     io::Write::write_all(&mut writer, format!("{{\"{}\": [1]}}\n", PromptColumn::from_form(IDS).name).as_bytes())
         .unwrap();

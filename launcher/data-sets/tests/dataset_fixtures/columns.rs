@@ -42,7 +42,7 @@ fn assert_rows(path: &Path, expected: &Value) {
     assert_eq!(read.file.bytes, Some(fs::metadata(path).unwrap().len()), "{what}");
 }
 
-/// Files whose rows differ from those in the other files of the same folder.
+/// Files that have other rows than the other files of their folder.
 const OTHERS: [&str; 3] = ["openai_messages.jsonl", "sharegpt.json", "single_object.json"];
 
 #[test]
@@ -103,7 +103,7 @@ fn csv_has_its_rows() {
     say(&format!("csv: {compared} files compared"));
 }
 
-/// Columns that the Parquet reader returns as null, because no prompt has these types.
+/// Columns for which the Parquet reader returns null, because no prompt has these types.
 const UNREAD: [&str; 3] = ["bin", "ts", "dec"];
 
 #[test]

@@ -1,7 +1,7 @@
 //! Compares files that pandas, numpy and other tools wrote with their expected content.
 //!
-//! `DATASET_FIXTURES=DIR cargo test -p data-sets --test tests dataset_fixtures::` uses another folder of the same layout instead of the project's
-//! own. The tests print to stderr how many files they compared, and which files they skipped.
+//! `DATASET_FIXTURES=DIR cargo test -p data-sets --test tests dataset_fixtures::` uses the files in DIR instead of the project's own. The folder must
+//! have the same layout. The tests print to stderr how many files they compared, and which files they skipped.
 
 #![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]
 
@@ -22,7 +22,7 @@ fn folder() -> PathBuf {
     let package = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     match env::var_os("DATASET_FIXTURES").map(PathBuf::from) {
         None => package.join("tests/fixtures/dataset-fixtures"),
-        // A relative path counts from the root of the project, but a test runs in the folder of its package.
+        // A relative path is meant from the root of the project, but a test runs in the folder of its package.
         Some(given) if given.exists() => given,
         Some(given) => package.join("../..").join(given),
     }

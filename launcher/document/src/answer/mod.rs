@@ -1,4 +1,4 @@
-//! The answer of a run in one sentence, with its verdicts. The page, the terminal, the comment and the status begin with it.
+//! The answer of a run in one sentence, with its verdicts. The page, the terminal, the comment for pull requests and the status begin with it.
 
 use ::figures::{
     Figure,
@@ -121,7 +121,7 @@ fn invalid(document: &ReportDocument) -> String {
     let why = reason.map(|it| if it.message.is_empty() { &it.reason } else { &it.message });
     match (document.outcome, why) {
         (Outcome::Cancelled, _) => stopped(document),
-        // Only the first clause is used. The following ones are details and remedies, which the list of reasons shows.
+        // Uses only the first clause. The others are details and remedies, which the list of reasons shows.
         (_, Some(why)) => {
             let first = why.split([';', '(']).map(str::trim).find(|it| !it.is_empty()).unwrap_or("no reason");
             format!("The measurement is not valid: {}.", first.trim_end_matches('.'))
@@ -225,8 +225,8 @@ impl Unit {
 }
 
 /// Returns the stages as levels of the same kind of load, in ascending order. `None` if their loads cannot be ordered, or if the report has no
-/// results per stage. Also `None` if "the highest load that meets all objectives" makes no sense: high loads meet a minimum of a rate, and a baseline
-/// gives each stage a different limit.
+/// results per stage. Also `None` if "the highest load that meets all objectives" would be misleading: with a minimum of a rate, high loads meet the
+/// objective and low ones miss it; with a baseline, each stage has a different limit.
 fn levels(document: &ReportDocument) -> Option<Vec<Level>> {
     let has_no_highest =
         |it: &ObjectiveDocument| (it.bound == "min" && it.unit == "perSecond") || it.baseline_limit.is_some();
@@ -282,7 +282,7 @@ fn over_load(document: &ReportDocument) -> Option<Answer> {
         Some(best) if held.len() == levels.len() => {
             format!("Every load up to {} stays within {all}", unit.list(&[best]))
         }
-        // If loads below the best one are undecided, the answer lists the loads that meet the objectives instead.
+        // If a load below the best one is undecided, "up to" would be wrong. So the answer lists the loads that meet the objectives.
         Some(best) if undecided.iter().any(|it| *it < best) => {
             let below: Vec<f64> = held.iter().copied().filter(|it| *it <= best).collect();
             format!("{} {} within {all}", unit.list(&below), stay(&below))
@@ -409,7 +409,7 @@ impl ObjectiveDocument {
 
     /// A value with all digits and its unit, such as `500.3 ms`.
     pub fn exact_text(&self, value: f64) -> String {
-        // The limit from a baseline is a product, so it has more digits than were measured.
+        // A limit from a baseline is a product, so it has more digits than the measured value.
         let value = round_to(value, 1e6);
         match self.unit.as_str() {
             "ms" if value >= 1e3 && value % 100.0 == 0.0 => format!("{} s", value / 1e3),
@@ -419,7 +419,7 @@ impl ObjectiveDocument {
         }
     }
 
-    /// The observed value as text. It has all digits if it would otherwise look equal to the limit.
+    /// The observed value as text. It has all digits if fewer would make it look equal to the limit.
     pub fn observed_text(&self, value: f64) -> String {
         let (text, limit) = (self.value_text(value), self.deciding_limit());
         if value != limit && [self.value_text(limit), self.exact_text(limit)].contains(&text) {

@@ -26,7 +26,7 @@ impl Connection {
         }
     }
 
-    /// Whether it is an HTTP/1.1 connection that has carried an answer.
+    /// Whether this is an HTTP/1.1 connection that has carried an answer.
     pub(super) fn was_used(&self) -> bool {
         matches!(self, Connection::Http1(it) if it.was_used())
     }

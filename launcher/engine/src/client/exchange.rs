@@ -22,10 +22,10 @@ use measurement::record::{Cause, ListIndex, RequestOutcome};
 
 /// Maximum time for the end of the body after the answer is complete. If the body takes longer, the connection is not reused.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
-/// Time limit for the response headers on a new connection. If it passes, the client suspects that its process has run out of file
-/// descriptors.
+/// As long as a request waits for the response headers on a new connection, the client checks at this interval whether the process has run out of
+/// file descriptors.
 const FILES_TIMEOUT: Duration = Duration::from_secs(1);
-/// If a server has closed an idle connection, the next write shows that within this time.
+/// Within this time after a write, the client notices that the server had closed the idle connection.
 const CLOSING: Duration = Duration::from_millis(100);
 /// Statuses with which a gateway or a proxy reports that no server behind it responds.
 const NO_SERVER: [u16; 3] = [502, 503, 504];
@@ -42,7 +42,7 @@ pub struct Exchange {
     pub is_probe: bool,
     /// Index of the server chosen for the request; `None` if there is only one server.
     pub replica: Option<ListIndex>,
-    /// Header fields in addition to the target's. If both have a field, this one is sent.
+    /// Header fields in addition to the target's fields. If both have the same field, the value here is sent.
     pub headers: Option<Arc<HeaderMap>>,
     /// Whether the request was sent again, because the server had closed the first attempt's connection.
     pub retried: bool,
@@ -50,7 +50,7 @@ pub struct Exchange {
     pub own_connection: bool,
     /// Progress of the request, which its timeouts observe.
     pub progress: Arc<RequestProgress>,
-    /// Number of reads that held several events, and that the launcher may have made late.
+    /// Number of reads that returned several events and may have been late because of the launcher.
     pub late_reads: u64,
     /// Number of output tokens after which the client disconnects; `None`: the client reads the answer to the end.
     pub enough: Option<u32>,
@@ -86,8 +86,8 @@ impl Exchange {
         self.progress.sent(now);
     }
 
-    /// Splits off the exchange of one prompt, for a request with `of` prompts, with the answer to that prompt. Values that count once per
-    /// request are assigned to the first prompt.
+    /// Returns the exchange of one prompt of a request with `of` prompts, with the answer to that prompt. Values that count once per request belong
+    /// to the exchange of the first prompt.
     pub fn of_prompt(&self, prompt: usize, of: u32, answer: Answer) -> Exchange {
         let is_first = prompt == 0;
         Exchange {
@@ -114,7 +114,7 @@ impl Exchange {
             self.late_reads += coalesced;
         }
         if let Some(timestamps) = &self.timestamps {
-            // One read may contain several pieces. The time of each piece counts from when the previous piece was interpreted.
+            // One read may contain several pieces. The time of each piece begins when the interpretation of the previous piece ended.
             let now = timestamps.now();
             self.parse += now.saturating_sub(at.max(self.parsed));
             self.parsed = now;
@@ -152,9 +152,9 @@ struct Begun {
 }
 
 impl Client {
-    /// Sends a generation request and reads its answer to the end. If there are several servers, chooses one. If the server had closed the
-    /// idle connection, sends the request again once. The number of such resends is bounded by what keep-alive can explain. Some servers
-    /// close most of the connections that they claim to keep; such a server then gets a new connection for each request.
+    /// Sends a generation request and reads its answer to the end. If there are several servers, chooses one. If the server had closed the idle
+    /// connection, sends the request again once. The client only sends as many requests again as closed keep-alive connections can explain. Some
+    /// servers close most of the connections that they claim to keep. Such a server then gets a new connection for each request.
     ///
     /// # Errors
     /// Returns why the request failed.
@@ -269,8 +269,8 @@ impl Client {
         Ok(Begun { connection, head })
     }
 
-    /// Sends the first request of a connection. A server that lacks file descriptors accepts the connection late, and the request waits in
-    /// its backlog.
+    /// Sends the first request of a connection. A server that lacks file descriptors accepts the connection late, and the request waits in the
+    /// server's backlog. If the server is in this process or on this machine, the client then frees descriptors by closing its idle connections.
     async fn send_first(&self, connection: &mut Connection, request: &Request<Bytes>) -> Result<Head, SendFailure> {
         let mut sending = pin!(connection.send(request));
         loop {
@@ -282,7 +282,7 @@ impl Client {
         }
     }
 
-    /// Whether the request was sent longer ago than the client needs to notice a closed connection.
+    /// Whether the request was sent more than [`CLOSING`] ago. The connection was then still open when the request was sent.
     fn was_held(&self, exchange: &Exchange) -> bool {
         exchange.sent().is_some_and(|sent| self.clock.now().saturating_sub(sent) > CLOSING)
     }
@@ -354,8 +354,7 @@ fn no_head(failure: &SendFailure) -> Failure {
     }
 }
 
-/// Returns the failure if kept connections break before the response. This is normal when a server closes idle connections, but it happened
-/// too often.
+/// Returns the failure if kept connections break before the response. Servers may close idle connections, but here it happened too often.
 fn kept_closed(error: &Broken) -> Failure {
     let message = format!(
         "the kept connection broke before the answer ({error}), more often than keep-alive explains; look into the server's log"

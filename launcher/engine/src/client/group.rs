@@ -27,8 +27,7 @@ impl Resends {
     }
 }
 
-/// Outcomes of requests sent on a connection that had carried a response before. Some servers claim to keep a connection, but close it
-/// after each response.
+/// Outcomes of requests on connections that had carried a response before. Some servers claim to keep a connection, but close it after each response.
 #[derive(Debug, Default)]
 struct UsedConnections {
     /// Number of such requests in this stage that got a response.
@@ -45,7 +44,8 @@ impl UsedConnections {
         self.closed.store(0, Ordering::Relaxed);
     }
 
-    /// Stops reusing connections if more of them were closed than answered. Returns whether they are not reused.
+    /// Stops reusing connections if more requests on used connections ended with a close than with a response. Returns whether connections are no
+    /// longer reused.
     fn give_up(&self) -> bool {
         let (answered, closed) = (self.answered.load(Ordering::Relaxed), self.closed.load(Ordering::Relaxed));
         if closed > answered && !self.given_up.swap(true, Ordering::Relaxed) {
@@ -96,10 +96,10 @@ impl ClientGroup {
         !self.used.given_up.load(Ordering::Relaxed)
     }
 
-    /// Decides whether a request is sent again after its connection ended without a response. `was_used`: the connection had carried a
-    /// response before. The number of resends is bounded by what keep-alive can explain. Beyond that bound, if most requests on used
-    /// connections ended like this, connections are no longer reused, and requests now on used connections may be sent again too. Returns
-    /// `false` if the request fails.
+    /// Decides whether a request is sent again after its connection ended without a response. Returns `false` if the request fails. `was_used`: the
+    /// connection had carried a response before. Only as many requests are sent again as closed keep-alive connections can explain. If there are
+    /// more, and if most requests on used connections ended like this, the server keeps no connections. From then on connections are not reused, and
+    /// requests that are now on used connections may be sent again.
     pub(super) fn may_resend(&self, is_probe: bool, was_used: bool) -> bool {
         if was_used {
             self.used.closed.fetch_add(1, Ordering::Relaxed);
@@ -163,8 +163,8 @@ mod tests {
         check_reuse(3, 4, false);
         check_reuse(4, 4, true);
         check_reuse(100, 90, true);
-        // Whether connections are reused depends on the server, so a new stage does not reset it. The bound on resends applies on new
-        // connections.
+        // Whether connections are reused depends on the server, so a new stage does not reset it. The limit on resends now applies, because all
+        // connections are new.
         let group = check_reuse(0, 4, false);
         group.begin_stage();
         assert!(!group.reuses_connections());

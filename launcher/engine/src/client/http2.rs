@@ -55,7 +55,7 @@ struct Shared {
 pub(super) struct Http2Stream {
     sender: SendRequest<Bytes>,
     slot: StreamSlot,
-    /// When the request of this stream was sent. When bytes arrived is in the connection's timestamps.
+    /// When the request of this stream was sent. The arrival times of bytes are in the connection's timestamps.
     timestamps: Arc<IoTimestamps>,
     scheme: Scheme,
     body: Option<RecvStream>,
@@ -90,7 +90,7 @@ impl Http2Connection {
             driven.open.store(false, Ordering::Relaxed);
         });
         if let Some(mut ping) = ping {
-            // A server sends its settings before it answers this ping.
+            // A server sends its settings before it answers this ping, so they are known after the answer.
             ping.ping(Ping::opaque()).await.map_err(Broken::NoHttp2)?;
         }
         Ok(Http2Connection { sender, shared, scheme, clock })
@@ -106,7 +106,7 @@ impl Http2Connection {
         allowed.saturating_sub(self.shared.taken.load(Ordering::Relaxed))
     }
 
-    /// `None` if no stream is free.
+    /// Begins a stream; `None` if no stream is free.
     pub(super) fn open_stream(&self) -> Option<Http2Stream> {
         (self.free_streams() > 0).then(|| {
             self.shared.taken.fetch_add(1, Ordering::Relaxed);
@@ -122,7 +122,7 @@ impl Http2Connection {
 }
 
 impl Http2Stream {
-    /// Holds when the request was sent.
+    /// The timestamps with the send time of the request.
     pub(super) fn timestamps(&self) -> &Arc<IoTimestamps> {
         &self.timestamps
     }

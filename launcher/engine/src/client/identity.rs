@@ -55,7 +55,7 @@ async fn get(client: &Client, path: &'static str) -> Answer {
 struct Answers {
     models: Answer,
     version: Answer,
-    /// The engine other than vLLM whose path was requested, and the response.
+    /// The last engine whose own version path was requested because no version was known, and the response.
     info: Option<(ServerEngine, Answer)>,
 }
 

@@ -213,7 +213,7 @@ impl Client {
     }
 
     fn one_needs_spare(&self) -> bool {
-        // If the process has run out of file descriptors, spare connections would take those that requests need.
+        // If the process has run out of file descriptors, spare connections would take descriptors that requests need.
         !self.group.lacks_files()
             && self.capacity() < self.spare.load(Ordering::Relaxed)
             && !self.filling.swap(true, Ordering::Relaxed)

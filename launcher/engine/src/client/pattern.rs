@@ -22,7 +22,7 @@ pub(super) struct Pattern {
 }
 
 impl Pattern {
-    /// Derives a pattern from an event. Returns `None` if the event holds more than output, or if more than its text decides whether it is
+    /// Derives a pattern from an event. Returns `None` if the event holds more than output, or if something other than the text decides whether it is
     /// output.
     pub(super) fn from_event(event: &[u8]) -> Option<Pattern> {
         if event.len() > LONGEST {

@@ -127,7 +127,7 @@ impl RequestTimeouts {
     /// Returns the earliest time at which any timeout could pass, whatever arrives until then.
     fn next_check(&self, start: Duration, now: Duration, milestone: Milestone) -> Option<Duration> {
         let known = self.reached(start, milestone).into_iter().flatten().map(|(at, _)| at);
-        // The time of a later phase counts from now at the earliest.
+        // The time limits of later milestones begin now at the earliest.
         let (first_token, token_gap) = match milestone {
             Milestone::Connecting => (self.first_token, self.token_gap),
             Milestone::Sent(_) => (None, self.token_gap),

@@ -11,9 +11,13 @@ use super::{
 
 /// The path that reports whether the server sleeps.
 pub const IS_SLEEPING: &str = "/is_sleeping";
+/// The path that wakes the whole server.
 const WAKE_UP: &str = "/wake_up";
+/// The path that allocates the memory for the weights.
 const WAKE_WEIGHTS: &str = "/wake_up?tags=weights";
+/// The path that allocates the memory for the KV cache.
 const WAKE_KV_CACHE: &str = "/wake_up?tags=kv_cache";
+/// The path that lets each of vLLM's workers call a method.
 const COLLECTIVE_RPC: &str = "/collective_rpc";
 
 /// What happens to the weights while a server sleeps.

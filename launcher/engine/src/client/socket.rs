@@ -27,8 +27,9 @@ use super::{
 use crate::vitals::receive;
 use clock::Clock;
 
-/// ALPN names of the HTTP versions.
+/// The name of HTTP/1.1 in ALPN.
 const HTTP1: &[u8] = b"http/1.1";
+/// The name of HTTP/2 in ALPN.
 const HTTP2: &[u8] = b"h2";
 
 /// How to open connections to the target.

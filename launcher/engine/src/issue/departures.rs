@@ -45,7 +45,7 @@ impl Clients {
     /// Returns when the client of a request disconnects; `None` if it waits for the whole answer.
     pub(super) fn leaves(&self, number: u64) -> Option<Leaves> {
         let mut rng = draws(self.seed, number);
-        // The share is drawn before the time. A client that disconnects at one share therefore disconnects at any larger share too, at the
+        // The share is drawn before the time. So a client that disconnects with one configured share also disconnects with any larger share, at the
         // same time.
         let place = (self.rank(number) as f64 + rng.random::<f64>()) / STRATUM as f64;
         if place >= self.abandonment.share {

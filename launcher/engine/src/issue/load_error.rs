@@ -42,8 +42,7 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// Returns the message without content of a file, which may come from a server, or of a filter. `None` if the message contains no such
-    /// content.
+    /// Returns the message without content that it may quote from files or filters. `None` if the message quotes no such content.
     pub fn without_words(&self) -> Option<String> {
         match self {
             LoadError::Prompts(error) => error.without_words(),

@@ -1,4 +1,4 @@
-//! The request fields that ask for log probabilities. Pure.
+//! The request fields that request log probabilities. Pure.
 
 use std::{borrow::Cow, collections::BTreeMap};
 

@@ -231,7 +231,7 @@ fn issue(PreparedLoad { order, plan }: PreparedLoad<'_>) -> Result<LoadResult, L
     let watch = Watch::start(clock);
     let workers: Vec<_> = (0..threads).map(|index| spawn(index, Arc::clone(&shared), target.clone(), keep)).collect();
     if workers.iter().any(Result::is_err) {
-        // Workers that have started must not wait for those that could not start, nor send only a part of the load.
+        // Workers that have started must neither wait for workers that could not start, nor send only a part of the load.
         shared.give_up();
     }
     // Join all workers, even if one of them failed.

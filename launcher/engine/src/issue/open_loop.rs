@@ -134,7 +134,7 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
         );
         if let Some(phase) = phase {
             let issued = shared.count_query(stage_context.stage);
-            // The number of requests in flight is that of this stage, because the requests of earlier stages have ended.
+            // All requests in flight belong to this stage, because the requests of earlier stages have ended.
             let end = phase.after(issued, sent_at.saturating_sub(start), &|| shared.progress.under_way());
             end.into_iter().for_each(|it| shared.end_phase(stage_context.stage, it));
         }

@@ -76,7 +76,7 @@ impl Probing {
 
     /// Ends the probes of a stage whose load has ended, and waits for the last answers.
     pub(super) async fn end(self) {
-        // Fails if the task has already ended, because the load was stopped.
+        // An error means that the load was stopped, so that the task has already ended.
         let _ = self.over.send(());
         check_join(self.task.await);
     }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::hold::Hold;
 
-/// The progress of the load. The counters are not read at the same instant, so they may be inconsistent by a request.
+/// The progress of the load. The counters are not read at the same instant, so they may differ by one request.
 #[derive(Debug, Default)]
 pub struct Progress {
     /// Number of requests in the stages whose number is known, see [`Progress::planned_requests`].

@@ -38,7 +38,7 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, p
     worker.wait_until(start).await;
     for _ in 0..phase.query_count() {
         if worker.is_stopped() {
-            // The next query is due when the last one is complete, so no query is left unsent.
+            // The next query is due when the last one is complete, so no due query is left unsent.
             return Unissued::Stopped { at: shared.clock.now(), numbers: UnissuedNumbers::default() };
         }
         let issued_at = shared.clock.now();

@@ -5,7 +5,7 @@ use tracing::warn;
 use crate::vitals::memory::{self, MemoryLeft, mebibytes};
 use measurement::recorder::{Keep, RecordBudget};
 
-/// Memory to leave free for threads, connections and answers: a quarter (as divisor), and at least 32 MiB.
+/// Memory to leave free for threads, connections and answers: a quarter of what is left (4 is the divisor), but at least 32 MiB.
 const KEPT_FREE: (u64, u64) = (4, 32 << 20);
 
 /// Returns how many records a load with this many threads may keep. Logs a warning if the planned number does not fit. `needs_all`: every

@@ -24,7 +24,7 @@ pub(super) struct TargetHealth {
     /// Set by the clients of all workers when a response begins.
     pub(super) response_seen: Arc<ResponseSeen>,
     failures: AtomicU64,
-    /// When the first of these failures ended, in nanoseconds on the run's clock.
+    /// When the first failure since the last response ended, in nanoseconds on the run's clock.
     since: AtomicU64,
 }
 
@@ -57,7 +57,7 @@ impl TargetHealth {
 mod tests {
     use super::*;
 
-    /// Returns the failure, of those at these seconds after a response at 0, at which the target is lost.
+    /// Returns the second of the failure at which the target is lost. A response at 0 comes first, and then failures at these seconds.
     fn check(seconds: &[u64]) -> Option<u64> {
         let target_health = TargetHealth::default();
         target_health.response_seen.note(200);

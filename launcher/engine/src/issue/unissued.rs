@@ -3,7 +3,7 @@
 use std::{iter::StepBy, ops::Range, time::Duration};
 
 pub(super) enum Unissued {
-    /// The load was stopped before these requests were sent. Empty if answers determine when requests are due.
+    /// The load was stopped before these requests were sent. Contains no requests if answers determine when requests are due.
     Stopped {
         /// When sending stopped.
         at: Duration,

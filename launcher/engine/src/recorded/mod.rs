@@ -62,7 +62,7 @@ pub enum RecordedError {
 }
 
 impl RecordedError {
-    /// Returns the message without content of the files and of the filter. `None` if the message contains no such content.
+    /// Returns the message without content that it may quote from the files or the filter. `None` if the message contains no such content.
     pub(crate) fn without_words(&self) -> Option<String> {
         match self {
             RecordedError::Wrong { path, at, problem: _ } => {

@@ -76,7 +76,7 @@ pub enum RequestsError {
         "the stage {stage} needs {wanted} recorded sessions, and {left} are left; lower its count, name more files, or let copies follow by duplicateTo"
     )]
     TooFewSessions { stage: String, wanted: u64, left: u64 },
-    /// A stage ends with the rows of the data set, but its first row is unknown before the load.
+    /// A stage ends with the rows of the data set, but the index of its first row is unknown before the load.
     #[error(
         "the stage {stage} ends with the data set, and begins where the stages before it end, which send as many requests as their time allows; set a count for each of them"
     )]

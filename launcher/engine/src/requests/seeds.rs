@@ -27,7 +27,7 @@ impl From<Seed> for Seeds<'static> {
     }
 }
 
-/// Returns the random numbers for one item and one purpose. They are independent of those of any other item.
+/// Returns the random numbers for one item and one purpose. They are independent of the numbers for any other item.
 pub(crate) fn draws(purpose: Seed, item: u64) -> ChaCha8Rng {
     let mut rng = ChaCha8Rng::seed_from_u64(purpose.0);
     rng.set_stream(item);

@@ -1,14 +1,14 @@
-//! Arrivals conditioned on their count: random gaps, scaled so that their sum is the duration. Request k is due at the sum of the first k
-//! gaps, so the last one is due exactly at the end. With exponential gaps, inference-perf calls this `constant`. With gamma gaps,
-//! `vllm bench serve` does it for a steady rate.
+//! Arrivals conditioned on their count: random gaps, scaled so that their sum is the duration. Request k is due at the sum of the first k gaps, so
+//! the last one is due exactly at the end. With exponential gaps, inference-perf calls this `constant`. `vllm bench serve` uses this method with
+//! gamma gaps for a steady rate.
 
 use workload_profiles::workload::TimeChange;
 
-/// Returns `count` sorted times within `length` nanoseconds. A constant rate is always count / length, because scaling cancels any other
-/// value.
+/// Returns `count` sorted times within `length` nanoseconds. The value of a constant rate has no effect: after scaling, the rate is always count /
+/// length.
 pub(super) fn times(change: &TimeChange, length: u64, count: u64, gaps: impl Iterator<Item = f64>) -> Vec<u64> {
     let mut sum = 0.0;
-    // To avoid a second array, the sums are stored in it as the bits of floating-point numbers, and then replaced by the times.
+    // To avoid a second array, `times` first holds the sums, as the bits of floating-point numbers. The times then replace the sums.
     let mut times: Vec<u64> = (0..usize::try_from(count).unwrap_or_default())
         .zip(gaps)
         .map(|(_, gap)| {

@@ -23,7 +23,7 @@ pub fn between(from: f64, to: f64, position: f64, spacing: Spacing) -> f64 {
 /// requests in flight.
 ///
 /// # Errors
-/// The number fell fewer than two times. The error is how often it fell.
+/// The number of requests in flight fell fewer than two times. The error is how often it fell.
 pub fn drain_rate(samples: &[(Duration, u64)], percentile: f64) -> Result<f64, usize> {
     let fall = |pair: &[(Duration, u64)]| {
         let [(before, more), (after, fewer)] = pair else { return None };

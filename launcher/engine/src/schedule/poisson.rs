@@ -30,7 +30,7 @@ mod tests {
             (0..400).map(|seed| times(&steady(Arrivals::Poisson, 20.0, Some(5), None), seed).len() as f64).collect();
         let mean = counts.iter().sum::<f64>() / 400.0;
         let variance = counts.iter().map(|it| (it - mean).powi(2)).sum::<f64>() / 400.0;
-        // Mean and variance are 100. Their standard errors are sqrt(100 / 400) and 100 sqrt(2 / 400). The tolerances are five of each.
+        // Mean and variance are 100. Their standard errors are sqrt(100 / 400) and 100 sqrt(2 / 400). The tolerances are five standard errors.
         assert!((mean - 100.0).abs() < 2.5, "{mean}");
         assert!((variance - 100.0).abs() < 36.0, "{variance}");
     }

@@ -71,7 +71,7 @@ fn conditioned_arrivals_follow_the_rate_and_end_with_the_stage() {
     let rate = points(&[(0.0, 0.0), (100.0, 40.0)]);
     let found = times(&load(Arrivals::ConditionedPoisson, rate, 100), 4);
     assert_eq!((found.len(), found.last()), (2_000, Some(&Duration::from_secs(100))));
-    // A quarter of the requests is expected in the first half. The tolerance is five standard errors of a share of 2,000.
+    // A quarter of the requests is expected in the first half. The tolerance is five standard errors of a share of 2,000 requests.
     let share = found.iter().filter(|it| it.as_secs() < 50).count() as f64 / 2_000.0;
     assert!((share - 0.25).abs() < 5.0 * (0.25 * 0.75 / 2_000.0_f64).sqrt(), "{share}");
 }
@@ -80,7 +80,7 @@ fn conditioned_arrivals_follow_the_rate_and_end_with_the_stage() {
 fn a_sinusoid_has_its_peak_and_its_trough() {
     // Two periods of 100 s each, at a mean of 50 per second with an amplitude of 80 %. The first half of each period is the busy one.
     let found = times(&load(Arrivals::Poisson, sinusoid(50.0, 0.8, 100.0, 0.0), 200), 8);
-    // 200 s x 50 requests are expected. The standard deviation of a Poisson variate with that mean is 100. The tolerance is five of them.
+    // 200 s x 50 requests are expected. The standard deviation of a Poisson variate with that mean is 100. The tolerance is five standard deviations.
     assert!((found.len() as f64 - 10_000.0).abs() < 500.0, "{}", found.len());
     let busy = found.iter().filter(|it| it.as_secs() % 100 < 50).count() as f64 / found.len() as f64;
     // The share of the busy half is 1/2 + amplitude / pi. The tolerance is five standard errors.

@@ -64,7 +64,7 @@ pub enum TraceError {
         /// The limit, in bytes.
         most: u64,
     },
-    /// The run has too many requests. Those of its traces are included.
+    /// The run, including the requests of its traces, has too many requests.
     #[error(
         "stages: come to {requests:.0} requests with their traces; at most {MAX_REQUESTS} are sent in a run, so set a count"
     )]

@@ -10,7 +10,7 @@ use workload_profiles::{
 
 /// A number in this range is probably a wall-clock time: seconds since 1970 for the years 2001 to 2286.
 const EPOCH_SECONDS: std::ops::Range<f64> = 1e9..1e10;
-/// Requests per second. If a replay is faster than any server can answer, the times are probably in another unit.
+/// In requests per second. No server can answer faster than this. If a replay is faster, the times are probably in another unit.
 const MAX_PLAUSIBLE_RATE: f64 = 10_000.0;
 
 /// Numbers of lengths that were recorded as 0, and that are missing.

@@ -132,8 +132,8 @@ pub fn in_process(serve: impl Fn(DuplexStream) + Send + Sync + 'static) -> Targe
     })
 }
 
-/// A server that answers each request with one token. `after` returns the delay of the answer, given when the request arrived, counted from
-/// the first connection.
+/// A server that answers each request with one token. `after` gets the arrival time of a request, counted from the first connection, and returns the
+/// delay of its answer.
 pub fn answering(after: fn(Duration) -> Duration) -> Target {
     saying(ANSWER, after)
 }

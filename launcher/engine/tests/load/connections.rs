@@ -227,8 +227,8 @@ async fn a_server_that_never_answers_is_asked_once_more_and_no_more() {
     });
     let result = issue(&workload(vec![closed(1, 5)], 1), &target).await;
     assert_eq!(outcomes(&result, 0), [("connect_error".to_owned(), 5)]);
-    // The first request used a connection opened before the stage, and was sent again. The other requests had new connections, so they were
-    // not.
+    // The first request used a connection opened before the stage, and was sent again. The other requests had new connections, so they were not sent
+    // again.
     assert_eq!(requests.load(Ordering::Relaxed), 6);
     assert_eq!(result.recorder.stages[0].retried, 1);
 }

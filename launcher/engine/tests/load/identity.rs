@@ -1,4 +1,4 @@
-//! Tests that find out a server's identity. No answer of the server can delay a run.
+//! Tests of the requests for a server's identity. No answer of the server can delay a run.
 
 use crds::benchmark_run::Api;
 use engine::client::{Target, identity};

@@ -147,8 +147,8 @@ async fn a_single_stream_sends_when_the_last_answer_is_complete_until_count_and_
 
 #[tokio::test(start_paused = true)]
 async fn a_single_stream_of_a_server_that_is_faster_than_expected_runs_out_of_queries() {
-    // With an expected latency of 400 ms, queries are 400 ms apart. The fourth, at 1,200 ms, is the first at or after twice 500 ms. Each
-    // takes 100 ms.
+    // Queries are planned 400 ms apart, the expected latency, until twice the minimum duration of 500 ms is reached: at 0, 400, 800 and 1,200 ms.
+    // Each takes only 100 ms, so these four are used up before 500 ms.
     let expected =
         Settings { min_duration_ms: 500, single_stream_expected_latency_ns: 400e6, ..settings(Scenario::SingleStream) };
     let result = issue(&test(expected), &simulated(quick())).await;

@@ -95,8 +95,8 @@ async fn an_answer_that_lasts_does_not_hold_up_the_slots_that_try() {
         }
     });
     let result = issue(&workload(vec![closed(4, 100)], 1), &target.unwrap()).await;
-    // Attempts fail at 0, and after 20, 40, 80 and so on up to 1,280 ms. The next one is accepted at 2,280 ms. Then the other slots try
-    // each second.
+    // Attempts fail at 0, and after 20, 40, 80 and so on up to 1,280 ms. The next attempt is accepted at 2,280 ms. Then the other slots try each
+    // second.
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 82), ("connect_error".to_owned(), 18)]);
     let mut ended: Vec<_> = records(&result).iter().map(|it| it.ended).collect();
     ended.sort();

@@ -36,8 +36,8 @@ async fn a_lone_request_has_exactly_the_times_of_the_server() {
 
 #[tokio::test(start_paused = true)]
 async fn the_steps_of_requests_come_to_their_latencies() {
-    // The server processes one request at a time, so requests wait in it. The client allows two requests in flight, so other requests wait
-    // in the client.
+    // The server processes one request at a time, so requests wait in the server. The client allows two requests in flight, so other requests wait in
+    // the client.
     let options = simulator::SimOptions { max_num_seqs: 1, ..server(millis(100), millis(20)) };
     let mut stage = open(10.0, 3);
     if let Load::Open { max_concurrency, .. } = &mut stage.load {

@@ -201,8 +201,7 @@ async fn a_completion_carries_one_text() {
 
 #[tokio::test(start_paused = true)]
 async fn a_load_of_requests_deals_them_to_its_sessions() {
-    // There are two sessions with two turns. Requests 0 and 2 are the turns of the first one, and request 4 begins a new session with its
-    // texts.
+    // There are two sessions with two turns. Requests 0 and 2 are the turns of the first one, and request 4 begins a new session with the same texts.
     let server = Server::default();
     let workload = talk(conversations(Some(2), 2, millis(30)), Unit::Request, paced(50.0, 6));
     let result = run(&workload, &server).await;

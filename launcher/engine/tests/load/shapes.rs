@@ -14,7 +14,7 @@ use workload_profiles::workload::{
 use super::common::*;
 
 const START: Duration = millis(2);
-/// The time that such a server takes for five tokens.
+/// The time that this server takes for five tokens.
 const TOOK: Duration = millis(100);
 
 /// Runs a stage against this server, and returns its records.

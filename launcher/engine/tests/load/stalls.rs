@@ -38,7 +38,7 @@ async fn above_its_capacity_latency_grows_by_the_same_with_each_request() {
 
 #[tokio::test(start_paused = true)]
 async fn with_permits_the_wait_is_the_clients_and_the_latency_from_scheduled_the_same() {
-    // The same, but requests wait for a permit before they are sent. Each then takes 180 ms from its send time.
+    // The same server and load as above, but requests wait for a permit before they are sent. Each then takes 180 ms from its send time.
     let options = simulator::SimOptions { max_num_seqs: 1, ..server(millis(100), millis(20)) };
     let result = issue(&workload(vec![bounded(paced(10.0, 50), 1)], 5), &simulated(options)).await;
     for (record, number) in records(&result).iter().zip(0_u32..) {

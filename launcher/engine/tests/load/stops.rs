@@ -126,7 +126,7 @@ async fn a_target_that_answers_now_and_then_is_not_lost() {
 #[tokio::test(start_paused = true)]
 async fn a_target_that_begins_to_answer_is_not_lost_and_one_that_never_does_is() {
     for (fault, stopped) in [(None, None), (fault(FaultKind::Hang), Some(StopReason::TargetLost))] {
-        // An answer takes half a minute, but one request per second fails by its timeout.
+        // An answer takes half a minute, but one request per second exceeds its timeout.
         let options = SimOptions { fault, ..server(millis(300), millis(300)) };
         let mut workload = workload(vec![open(1.0, 60)], 100);
         workload.timeouts.request = Some(crds::units::Span(Duration::from_secs(5)));

@@ -61,8 +61,8 @@ async fn a_closed_loop_holds_its_concurrency_in_each_bin() {
     assert!(inside.len() > 30 && inside.iter().all(|it| (it - 4.0).abs() < 1e-9), "{under_way:?}");
     let (by_series, by_records) = time_under_way(&result, 0);
     assert!(by_series.abs_diff(by_records) < Duration::from_micros(1), "{by_series:?} and not {by_records:?}");
-    // Counted from the send time, like the headline figures of a closed loop. This is exactly the server's time, within the error of a
-    // sketch.
+    // TTFT and latency count from the send time, like the headline figures of a closed loop. They are exactly the server's times, within the error of
+    // a sketch.
     for (bin, _) in series.bins() {
         for (found, expected) in [(bin.ttft.percentile(50), 25e6), (bin.latency.percentile(99), 125e6)] {
             assert!(found.is_none_or(|it| (it / expected - 1.0).abs() < 1.0 / 64.0), "{found:?} and not {expected}");
@@ -90,8 +90,8 @@ async fn the_warm_up_is_in_the_series_and_probes_are_not() {
 
 #[tokio::test(start_paused = true)]
 async fn requests_that_got_no_permit_are_due_at_their_time() {
-    // One request may be in flight, and takes longer than the stage. Of ten requests in a second one is sent, and the stage ends without
-    // the others.
+    // One request may be in flight, and takes longer than the stage. Of the ten requests in one second, one is sent. The stage ends without the
+    // others.
     let mut stage = bounded(paced(10.0, 10), 1);
     stage.grace = Some(Span(Duration::ZERO));
     let result = issue(&workload(vec![stage], 1), &simulated(server(Duration::from_secs(5), millis(20)))).await;

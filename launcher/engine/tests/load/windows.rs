@@ -56,12 +56,12 @@ async fn a_cut_window_counts_what_happens_within_it() {
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 6), ("incomplete".to_owned(), 1)]);
     assert_eq!((excluded(&result, WindowPart::WarmUp), excluded(&result, WindowPart::CoolDown)), (1, 2));
     assert_eq!(tally.span(), Some((millis(152), millis(752))));
-    // These are the first request's tokens at 162, 182 and 202 ms, 5 tokens of each of the next five, and the last request's at 722 and 742
+    // These are the first request's tokens at 162, 182 and 202 ms, 5 tokens of each of the next five, and the last request's tokens at 722 and 742
     // ms.
     assert_eq!((tally.output_tokens_total, tally.output_tokens_of_ended), (3 + 25 + 2, 30));
     // The gaps before these tokens count too, but a first token has no gap before it.
     assert_eq!(tally.itl.histogram().len(), 3 + 5 * 4 + 1);
-    // The requests sent at 202 to 702 ms.
+    // These are the requests that were sent at 202 to 702 ms.
     assert_eq!((tally.send_lag.histogram().len(), tally.latency_sent.histogram().len()), (6, 6));
 }
 

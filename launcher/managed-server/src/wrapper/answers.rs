@@ -1,5 +1,5 @@
-//! [I/O] Serves the state of an engine over HTTP, read-only: `/log`, `/start`, `/traces` and `/traces/NAME`. If the
-//! server has a bearer token, a request must have it.
+//! [I/O] Serves the state of an engine over HTTP, read-only: `/log`, `/start`, `/traces` and `/traces/NAME`. If the server has a bearer token,
+//! requests must contain it.
 
 use std::{
     convert::Infallible,
@@ -34,17 +34,19 @@ use tokio_io_timeout::TimeoutStream;
 use super::{State, traces};
 use crate::log::SoFar;
 
-/// Maximum number of concurrent requests. Each may use a thread that reads a file.
+/// Maximum number of concurrent requests. Limited because each may use a thread that reads a file.
 const AT_A_TIME: usize = 8;
-/// Time limits: for reading one request, and for the whole exchange.
+/// Time limit for reading one request.
 const REQUEST: Duration = Duration::from_secs(10);
+/// Time limit for the whole exchange.
 const WHOLE: Duration = Duration::from_secs(1_800);
-/// Maximum time in which a client reads nothing of its response. Without this limit, a few such clients would block all others.
+/// Maximum time in which a client reads nothing of its response. Without this limit, a few slow clients would block all others.
 const NO_PROGRESS: Duration = Duration::from_secs(10);
 /// Delay after a connection that could not be accepted.
 const RETRY: Duration = Duration::from_secs(1);
-/// Size in bytes of one read from a file, and number of such parts that may wait for a slow client.
+/// Size in bytes of one read from a file.
 const PART: usize = 64 << 10;
+/// Number of such parts that may wait for a slow client.
 const PARTS: usize = 4;
 
 /// The path of the response about how the engine was started.
@@ -59,7 +61,7 @@ const BYTES: &str = "application/octet-stream";
 /// # Errors
 /// The port cannot be opened.
 pub(super) fn serve(port: u16, state: &Arc<State>) -> io::Result<()> {
-    // An IPv6 socket also accepts IPv4. The machine may support only one of the two.
+    // An IPv6 socket also accepts IPv4. If the machine does not support IPv6, an IPv4 socket is used.
     let listener = std::net::TcpListener::bind((Ipv6Addr::UNSPECIFIED, port))
         .or_else(|_| std::net::TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)))?;
     listener.set_nonblocking(true)?;
@@ -88,7 +90,7 @@ async fn accept(listener: TcpListener, state: Arc<State>) {
                 if request.uri().path() == START {
                     state.ready.look().await;
                 }
-                // The runtime has only one thread, which also forwards signals. So reading from disk happens on another thread.
+                // The runtime has only one thread, which also forwards signals. So files are read on another thread.
                 let answered =
                     tokio::task::spawn_blocking(move || answer(&state, request.method(), request.uri().path()));
                 let failed = |_| text(StatusCode::INTERNAL_SERVER_ERROR, "the answer was not made; ask again\n");
@@ -111,7 +113,7 @@ async fn accept(listener: TcpListener, state: Arc<State>) {
 }
 
 impl State {
-    /// Whether a request may be answered: it has the token of the server, or the server has no token.
+    /// Whether a request is allowed: it has the token of the server, or the server has no token.
     fn admits(&self, headers: &HeaderMap) -> bool {
         let Some(token) = &self.token else { return true };
         let sent = headers.get(AUTHORIZATION).and_then(|it| it.as_bytes().strip_prefix(b"Bearer "));
@@ -119,7 +121,7 @@ impl State {
     }
 }
 
-/// Compares two texts. The time does not depend on where texts of equal length differ.
+/// Compares two texts. For texts of equal length, the time does not depend on where they differ.
 fn is_equal(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len() && one.iter().zip(other).fold(0, |found, (one, other)| found | (one ^ other)) == 0
 }
@@ -140,7 +142,7 @@ fn answer(state: &State, method: &Method, path: &str) -> Response<Parts> {
 fn log(state: &State) -> Option<Response<Parts>> {
     let SoFar { in_file, rest } = state.so_far()?;
     let file = File::open(&state.path).ok()?;
-    // If the disk is full, the file is shorter than the number of bytes that were written to it.
+    // If the disk was full, the file is shorter than the number of bytes that were written to it.
     let in_file = in_file.min(file.metadata().ok()?.len());
     let length = in_file + rest.len() as u64;
     Some(streamed(TEXT, file.take(in_file).chain(io::Cursor::new(rest)), length))
@@ -169,7 +171,7 @@ fn streamed(kind: &'static str, mut from: impl Read + Send + 'static, length: u6
         while left > 0 {
             let mut part = vec![0; PART.min(usize::try_from(left).unwrap_or(PART))];
             let part = match from.read(&mut part) {
-                // If the file ends too early, this is an error, so that the client notices the incomplete response.
+                // A file that ends too early is an error, so that the client notices that the response is incomplete.
                 Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(count) => {
                     left -= count as u64;

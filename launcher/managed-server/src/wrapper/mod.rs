@@ -45,13 +45,15 @@ use crate::{
     order::LogEnd,
 };
 
-/// How long the output must be silent after the engine has ended. A process that the engine left behind may keep the pipe open.
+/// How long the output must be silent after the engine has ended, before the wrapper stops waiting for more. A process that the engine left behind
+/// may keep the pipe open.
 const OUTPUT_ENDS: Duration = Duration::from_secs(1);
-/// Time limit for forwarding the rest of the output. The reader of our output may be slow, and a process that the engine left behind may write
-/// endlessly.
+/// Time limit for forwarding the rest of the output. Needed because the reader of our output may be slow, and a process that the engine left behind
+/// may write forever.
 const OUTPUT_LIMIT: Duration = Duration::from_secs(10);
-/// The exit statuses that a shell uses for a program that does not exist, and for a program that cannot be executed.
+/// The exit status that a shell uses for a program that does not exist.
 const NOT_FOUND: u8 = 127;
+/// The exit status that a shell uses for a program that cannot be executed.
 const NOT_EXECUTABLE: u8 = 126;
 /// Added to the number of the signal that ended the engine to get the exit status, as in shells and container runtimes.
 const SIGNALS: i32 = 128;
@@ -89,13 +91,13 @@ pub struct WrappedStart {
     /// Milliseconds from `started` to `ready`, measured with a monotonic clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_ms: Option<u64>,
-    /// How often the container was started, including this start. The output of the previous start is in a file next to this copy.
+    /// How often the container was started, including this start. The output of the previous start is in a separate file in the same folder.
     pub starts: u32,
     /// The time of this response.
     pub now: Timestamp,
     /// The UTC offset of the time zone in the engine's logs, in seconds.
     pub utc_offset_seconds: i32,
-    /// The state of the file with the engine's output: what is missing in it, and what was redacted.
+    /// The state of the file with the engine's output: what the file lacks, and what was redacted.
     pub log: LogEnd,
 }
 
@@ -110,7 +112,8 @@ struct State {
     started: OnceLock<(i32, Timestamp)>,
     ready: Readiness,
     starts: u32,
-    /// Number of bytes of the output that were read, and number that were forwarded.
+    /// Number of bytes of the output that were read.
+    /// Number of bytes of the output that were forwarded.
     read: AtomicU64,
     passed: AtomicU64,
 }
@@ -179,8 +182,8 @@ pub fn install(path: &Path) -> io::Result<()> {
     fs::rename(&partial, path)
 }
 
-/// Keeps the output of the container's previous start, because after a crash that output shows the cause. The volume survives a restart of the
-/// container. Returns the number of this start, from 1. Errors are ignored, because the server is more important.
+/// Keeps the output of the container's previous start, because after a crash it shows the cause. This works because the volume survives a restart of
+/// the container. Returns the number of this start, from 1. Errors are ignored, because starting the server is more important.
 fn keep_former(log: &Path) -> u32 {
     let beside = |end: &str| {
         let mut path = log.as_os_str().to_owned();
@@ -254,7 +257,7 @@ async fn wrapped(order: WrapOrder) -> io::Result<u8> {
     let watched = Arc::clone(&state);
     tokio::task::spawn(async move { watched.ready.watch().await });
     let status = loop {
-        // A SIGCHLD may have arrived before this process listened for it.
+        // The engine may have ended before this process listened for SIGCHLD.
         if let Some(status) = reap(pid) {
             break status;
         }
@@ -268,7 +271,7 @@ async fn wrapped(order: WrapOrder) -> io::Result<u8> {
         }
     };
     let _ = clock::limit(OUTPUT_LIMIT, output_ends(&state, &pipes, &mut output)).await;
-    // Writes the end of the log, which is still in memory, to the file. The container's next start keeps the file.
+    // Writes the end of the log, which is still in memory, to the file. After a restart, the container keeps that file.
     if let Some(mut log) = state.log() {
         log.close();
     }
@@ -281,7 +284,7 @@ async fn output_ends(state: &State, pipes: &[io::PipeReader], output: &mut mpsc:
     let mut before = state.moved();
     while clock::limit(OUTPUT_ENDS, output.recv()).await.is_err() {
         let now = state.moved();
-        // On a busy machine, the thread that reads a pipe may be late. The pipe then still contains output.
+        // On a busy machine, the thread that reads a pipe may be late, so that the pipe still contains output.
         if now == before && now.0 == now.1 && is_read() {
             return;
         }
@@ -330,7 +333,7 @@ fn pass_on(from: io::PipeReader, stream: Stream, state: &Arc<State>, open: mpsc:
             let count = part.len() as u64;
             state.read.fetch_add(count, Ordering::Relaxed);
             if to.as_mut().is_some_and(|it| it.write_all(part).is_err()) {
-                // If nobody reads our output, it is dropped, so that the engine does not block.
+                // If nobody reads our output, it is discarded, so that the engine does not block.
                 to = None;
             }
             if let Some(mut log) = state.log() {
@@ -343,7 +346,7 @@ fn pass_on(from: io::PipeReader, stream: Stream, state: &Arc<State>, open: mpsc:
     thread::Builder::new().name("output".into()).spawn(body).map(drop)
 }
 
-/// Returns the same output as a file without the standard library's buffer.
+/// Returns the same output as a file that is not buffered by the standard library.
 fn own(output: BorrowedFd<'_>) -> io::Result<File> {
     Ok(File::from(output.try_clone_to_owned()?))
 }

@@ -1,5 +1,5 @@
-//! [I/O] Measures when an engine is first ready. The probes use the loopback interface, so the time includes neither network latency nor the period
-//! of a Kubernetes probe.
+//! [I/O] Measures when an engine is first ready. It probes the loopback interface, so the measured time includes neither network latency nor the
+//! period of a Kubernetes probe.
 
 use std::{net::Ipv4Addr, sync::OnceLock, time::Duration};
 
@@ -14,7 +14,7 @@ use tokio::{
 const EVERY: Duration = Duration::from_millis(100);
 /// Timeout of one probe.
 const LIMIT: Duration = Duration::from_secs(5);
-/// Number of bytes that are read of a response, which is the length of `HTTP/1.1 200`.
+/// Number of bytes that are read of a response: as many as `HTTP/1.1 200` has.
 const STATUS_BYTES: usize = 12;
 
 /// The readiness endpoint of an engine.
@@ -30,7 +30,7 @@ pub struct ReadyPath {
 pub(super) struct Readiness {
     /// The endpoint to probe; `None` if readiness is not probed.
     pub(super) path: Option<ReadyPath>,
-    /// The clock, which starts together with the engine; unset before that.
+    /// The clock, which starts together with the engine; not set before that.
     pub(super) clock: OnceLock<Clock>,
     /// The time of the first response 200, and the time since the engine was started.
     pub(super) seen: OnceLock<(Timestamp, Duration)>,
@@ -49,8 +49,8 @@ impl Readiness {
         }
     }
 
-    /// Probes once if there was no response 200 yet. A client that already knows that the engine is ready need not wait for the next probe of
-    /// `watch`.
+    /// Probes once, unless a response 200 was seen before. A client that already knows that the engine is ready then does not have to wait for the
+    /// next probe of `watch`.
     pub(super) async fn look(&self) {
         if self.seen.get().is_none() {
             self.ask().await;

@@ -41,7 +41,7 @@ fn add(folder: &Path, before: &str, depth: usize, left: &mut usize, found: &mut 
             return;
         }
         *left -= 1;
-        // Links are skipped, because their target may be outside of the folder. The metadata of an entry describes the link itself.
+        // Links are skipped, because they may lead outside the folder. The metadata of an entry describes the link, not its target.
         let (Ok(name), Ok(about)) = (entry.file_name().into_string(), entry.metadata()) else { continue };
         let name = format!("{before}{name}");
         if about.is_dir() && depth > 1 {

@@ -3,10 +3,9 @@
 use super::wire_tally::Steps;
 use crate::{histogram::TimeHistogram, record::RequestRecord, wire::fields};
 
-/// Durations of the steps of successful requests. The steps queue, send, first byte, first token and tokens follow each other, and their
-/// sum is the latency from the scheduled time. Build and parse are additional work of the launcher: a request is built before it is due,
-/// and bytes are interpreted while the next bytes are on their way.
-/// next bytes are on their way.
+/// Durations of the steps of successful requests. The steps queue, send, first byte, first token and tokens follow each other, and their sum is the
+/// latency from the scheduled time. Build and parse are additional work of the launcher: a request is built before it is due, and bytes are
+/// interpreted while the next bytes are on their way.
 #[derive(Clone, Debug, Default)]
 pub struct Breakdown {
     /// From the scheduled time until the first byte is handed to the socket: the wait for a permit, the send lag, and opening a connection.

@@ -76,7 +76,7 @@ impl Recorder {
         }
         self.sample.add(&other.sample);
         self.outputs.extend(other.outputs);
-        // The list nearly always consists of two sorted runs, which the sort just merges.
+        // The list nearly always consists of two sorted parts, which the sort just merges.
         self.outputs.sort_by_key(|it| (it.ended, it.stage, it.number));
         if let (Some(mine), Some(theirs)) = (&mut self.records, other.records) {
             mine.append(theirs);

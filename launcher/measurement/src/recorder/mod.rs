@@ -340,7 +340,7 @@ impl Recorder {
         self.records.as_ref().filter(|it| it.left_out() == 0)
     }
 
-    /// Returns the number of values that the figures do not contain as measured. It is 0 except for times above one hour, lengths above 100
+    /// Returns the number of values that the figures contain inexactly or not at all. It is 0 except for times above one hour, lengths above 100
     /// million tokens, more than four billion equal values, or a fault of the launcher. Histograms that no figure uses do not count.
     pub fn dropped(&self) -> u64 {
         let is_exact = self.every_record().is_some();

@@ -1,4 +1,4 @@
-//! Recomputes the figures of a load with other windows, from its records and its tape. Pure.
+//! Recomputes the figures of a load with other windows, from its records and its tape (what each recorder was given in addition). Pure.
 //!
 //! Series, sample, probes and outputs do not depend on windows, and are kept. Stages whose margins did not change are recomputed too.
 //! Without times between tokens, no stage then has ITL, so that the run's ITL never covers only some of its stages.

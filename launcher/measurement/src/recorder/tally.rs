@@ -31,12 +31,12 @@ pub struct StageTally {
     pub latency_scheduled: TimeHistogram,
     /// Time to the last token, from the send time.
     pub latency_sent: TimeHistogram,
-    /// Times between two tokens, over all requests with one token per content event, as far as the server reports this. They are measured
-    /// between content events.
+    /// Times between two tokens, of requests with one token per content event. If the server does not report the tokens per event, each event counts
+    /// as one token. The times are measured between content events.
     pub itl: TimeHistogram,
     /// Times between two tokens, of requests with several tokens per event: each gap is divided by its request's number of tokens per gap.
     pub itl_of_several: TimeHistogram,
-    /// The same gaps without the division.
+    /// The gaps of these requests without the division.
     pub gaps_of_several: TimeHistogram,
     /// TPOT: (last token - first token) / (OSL - 1), one per request with at least two tokens.
     pub tpot: TimeHistogram,
@@ -62,7 +62,7 @@ pub struct StageTally {
     pub output_tokens_of_ended: u64,
     /// Number of successful requests whose output length the server reported.
     pub with_usage: u64,
-    /// Number of content events of those requests that were streamed.
+    /// Number of content events of successful, streamed requests whose output length the server reported.
     pub events: u64,
     /// Number of tokens in these events. A token without text before the first or after the last of them is not included.
     pub event_tokens: u64,
@@ -89,7 +89,7 @@ pub struct StageTally {
     pub good: u64,
     /// Number of socket reads that returned content.
     pub reads: u64,
-    /// Number of socket reads that returned more than one content event. The gaps between those events are not the server's.
+    /// Number of socket reads that returned more than one content event. The gaps between events of one read do not show when the server sent them.
     pub coalesced_reads: u64,
     /// Number of coalesced reads that the launcher may have made late, see [`WireTally::late_reads`].
     pub late_reads: u64,
@@ -178,8 +178,8 @@ impl LengthSums {
 }
 
 impl StageTally {
-    /// Counts a request, within the bounds of a window or, without bounds, completely. Returns the figures that the request is part of.
-    /// `is_good`: whether it meets all goodput limits, provided that it succeeded.
+    /// Counts a request. If the window has bounds, only what happened within them counts. Returns the figures that the request is part of. `is_good`:
+    /// whether it meets all goodput limits, provided that it succeeded.
     pub fn record_in(
         &mut self,
         bounds: Option<(Duration, Duration)>,

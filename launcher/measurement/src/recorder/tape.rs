@@ -73,10 +73,11 @@ pub struct Tape {
     /// Whether there was no room for an entry. All entries were then dropped.
     is_lost: bool,
     budget: RecordBudget,
-    /// Bytes in all chunks except the first one, which always fits. `paid`: how many of these bytes the budget has paid for.
+    /// Number of bytes in all chunks except the first one, which needs no budget.
     taken: u64,
+    /// How many of these bytes are paid for.
     paid: u64,
-    /// Bytes that the budget has granted in addition to those included in the price of records.
+    /// Number of bytes that the budget has granted, in addition to the bytes that the price of each record includes.
     granted: u64,
     /// The error texts of the recorder, in the order of their entries. `None` on a merged tape, which accepts no further texts.
     texts: Option<Vec<String>>,
@@ -115,7 +116,7 @@ impl Tape {
         self.budget.give_back(mem::take(&mut self.granted));
     }
 
-    /// Adds prepaid bytes: the price of a block of records includes the memory for their entries.
+    /// Adds bytes that are already paid for: the price of a block of records includes the memory for their entries.
     pub(super) fn pay(&mut self, bytes: u64) {
         self.paid = self.paid.saturating_add(bytes);
     }

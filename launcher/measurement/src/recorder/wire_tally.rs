@@ -1,4 +1,4 @@
-//! What the recorder is told about one request in addition to its record, and the number of tokens in its events. Pure.
+//! Data about one request that the recorder gets in addition to the request's record, and the number of tokens in its events. Pure.
 
 use std::time::Duration;
 

@@ -10,7 +10,7 @@ const MAGIC: [u8; 4] = *b"BWMS";
 pub(super) const HEADER: usize = 4 + 2 + 1 + 8;
 pub(super) const CHECKSUM: usize = 4;
 
-/// A value that is a complete form of its own.
+/// A value that can be sent alone, with its own header and checksum.
 pub(crate) trait Form: Wire {
     const KIND: u8;
     /// The name of the form in error messages.
@@ -77,7 +77,7 @@ fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
     Some(*first)
 }
 
-/// Generates the methods of a type that is a form of its own. Its kind is a number that no other type has.
+/// Generates the methods of a type that can be sent alone. Each such type has its own number, its kind.
 macro_rules! form {
     ($type:ty = $kind:literal, $name:literal) => {
         impl $crate::wire::Form for $type {

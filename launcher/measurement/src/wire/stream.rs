@@ -11,7 +11,7 @@ pub(crate) fn write_form<T: Form>(value: &T, to: &mut dyn Write) -> io::Result<(
     to.write_all(&to_bytes(value))
 }
 
-/// Reads the next form. `memory`: the maximum that the value may take, and also its bytes.
+/// Reads the next form. `memory`: the maximum memory of the value, and the maximum number of its bytes.
 ///
 /// # Errors
 /// The stream cannot be read or ends too early, or the bytes are another value or need more memory.
@@ -21,7 +21,7 @@ pub(crate) fn read_form<T: Form>(from: &mut dyn Read, memory: usize) -> Result<T
     let length = bytes.last_chunk::<8>().filter(|_| bytes.len() == HEADER).map_or(0, |it| u64::from_le_bytes(*it));
     let rest = length.saturating_add(CHECKSUM as u64);
     if rest > memory as u64 {
-        // If this is other data, the length in its header is arbitrary. The error should then say that it is other data.
+        // If the stream contains other data, the length in the header is arbitrary. The error should then report other data.
         return Err(match from_bytes::<T>(&bytes, memory) {
             Err(WireError::Truncated { .. }) | Ok(_) => WireError::Memory { memory },
             Err(error) => error,

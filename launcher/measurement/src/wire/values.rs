@@ -32,7 +32,7 @@ macro_rules! fields {
     ($type:ty { $($field:ident),+ $(,)? }) => {
         $crate::wire::fields!($type { $($field),+ } if |_| true, "value");
     };
-    // The same, but values without the property are rejected.
+    // Like the rule above, but values without the property are rejected.
     ($type:ty { $($field:ident),+ $(,)? } if $property:expr, $what:literal) => {
         impl $crate::wire::Wire for $type {
             fn write(&self, to: &mut $crate::wire::Writer) {

@@ -1,8 +1,8 @@
 //! Measures how long scoring MLPerf's data set of 13,368 summaries takes: `make accuracy-speed`.
 //!
-//! The texts are generated with the lengths of CNN/DailyMail: 60 expected words in 4 sentences, and 100 predicted words in 6 sentences. The
-//! time does not include detokenizing. The argument is the number of threads, by default 2. `PUNKT_DATA` names the folder with Punkt's
-//! tables. Without them the program reports that sentences are not split.
+//! The texts are generated with the lengths of CNN/DailyMail: 60 expected words in 4 sentences, and 100 predicted words in 6 sentences. The time does
+//! not include detokenizing. The argument is the number of threads, by default 2. `PUNKT_DATA` names the folder with Punkt's tables. Without these
+//! tables, sentences are not split, and the program reports that.
 
 use std::{
     env,
@@ -63,7 +63,7 @@ fn tables(place: &Path) -> Option<Punkt> {
     tables.map_err(|error| eprintln!("NOT MEASURED: the splitting of sentences: {error}")).ok()
 }
 
-/// Generates a text of made-up words, which is the same for the same seed.
+/// Generates a text of made-up words. The same seed always gives the same text.
 fn text(seed: u64, sentences: usize, words: usize) -> String {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut draw = |below: usize| {

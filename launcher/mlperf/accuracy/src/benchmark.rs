@@ -53,7 +53,7 @@ pub enum Check {
 }
 
 impl Check {
-    /// Returns why this program cannot compute the official figure of the check; `None` if it can.
+    /// Returns why this program cannot compute the check's official figure; `None` if it can.
     pub const fn open(self) -> Option<&'static str> {
         match self {
             Check::Mbxp | Check::LiveCodeBench => Some("programs that a model wrote are not run here"),
@@ -128,8 +128,8 @@ impl Benchmark {
         }
     }
 
-    /// Finds a benchmark by its name, also as it is in MLPerf's folders: `llama3_1-8b`, `llama2-70b-99.9`. `rouge` and the like name a
-    /// check for any data set.
+    /// Finds a benchmark by its name, also in the form of MLPerf's folders: `llama3_1-8b`, `llama2-70b-99.9`. Names such as `rouge` are checks for
+    /// any data set.
     pub fn from_name(name: &str) -> Option<Benchmark> {
         if let Some((_, check)) = Benchmark::PLAIN.into_iter().find(|(it, _)| *it == name) {
             return Some(Benchmark::Plain(check));
@@ -139,7 +139,7 @@ impl Benchmark {
         Benchmark::ALL.into_iter().find(|it| it.name() == name)
     }
 
-    /// Returns the number of samples in the data set for accuracy. Limits apply only if all of them were scored. `None`: any number.
+    /// Returns the number of samples in the accuracy data set. The limits apply only if all of them were scored. `None` if any number is allowed.
     pub const fn samples(self) -> Option<u64> {
         let samples = match self {
             Benchmark::Llama3_1_8b => 13_368,
@@ -154,7 +154,7 @@ impl Benchmark {
         Some(samples)
     }
 
-    /// Returns the possible columns of the expected answer. The first one that exists is used.
+    /// Returns the possible columns of the expected answer. The first of them that exists is used.
     pub const fn expected_columns(self) -> &'static [&'static str] {
         match self {
             Benchmark::Llama3_1_8b | Benchmark::Llama3_1_8bEdge | Benchmark::Llama2_70b => &["output"],
@@ -167,7 +167,7 @@ impl Benchmark {
         }
     }
 
-    /// Returns the possible columns that select the check of a row; empty if all rows have the same check.
+    /// Returns the possible columns that determine the check of a row; empty if all rows have the same check.
     pub const fn kind_columns(self) -> &'static [&'static str] {
         match self {
             Benchmark::Llama3_1_8b | Benchmark::Llama3_1_8bEdge | Benchmark::Llama2_70b | Benchmark::Plain(_) => &[],
@@ -201,7 +201,7 @@ impl Benchmark {
             Benchmark::Plain(check) => Some(check),
             Benchmark::DeepseekR1 | Benchmark::GptOss120b => {
                 let kind = kind.to_lowercase();
-                // In the order of the reference, which uses the first name that the kind contains.
+                // The order is that of the reference. The first of these names that the kind contains is used.
                 let checks = [
                     ("gpqa", Check::LettersToD),
                     ("mmlu_pro", Check::LettersToJ),
@@ -229,8 +229,7 @@ impl Benchmark {
         matches!(self, Benchmark::GptOss120b)
     }
 
-    /// Returns the limits for the benchmark's figures. `high`: 99.9 % of the reference instead of 99 %, which MLPerf has only for
-    /// llama2-70b.
+    /// Returns the limits for the benchmark's figures. `high`: 99.9 % of the reference instead of 99 %. In MLPerf, only llama2-70b has this.
     pub fn limits(self, high: bool) -> Vec<Limit> {
         let accuracy = if high { 0.999 } else { 0.99 };
         let at_least = |key, baseline| Limit { key, baseline, factor: accuracy, is_upper: false };

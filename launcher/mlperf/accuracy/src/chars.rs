@@ -1,11 +1,11 @@
 //! Characters and white space as Python defines them, because the reference programs depend on Python's rules. Pure.
 //!
-//! Unicode's tables come from the crate `unicode-general-category`, and are newer than Python 3.10's (Unicode 13). A character that was
+//! Unicode's tables come from the crate `unicode-general-category`. They are newer than those of Python 3.10 (Unicode 13), so a character that was
 //! added since then may have another class.
 
 use unicode_general_category::{GeneralCategory as Category, get_general_category as category};
 
-/// Whether a character is white space for `str.isspace` and `\s` of `re`: Rust's white space, and U+001C to U+001F.
+/// Whether a character is white space for `str.isspace` and for `\s` of `re`. In addition to Rust's white space, this includes U+001C to U+001F.
 pub(crate) fn is_space(it: char) -> bool {
     matches!(it, '\t'..='\r' | '\u{1c}'..='\u{20}' | '\u{85}' | '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}'
         | '\u{2028}' | '\u{2029}' | '\u{202f}' | '\u{205f}' | '\u{3000}')
@@ -49,7 +49,7 @@ pub(crate) fn strip(text: &str) -> &str {
     text.trim_matches(is_space)
 }
 
-/// Whether two letters are equal under `re.IGNORECASE`. `lower` is in `a` to `z`. In Python, i equals U+0130 and U+0131, s equals U+017F,
+/// Whether two letters are equal under `re.IGNORECASE`. `lower` is a letter from `a` to `z`. In Python, i equals U+0130 and U+0131, s equals U+017F,
 /// and k equals U+212A.
 pub(crate) fn is_letter_ignoring_case(it: char, lower: char) -> bool {
     let folded = match it {
@@ -72,7 +72,7 @@ pub(crate) fn is_boundary(text: &[char], at: usize) -> bool {
     word(at.checked_sub(1)) != word(Some(at))
 }
 
-/// Whether `word` appears at `at`. It consists of the letters `a` to `z` and punctuation. Letters are compared as under `re.IGNORECASE`.
+/// Whether `word` is in the text at `at`. `word` consists of the letters `a` to `z` and punctuation. Letters are compared as under `re.IGNORECASE`.
 pub(crate) fn stands_at(text: &[char], at: usize, word: &str) -> bool {
     let rest = text.get(at..).unwrap_or_default();
     rest.len() >= word.len() && word.chars().zip(rest).all(|(wanted, found)| is_letter_ignoring_case(*found, wanted))

@@ -16,7 +16,7 @@ pub struct Columns<'a> {
     expected: Vec<&'a str>,
 }
 
-/// Why a row cannot be used. The caller adds which row and columns are meant.
+/// Why a row cannot be used. The caller adds the row and the columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RowProblem<'a> {
     /// The row has none of these columns.
@@ -35,20 +35,20 @@ impl fmt::Display for RowProblem<'_> {
 }
 
 impl<'a> Columns<'a> {
-    /// Selects the columns. `column`: the column of the expected text; `None`: the first of the benchmark's usual columns that exists.
+    /// Selects the columns. `column`: the column of the expected text. With `None`, it is the first of the benchmark's usual columns that exists.
     pub fn new(benchmark: Benchmark, column: Option<&'a str>) -> Columns<'a> {
         let expected = column.map_or_else(|| benchmark.expected_columns().to_vec(), |it| vec![it]);
         Columns { benchmark, expected }
     }
 
-    /// Returns the possible columns of the expected text, and the possible columns that select the check of a row. Of each list, the first
-    /// column that a row has is used.
+    /// Returns two lists: the possible columns of the expected text, and the possible columns that determine the check of a row. From each list, the
+    /// first column that a row has is used.
     pub fn names(&self) -> [&[&'a str]; 2] {
         [&self.expected, self.benchmark.kind_columns()]
     }
 
-    /// Returns the expected answer of a row. `values` contains, for each list of columns, the index of the name that the row has, and the
-    /// value.
+    /// Returns the expected answer of a row. `values` has an entry for each of the two lists: the value, and the index in the list of the column that
+    /// the row has.
     ///
     /// # Errors
     /// The row lacks a column, or the column contains neither a text nor a number.
@@ -68,7 +68,7 @@ impl<'a> Columns<'a> {
         let mut kind =
             content(kind).ok_or_else(|| RowProblem::NoText(kinds.get(place).copied().unwrap_or_default()))?;
         if self.benchmark == Benchmark::DeepseekR1 && place > 0 {
-            // The reference derives the name of a data set from the name of a metric in the same way.
+            // The reference derives a data set's name from a metric's name in the same way.
             kind = kind.replace("_em", "").replace('_', "");
         }
         Ok(Expected { text, kind, ..Expected::default() })
@@ -86,9 +86,8 @@ fn content(value: &Value) -> Option<String> {
     }
 }
 
-/// Sorts the rows by sample. By default a sample is the position of its row. If the reference finds rows by label, and every row has a
-/// number as its label, a sample is the label. Of several rows with the same label the first one is used. A sample without a row is marked
-/// as missing.
+/// Sorts the rows by sample. By default, the number of a sample is the position of its row. If the reference finds rows by label, and every row's
+/// label is a number, it is the label. If several rows have the same label, the first one is used. A sample without a row is marked as missing.
 pub fn by_sample(benchmark: Benchmark, rows: Vec<(Option<i64>, Expected)>) -> Vec<Expected> {
     let has_labels = benchmark.finds_rows_by_label() && rows.iter().all(|it| it.0.is_some());
     if !has_labels {

@@ -1,6 +1,6 @@
 //! Means, rounding and printing as in numpy 1.26 and Python, so that figures have exactly the same digits. Pure.
 
-/// Up to this length numpy adds with 8 running sums. Longer arrays are halved first.
+/// Up to this length, numpy adds values with 8 running sums. It halves longer arrays first.
 const BLOCK: usize = 128;
 /// Number of elements that a numpy 1 reduction adds per step.
 const CHUNK: usize = 8192;
@@ -32,15 +32,15 @@ fn pairwise_sum(values: &[f64]) -> f64 {
     blocks.remainder().iter().fold(whole, |sum, it| sum + it)
 }
 
-/// `numpy.round(value, 4)`: multiplies by 10,000, rounds to the nearest whole number (ties to even), and divides by 10,000. Differs from
-/// Python's `round`.
+/// `numpy.round(value, 4)`: multiplies by 10,000, rounds to the nearest whole number (ties to even), and divides by 10,000. The result can differ
+/// from Python's `round`.
 pub fn round_4(value: f64) -> f64 {
     (value * 10_000.0).round_ties_even() / 10_000.0
 }
 
 /// Python's `round(value, places)`: the decimal that is nearest to the exact value; ties to even.
 pub fn round(value: f64, places: usize) -> f64 {
-    // The text of a finite number can be parsed. Other values are returned unchanged.
+    // Text of a finite number can always be parsed. Other values are returned unchanged.
     format!("{value:.places$}").parse().unwrap_or(value)
 }
 

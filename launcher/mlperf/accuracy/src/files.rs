@@ -9,12 +9,12 @@ use crate::{
     scorer::Outcome,
 };
 
-/// Describes the inputs of the figures. Written next to the figures.
+/// Describes from which inputs the figures were computed. Written next to the figures.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Provenance {
     /// SHA-256 of the whole accuracy log, in hexadecimal digits.
     pub log_sha256: String,
-    /// How the answer texts became the token ids in the log, as far as this is known.
+    /// How the texts of the answers were converted to the token ids in the log, as far as this is known.
     pub ids: String,
     /// SHA-256 of the tokenizer file.
     pub tokenizer_sha256: Option<String>,
@@ -45,8 +45,8 @@ pub fn accuracy_txt(outcome: &Outcome, log_sha256: &str) -> String {
     }
 }
 
-/// Returns the content of `rouge.json`: figures, limits, verdict and inputs. Figures are on the scale 0 to 100, as the reference prints
-/// them. The root keys, which the runner for Llama 3.1 8B defines, are on its scale 0 to 1.
+/// Returns the content of `rouge.json`: figures, limits, verdict and inputs. Figures are on the scale 0 to 100, as the reference prints them. An
+/// exception are the root keys: the runner for Llama 3.1 8B defines them, and uses the scale 0 to 1.
 pub fn rouge_json(outcome: &Outcome, gate: &Gate, provenance: &Provenance) -> Json {
     let mut scores: Map<String, Json> = Map::new();
     let mut baseline = Map::new();

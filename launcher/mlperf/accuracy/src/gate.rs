@@ -36,9 +36,9 @@ pub fn at_least(key: &'static str, bound: f64) -> Limit {
     Limit { key, baseline: bound, factor: 1.0, is_upper: false }
 }
 
-/// Compares a run with limits. `wanted`: the number of samples that the limits apply to; `None`: any number. A run over another number of
-/// samples has no verdict. Neither has a run that lacks a limited figure, unless another figure misses its limit. `doubts`: additional
-/// reasons against a verdict.
+/// Compares a run with limits. `wanted`: the number of samples that must be scored; `None` for any number. `doubts`: additional reasons against a
+/// verdict. A run with another number of samples has no verdict. A run that lacks a figure with a limit has no verdict either, unless another figure
+/// misses its limit.
 pub fn judge(outcome: &Outcome, limits: Vec<Limit>, wanted: Option<u64>, doubts: &[String]) -> Gate {
     let mut reasons = doubts.to_vec();
     if let Some(wanted) = wanted.filter(|it| outcome.samples != *it) {
@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(judge_all(outcome, &[]).verdict, expected);
     }
 
-    /// Figures exactly at their lower limits, except that the first figure is lower by `first`.
+    /// Figures exactly at their lower limits. Only the first figure is lower than its limit, by `first`.
     fn at_limits(first: f64) -> Vec<(&'static str, f64)> {
         let bounds = Benchmark::Llama3_1_8bEdge.limits(false);
         let lower = bounds.iter().filter(|it| !it.is_upper);

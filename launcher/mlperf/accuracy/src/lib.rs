@@ -7,7 +7,7 @@
 //! - [`files`] contains the file contents for a scored run.
 //! - [`mmlu`] contains the prompts, letters and figures of MMLU.
 //!
-//! Deliberately absent: running code that a model wrote, which is only extracted, and symbolic grading of mathematics.
+//! Two things are deliberately absent: running code that a model wrote (it is only extracted), and symbolic grading of mathematics.
 
 pub mod answers;
 pub mod benchmark;

@@ -8,7 +8,7 @@ pub enum Element {
     Int32,
     /// 64-bit integers.
     Int64,
-    /// 32-bit floating-point numbers. The fraction is dropped.
+    /// 32-bit floating-point numbers, whose fraction is dropped.
     Float32,
 }
 
@@ -54,7 +54,7 @@ pub enum TokenError {
     },
 }
 
-/// Returns the token ids of an answer. Empty if there is no data. A number above `u32::MAX`, which no vocabulary has, becomes `u32::MAX`.
+/// Returns the token ids of an answer. Empty if there is no data. A number above `u32::MAX` becomes `u32::MAX`, which is in no vocabulary.
 ///
 /// # Errors
 /// The length is not a multiple of the type's size, or a number is negative or NaN.
@@ -70,7 +70,7 @@ pub fn token_ids(data: &[u8], element: Element) -> Result<Vec<u32>, TokenError> 
         _ => f64::NAN,
     };
     let id = |(position, bytes): (usize, &[u8])| match number(bytes) {
-        // The cast saturates.
+        // The cast limits the number to the range of `u32`.
         number if number >= 0.0 => Ok(number as u32),
         number => Err(TokenError::Number { number, position }),
     };

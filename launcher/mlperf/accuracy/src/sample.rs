@@ -90,8 +90,8 @@ pub fn joined(text: &str, punkt: &Punkt) -> String {
     punkt.sentences(strip(text)).join("\n")
 }
 
-/// Returns the figures of an answer, and its length in code points if it was split into sentences. Without Punkt's tables, ROUGE-Lsum, the
-/// length and the exact matches of llama3.1-405b are not computed. The other figures do not depend on the tables.
+/// Returns the figures of an answer, and its length in code points if it was split into sentences. Without Punkt's tables, three values are missing:
+/// ROUGE-Lsum, the length, and the exact matches of llama3.1-405b. The other figures do not depend on the tables.
 pub fn score(
     benchmark: Benchmark,
     check: Check,
@@ -123,7 +123,7 @@ pub fn score(
     (figures, characters)
 }
 
-/// Returns the figures of an answer whose check does not split it into sentences; `None` for other checks.
+/// Returns the figures of an answer by a check that does not split it into sentences; `None` for other checks.
 fn compared(benchmark: Benchmark, check: Check, text: &str, expected: &str) -> Option<Figures> {
     let is_gpt_oss = benchmark == Benchmark::GptOss120b;
     let figures = match check {

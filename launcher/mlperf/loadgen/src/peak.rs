@@ -1,15 +1,15 @@
 //! Peak search (FindPeakPerformance): finds the highest rate that meets the limits of the Server scenario.
 //!
-//! Each trial is a separate performance phase. The next trial depends only on the previous trials, so a run and its logs agree. Only the
-//! limits decide whether a trial succeeds, and not durations, counts or early stopping.
+//! Each trial is a separate performance phase. The next trial depends only on the trials before it, so a run and its logs agree. Whether a trial
+//! succeeds depends only on the limits, not on durations, counts or early stopping.
 
 use workload_profiles::loadgen::Settings;
 
 use super::logs::number::fixed;
 
-/// LoadGen's message for any other scenario, for which it runs nothing.
+/// LoadGen's message if a peak search is requested in any other scenario. LoadGen then runs nothing.
 pub const SERVER_ONLY: &str = "Finding peak performance is only supported in Server scenarios.";
-/// Maximum number of trials. LoadGen has no such limit, but with a step of 1 the rate would grow beyond the range of numbers.
+/// Maximum number of trials. LoadGen has no maximum, but with a step of 1 its rate would grow beyond the range of numbers.
 const MOST_TRIALS: usize = 2_000;
 
 /// One trial of the search. Rates are in queries per second.
@@ -37,7 +37,7 @@ pub enum Trial {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tried {
     pub trial: Trial,
-    /// Whether the verdict has `perf_constraints_met` and no sample failed.
+    /// Whether the trial met its limits (`perf_constraints_met`) and no sample failed.
     pub met: bool,
 }
 
@@ -95,7 +95,7 @@ pub fn next(settings: &Settings, tried: &[Tried]) -> Next {
     let too_high = tried.iter().filter(|it| !it.met).map(|it| it.trial.rate());
     let upper = too_high.fold(f64::INFINITY, f64::min);
     let middle = Trial::Middle { lower, upper };
-    // Between adjacent doubles there is no other value, whatever precision is requested.
+    // Adjacent doubles have no value between them, whatever precision is requested.
     let between = lower < middle.rate() && middle.rate() < upper;
     // LoadGen stores the number of decimals in eight bits.
     let scale = 10_f64.powi(i32::from(settings.server_find_peak_qps_decimals_of_precision as u8));
@@ -103,7 +103,7 @@ pub fn next(settings: &Settings, tried: &[Tried]) -> Next {
     if apart && between { Next::Run(middle) } else { found }
 }
 
-/// Returns the text that is logged after the last boundary trial, which found a rate that is too high.
+/// Returns the text that is logged when a boundary trial has found a rate that is too high.
 pub fn boundaries_text(lower: f64, upper: f64) -> String {
     format!("FindPeakPerformance: Found boundaries: [{}, {})", fixed(lower, 6), fixed(upper, 6))
 }

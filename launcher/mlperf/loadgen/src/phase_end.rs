@@ -1,7 +1,6 @@
 //! Decides when a phase stops issuing queries, and provides the log texts for its end. Pure.
 //!
-//! The rules are evaluated after each issued query, in LoadGen's order. A query that is due is issued before the rules are evaluated, so
-//! every phase has at least one query.
+//! The rules are evaluated after each issued query, in LoadGen's order. So every phase has at least one query.
 
 use std::time::Duration;
 
@@ -26,7 +25,7 @@ pub fn event(end: PhaseEnd, scenario: Scenario) -> Option<Event> {
     })
 }
 
-/// Returns why the run stopped a phase early; `None` if it did not. LoadGen has no such end, and no text for it.
+/// Returns why the run stopped a phase early; `None` if it did not. LoadGen itself never stops a phase like this, so it has no text for it.
 pub fn stopped_early(end: PhaseEnd) -> Option<&'static str> {
     match end {
         PhaseEnd::Stopped(StopReason::Signal) => Some("it was stopped on request"),
@@ -62,8 +61,8 @@ impl PhaseEndRules {
         }
     }
 
-    /// Returns how the phase ends if it ends with the query just issued. `issued` is the number of queries issued so far, `elapsed` the
-    /// time since the start of the phase. `outstanding` returns the number of incomplete queries.
+    /// Returns how the phase ends if the query just issued is its last one; `None` if the phase continues. `issued`: the number of queries issued so
+    /// far. `elapsed`: the time since the start of the phase. `outstanding` returns the number of incomplete queries.
     pub fn after(&self, issued: u64, elapsed: Duration, outstanding: impl FnOnce() -> u64) -> Option<PhaseEnd> {
         if self.scenario == Scenario::Server {
             let too_many = self.max_async_queries.and_then(|most| Some(outstanding()).filter(|it| *it > most));
@@ -79,11 +78,11 @@ impl PhaseEndRules {
         self.max_duration.is_some_and(|most| elapsed > most).then_some(PhaseEnd::MaxDuration { elapsed })
     }
 
-    /// Returns how the phase ends if all generated queries are issued and no rule has ended it.
+    /// Returns how the phase ends if all generated queries were issued before any rule ended it.
     pub fn at_the_end(&self) -> PhaseEnd {
         match self.scenario {
             Scenario::SingleStream | Scenario::MultiStream => PhaseEnd::RanOut,
-            // The last query of a schedule is due when the phase has lasted long enough. An Offline phase has only one query.
+            // In Server, the last query of the schedule is due when the phase has lasted long enough. In Offline, the only query is the whole phase.
             Scenario::Server | Scenario::Offline => PhaseEnd::Natural,
         }
     }
@@ -102,7 +101,7 @@ mod tests {
         PhaseEndRules::new(scenario, &Effective::new(&settings, &qsl))
     }
 
-    /// Returns the end of a phase after this number of issued queries, milliseconds and outstanding queries.
+    /// Returns how a phase ends after this number of issued queries and milliseconds, with this number of outstanding queries.
     fn check(rules: &PhaseEndRules, issued: u64, millis: u64, outstanding: u64) -> Option<PhaseEnd> {
         rules.after(issued, Duration::from_millis(millis), || outstanding)
     }

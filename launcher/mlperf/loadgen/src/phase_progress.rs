@@ -1,4 +1,4 @@
-//! Counters of a running phase, from which its verdict is predicted.
+//! Counters of a running phase. The verdict is predicted from them.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
@@ -13,7 +13,7 @@ use crate::{
 };
 use measurement::record::RequestRecord;
 
-/// The counters are not read at the same instant, so they may be inconsistent by one sample.
+/// Counters of a running phase. They are not read at the same instant, so they may be inconsistent by one sample.
 #[derive(Debug, Default)]
 pub(super) struct PhaseProgress {
     completed: AtomicU64,
@@ -64,7 +64,7 @@ impl PhaseProgress {
         over(&self.over_tpot, sample.first_token_ns.map(|_| sample.per_token_ns()), limits.tpot_ns);
     }
 
-    /// Returns the progress of the phase with these queries. A phase that consists of one query is counted in samples.
+    /// Returns the progress of the phase with these queries. If the phase is a single query, its samples are counted instead of queries.
     pub(super) fn so_far(&self, queries: &PhaseQueries) -> SoFar {
         let read = |it: &AtomicU64| it.load(Relaxed);
         let (planned, each) = (queries.len() as u64, queries.samples_per_query as u64);

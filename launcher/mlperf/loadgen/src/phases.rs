@@ -38,7 +38,7 @@ pub struct PlannedPhase {
 }
 
 impl PlannedPhase {
-    /// Returns what has completed so far, from which the verdict is predicted.
+    /// Returns what has completed so far. The verdict is predicted from this.
     pub fn so_far(&self) -> SoFar {
         self.progress.so_far(&self.queries)
     }
@@ -104,7 +104,7 @@ impl Phase for PlannedPhase {
     }
 }
 
-/// Converts a request number to the position of its sample in the phase. It always fits, because there are fewer requests than samples.
+/// Converts a request number to the position of its sample in the phase. The cast is safe, because there are no more requests than samples.
 fn place(request: u64) -> usize {
     usize::try_from(request).unwrap_or(usize::MAX)
 }
@@ -112,13 +112,13 @@ fn place(request: u64) -> usize {
 /// The phases of a workload, with one entry per stage; `None` for a stage that is not a LoadGen phase.
 pub type PlannedPhases = Vec<Option<Arc<PlannedPhase>>>;
 
-/// Generates the queries of every phase of a workload. Each load needs its own phases, because they count completions.
+/// Generates the queries of every phase of a workload. Call it for each load, because the phases count completions.
 ///
 /// # Errors
 /// The settings of a test yield no query, or too many.
 pub fn planned_phases(workload: &Workload) -> Result<PlannedPhases, QueryError> {
     let Some(loadgen) = &workload.loadgen else { return Ok(vec![None; workload.stages.len()]) };
-    // Sequence numbers and random draws continue from phase to phase of a test.
+    // From phase to phase of a test, sequence numbers and random draws continue.
     let generator = |it: &LoadGenTest| {
         let mut generator = QueryGenerator::new(&it.settings, &loadgen.qsl)?;
         it.trials_before.iter().try_for_each(|rate| generator.trial(*rate).map(drop))?;

@@ -1,25 +1,24 @@
-//! Rate search: finds the highest rate of the Server scenario that meets the limits, without needing a good initial value. Short trials
-//! bracket the rate by doubling or halving, and then bisect the bracket at its geometric mean. A trial of full length confirms the rate.
-//! Each failed confirmation lowers it by one step. Pure: the next step is a function of the previous trials.
+//! Rate search: finds the highest rate of the Server scenario that meets the limits, without needing a good initial value. Short trials double or
+//! halve the rate until one rate meets the limits and another does not. Then they bisect this bracket at its geometric mean. A trial of full length
+//! confirms the rate. Each failed confirmation lowers the rate by one step. Pure: the next step is a function of the previous trials.
 //!
 //! LoadGen's own search, in [`peak`](super::peak), needs a rate that is known to be good, and runs every trial at full length.
-//! LoadGen's own search needs a rate that is known to be good, and runs every trial at full length. It is in [`peak`](super::peak).
 
 use workload_profiles::loadgen::Settings;
 
 /// The first rate by default, in queries per second.
 const START: f64 = 1.0;
-/// The lowest and the highest rate to try, in queries per second. With [`SHORT`], a search that ends at the lowest rate takes about half an
-/// hour.
+/// The lowest and the highest rate to try, in queries per second. With short trials as in [`SHORT`], a search that ends at the lowest rate takes
+/// about half an hour.
 const RANGE: (f64, f64) = (1.0 / 64.0, 1_048_576.0);
-/// The bracket is narrow enough if the ratio of its ends is at most this.
+/// The bracket is narrow enough if its upper end divided by its lower end is at most this.
 const NARROW: f64 = 1.05;
 /// The factor by which a rate that was not confirmed is reduced.
 const STEP_DOWN: f64 = 0.95;
 /// Maximum number of confirmation trials.
 const CONFIRMATIONS: usize = 3;
-/// Minimum duration of a short trial, in milliseconds, and minimum number of queries. At low rates the number is reduced, so that the trial
-/// takes about [`SLOW_SECONDS`].
+/// Minimum duration of a short trial in milliseconds, and minimum number of its queries. At low rates, the number is reduced so that the trial takes
+/// about [`SLOW_SECONDS`].
 const SHORT: (u64, u64) = (15_000, 100);
 /// Duration of a short trial at a low rate, in seconds.
 const SLOW_SECONDS: f64 = 120.0;
@@ -48,7 +47,7 @@ pub enum Next {
     TooSlow,
 }
 
-/// Returns the next step after these trials. Each trial comes with whether it met the limits. `start`: a guess for the first rate.
+/// Returns the next step after these trials, each of which comes with whether it met the limits. `start`: a guess for the first rate.
 pub fn next(start: Option<f64>, tried: &[(Trial, bool)]) -> Next {
     let full = || tried.iter().filter(|(trial, _)| trial.full);
     if let Some((last, met)) = full().next_back() {
@@ -71,7 +70,7 @@ pub fn next(start: Option<f64>, tried: &[(Trial, bool)]) -> Next {
     }
 }
 
-/// Returns the settings of a trial. A short trial is too short for a verdict, so only its limits are checked.
+/// Returns the settings of a trial. A short trial is too short for LoadGen's verdict, so only its limits are checked.
 pub fn settings(of_test: &Settings, trial: Trial) -> Settings {
     let mut settings = Settings { server_target_qps: trial.rate, ..of_test.clone() };
     if !trial.full {

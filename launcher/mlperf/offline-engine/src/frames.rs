@@ -48,7 +48,7 @@ pub(crate) struct Facts {
 /// The output that the engine produced for one request in one step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
-    /// When the step ended, in nanoseconds on the clock of `clock::monotonic`.
+    /// When the engine's step ended, in nanoseconds on the clock of `clock::monotonic`.
     pub(crate) ended_ns: u64,
     /// Why the answer ended with this piece; `None` if it continues.
     pub(crate) finish: Option<Finish>,
@@ -116,7 +116,7 @@ impl Decoder {
     }
 }
 
-/// The rest of a frame's content that has not been read.
+/// The part of a frame's content that is not read yet.
 struct Cursor<'a>(&'a [u8]);
 
 impl<'a> Cursor<'a> {
@@ -166,8 +166,8 @@ fn read(kind: u8, mut content: Cursor<'_>) -> Option<Message> {
     }
 }
 
-/// Returns the frame that starts a request. `fields` is a JSON object of sampling parameters. If the prompt is a text, it is in `fields`
-/// under the key `prompt`, and `ids` is empty.
+/// Returns the frame that starts a request. `fields` is a JSON object of sampling parameters. A prompt that is a text is in `fields` too, under the
+/// key `prompt`; `ids` is then empty.
 pub(crate) fn start(id: u64, streams: bool, fields: &str, ids: &[u32]) -> Vec<u8> {
     frame(START, |content| {
         content.extend(id.to_le_bytes());
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(all(&[0, 0, 0, 0], 9), unknown(0, 0));
         assert_eq!(all(&frame(9, |_| {}), 9), unknown(9, 0));
         assert_eq!(all(&frame(FAILED, |it| it.push(1)), 9), unknown(FAILED, 1));
-        // A frame that claims more ids than it has bytes for.
+        // A frame that claims to have more ids than bytes for them.
         let mut short = piece(1, 0, &[1], "");
         short[26] = 200;
         assert!(matches!(all(&short, 99), Err(FrameError::Unknown { kind: PIECE, .. })), "{short:?}");

@@ -1,8 +1,8 @@
 //! [I/O] A completions endpoint in front of vLLM's LLM class: the engine without vLLM's API server.
 //!
-//! A Python process loads the model once. The endpoint passes requests to it through a pipe, in `frames`. The endpoint is written in Rust,
-//! so the cost of HTTP is small and known, and the launcher, its records and its report need no change. `request` parses a body, `answer`
-//! writes the same JSON as vLLM's API, and `runner` owns the process.
+//! A Python process loads the model once. The endpoint passes requests to it through a pipe, in `frames`. Because the endpoint is written in Rust,
+//! the cost of HTTP is small and known. The launcher, its records and its report need no change. `request` parses a body, `answer` writes the same
+//! JSON as vLLM's API, and `runner` owns the process.
 
 mod answer;
 mod frames;
@@ -125,13 +125,13 @@ async fn accept(listener: &TcpListener, endpoint: &Arc<Endpoint>) {
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(error) => {
-                // The usual cause is too many open files, which is resolved when connections end.
+                // The usual cause is too many open files. It ends when connections end.
                 warn!(%error, "a connection cannot be accepted; raise the limit of open files (ulimit -n)");
                 let _ = clock::limit(RETRY, std::future::pending::<()>()).await;
                 continue;
             }
         };
-        // Makes the socket send each token immediately. An error is ignored: it only occurs if the client has disconnected.
+        // Makes the socket send each token immediately. Setting it fails only if the client has disconnected.
         let _ = stream.set_nodelay(true);
         let endpoint = Arc::clone(endpoint);
         tokio::spawn(async move {
@@ -211,7 +211,7 @@ impl Endpoint {
     }
 }
 
-/// A stream, and what it still has to send.
+/// A stream, with what is still to be sent.
 struct Streaming {
     answer: Answer,
     running: Running,

@@ -14,7 +14,7 @@ pub(crate) struct Request {
     pub(crate) token_ids: bool,
     /// The name of the model, which the response repeats.
     pub(crate) model: String,
-    /// The sampling parameters, with the names of vLLM's SamplingParams.
+    /// The sampling parameters, under the names of vLLM's SamplingParams.
     fields: Map<String, Value>,
 }
 
@@ -26,7 +26,7 @@ pub(crate) enum Prompt {
 }
 
 impl Request {
-    /// Returns the sampling parameters of a prompt as JSON. If the prompt is a text, it is included.
+    /// Returns the sampling parameters of a prompt as JSON. Includes the prompt if it is a text.
     pub(crate) fn fields(&self, prompt: &Prompt) -> String {
         let Prompt::Text(text) = prompt else { return Value::from(self.fields.clone()).to_string() };
         let mut fields = self.fields.clone();

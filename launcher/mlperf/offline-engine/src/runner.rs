@@ -1,4 +1,4 @@
-//! [I/O] The runner process: its pipes, and the mapping of its answers to the waiting requests.
+//! [I/O] The runner process: its pipes, and which of its answers belongs to which waiting request.
 
 use std::{
     collections::HashMap,
@@ -61,7 +61,7 @@ struct Waiting {
     ended: Option<String>,
 }
 
-/// Times from when the engine's step ended to when this process has read the output.
+/// Times from the end of an engine step until this process has read the step's output.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Delay {
     pub(crate) pieces: u64,
@@ -109,7 +109,7 @@ impl Drop for Running {
         let mut waiting = self.requests.0.waiting();
         for id in &self.ids {
             if waiting.by_id.remove(id).is_some() {
-                // Sending fails only if the engine has exited, and then there is nothing to abort.
+                // Sending fails only if the engine has exited. Then there is nothing to abort.
                 let _ = self.requests.0.outgoing.send(frames::abort(*id));
             }
         }
@@ -148,7 +148,7 @@ impl Requests {
                 super::request::Prompt::Ids(ids) => ids.as_slice(),
                 super::request::Prompt::Text(_) => &[],
             };
-            // Sending fails only if the runner has exited. All waiting requests then get that error.
+            // Sending fails only if the runner has exited. Then all waiting requests fail with that reason.
             let _ = self.0.outgoing.send(frames::start(*id, request.streams, &request.fields(prompt), token_ids));
         }
         drop(waiting);
@@ -169,7 +169,7 @@ impl Requests {
         Ok(())
     }
 
-    /// Passes an event to the request that waits for it, if it still does.
+    /// Passes an event to the request that waits for it, if that request still exists.
     fn tell(&self, id: u64, is_last: bool, event: impl FnOnce(usize) -> Event) {
         let mut waiting = self.0.waiting();
         if let Some((index, sender)) = waiting.by_id.get(&id) {
@@ -261,7 +261,7 @@ impl Runner {
     /// Tells the runner to exit, and kills it if it does not.
     pub(crate) async fn stop(mut self) {
         self.requests.end("the endpoint is being stopped");
-        // An empty frame closes the pipe, and the runner then exits.
+        // An empty frame makes the writer close the pipe, and the runner then exits.
         let _ = self.requests.0.outgoing.send(Vec::new());
         if clock::limit(END, self.child.wait()).await.is_err() {
             tracing::warn!("the runner did not end within {} s, and is killed", END.as_secs());
@@ -270,7 +270,7 @@ impl Runner {
     }
 }
 
-/// Writes frames until the sender is closed, or until an empty frame.
+/// Writes frames to the runner until the sender is closed, or until a frame is empty.
 async fn write(mut stdin: ChildStdin, mut frames: mpsc::UnboundedReceiver<Vec<u8>>) {
     while let Some(frame) = frames.recv().await.filter(|it| !it.is_empty()) {
         if let Err(error) = stdin.write_all(&frame).await {

@@ -48,7 +48,7 @@ impl Serving {
         let shutdown = async {
             let _ = shutdown.await;
         };
-        // Fails if another test has already set it.
+        // Fails if another test has already installed a provider.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let ended = tokio::spawn(offline_engine::serve(options, listener, shutdown));
         Serving { url, client: Client::builder().no_proxy().build().unwrap(), end: Some(end), ended, folder }

@@ -38,7 +38,7 @@ pub enum QuestionsError {
         found: String,
         remedy: &'static str,
     },
-    /// The prompts need examples, but the data is a single file, which has none.
+    /// The prompts need examples, but the data is a single file without examples.
     #[error("shots is {shots}, and {path} is one file without examples; name a file or a folder with them in examples, or set shots to 0", path = path.display())]
     NoExamples { path: PathBuf, shots: u32 },
     /// Some subjects have too few examples.
@@ -46,7 +46,7 @@ pub enum QuestionsError {
     TooFewExamples {
         path: PathBuf,
         shots: u32,
-        /// These subjects, each with its number of examples.
+        /// The subjects, each with its number of examples.
         subjects: String,
     },
     /// The profile names subjects that the data does not contain.

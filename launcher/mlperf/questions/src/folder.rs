@@ -1,4 +1,4 @@
-//! [I/O] Finds the files of a split in a folder, in any layout in which MMLU is distributed:
+//! [I/O] Finds the files of a split (such as `test` or `dev`) in a folder, in any layout in which MMLU is distributed:
 //!
 //! - Hugging Face: `all/test-00000-of-00001.parquet`, or one folder per subject, `anatomy/test-00000-of-00001.parquet`;
 //! - the authors' archive: `test/anatomy_test.csv`, also within the folder `data`;
@@ -24,7 +24,7 @@ const MAX_ENTRIES: usize = 100_000;
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) path: PathBuf,
-    /// The subject according to the name of the file or of its folder.
+    /// The subject, if the name of the file or of its folder contains one.
     pub(super) subject: Option<String>,
 }
 
@@ -80,7 +80,7 @@ fn of_authors(base: &Path, name: &str) -> Result<Vec<Found>, QuestionsError> {
     let files = entries(&base.join(name))?.into_iter();
     let file = |path: PathBuf| {
         let stem = path.file_stem()?.to_str()?;
-        // The files of auxiliary_train are named by their source, not by a subject.
+        // The files of auxiliary_train have the names of their sources, not of subjects.
         let subject = stem.strip_suffix(&end).unwrap_or(stem).to_owned();
         (path.extension()?.to_str()? == "csv" && path.is_file()).then_some(Found { path, subject: Some(subject) })
     };

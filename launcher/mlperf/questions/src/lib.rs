@@ -1,7 +1,7 @@
 //! [I/O] Reads multiple-choice questions in the formats in which MMLU is distributed, and selects those to send.
 //!
-//! `folder` finds the files of a split, `rows` reads a file, and `set` holds the questions and writes their prompts. Error messages name
-//! the file and the row.
+//! `folder` finds the files of a split, `rows` reads a file, and `set` has the questions and writes their prompts. Error messages name the file and
+//! the row.
 
 mod error;
 mod folder;
@@ -33,7 +33,7 @@ pub struct ReadQuestions {
     pub set: Option<QuestionSet>,
     /// The digest of each file.
     pub files: Vec<FileDigest>,
-    /// Notices about subjects that no table of domains contains, and about omitted examples.
+    /// Notices about subjects that are in no table of domains, and about omitted examples.
     pub notices: Vec<Notice>,
 }
 
@@ -98,8 +98,8 @@ fn rows_of(
     Ok(all)
 }
 
-/// Returns the selected questions: those of the profile's subjects, up to each subject's share of the limit. They are in the order of the
-/// data, each with its position in the data.
+/// Returns the selected questions: those of the profile's subjects, up to each subject's share of the limit. They are in the order of the data. Each
+/// comes with its position in the data.
 fn chosen(all: Vec<Row>, questions: &Questions) -> Result<Vec<(u64, Row)>, QuestionsError> {
     let mut counts: Vec<(String, usize)> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();

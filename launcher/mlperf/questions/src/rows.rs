@@ -15,8 +15,9 @@ use data_sets::columns::read_columns;
 
 /// Maximum total size of all files in a split, in bytes: three times MMLU's largest split.
 pub(super) const MAX_BYTES: u64 = 512 << 20;
-/// First bytes of binary formats: Parquet, gzip, zstd, bzip2, xz, zip, pickle. A data set may have these formats too.
+/// First bytes of binary formats: Parquet, gzip, zstd, bzip2, xz, zip, pickle. The readers of data sets support these formats.
 const MARKS: [&[u8]; 7] = [b"PAR1", b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zX", b"PK\x03\x04", b"\x80"];
+/// Length of the longest of these marks, in bytes.
 const LONGEST_MARK: u64 = 4;
 /// The columns read from binary files, each with its possible names.
 const COLUMNS: [[&str; 2]; 9] = [
@@ -34,7 +35,7 @@ const COLUMNS: [[&str; 2]; 9] = [
 const MARK: &[u8] = b"\xef\xbb\xbf";
 /// The column that contains all other columns in some Parquet files of Hugging Face.
 const WRAPPER: &str = "train";
-/// Column names, in lower case.
+/// The names of columns in text files, compared in lower case.
 const QUESTION: &str = "question";
 const SUBJECT: &str = "subject";
 const CHOICES: &str = "choices";
@@ -51,7 +52,7 @@ pub(super) struct Row {
     pub(super) question: Question,
 }
 
-/// Appends the questions of a file of at most `most` bytes to `all`. `subject`: the subject of questions that do not name one.
+/// Appends the questions of a file of at most `most` bytes to `all`. `subject`: used for questions that do not name a subject.
 pub(super) fn read(
     path: &Path,
     subject: Option<&str>,
@@ -61,7 +62,7 @@ pub(super) fn read(
     let read_error = |cause| QuestionsError::Read { path: path.to_owned(), cause };
     let mut start = Vec::new();
     let file = user_file::open(path).map_err(read_error)?;
-    // Only regular files can be binary: a pipe can be read only once, but Parquet is not read from start to end.
+    // Only a regular file can be binary. A pipe can be read only once, and Parquet is not read from start to end.
     if file.metadata().is_ok_and(|it| it.is_file()) {
         (&file).take(LONGEST_MARK).read_to_end(&mut start).map_err(read_error)?;
     }
@@ -128,7 +129,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads CSV, either with a header line, or in the authors' format without one: question, four choices, letter.
+    /// Reads CSV: either with a header line, or in the authors' format, which has no header but the columns question, four choices, letter.
     fn csv(&self, text: &str, all: &mut Vec<Row>) -> Result<(), QuestionsError> {
         let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
         let mut names: Option<Vec<String>> = None;
@@ -211,7 +212,7 @@ fn question(row: Value, subject: Option<&str>) -> Result<Row, String> {
     Ok(Row { subject: subject.to_owned(), question: Question { text, choices, answer } })
 }
 
-/// Returns the four choices: from a list, from a list that is JSON in a text, or from columns named by their letters.
+/// Returns the four choices. They are a list, a list that is written as JSON in a text, or columns named by their letters.
 fn choices(fields: &mut Map<String, Value>) -> Result<[String; 4], String> {
     let wanted = "write four texts";
     let list = match fields.remove(CHOICES) {
@@ -234,7 +235,7 @@ fn choices(fields: &mut Map<String, Value>) -> Result<[String; 4], String> {
     })
 }
 
-/// Converts a choice to text. In some files, choices that are numbers are not stored as text.
+/// Converts a choice to text. Some files store choices that are numbers as numbers.
 fn text_of(value: Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text),

@@ -28,7 +28,7 @@ struct Subject {
 struct Stored {
     index: u64,
     subject: usize,
-    /// Number of the subject's examples in the prompt.
+    /// Number of examples of the subject in the prompt.
     shots: usize,
     question: Question,
 }
@@ -69,8 +69,8 @@ impl QuestionSet {
         }
     }
 
-    /// Removes examples, the last ones first, from prompts with more than `most` tokens. The tokens of each text are counted separately,
-    /// which tends to overestimate the total. Returns the number of questions whose prompts lost examples.
+    /// Removes examples from prompts with more than `most` tokens, the last examples first. The tokens of each text are counted separately, which
+    /// tends to overestimate the total. Returns the number of questions with prompts that lost examples.
     pub(super) fn fit(&mut self, most: u32, tokens: &TokenCount) -> u64 {
         let of_example = |it: &Question| u64::from(tokens.count(&mmlu::example(self.format, it)));
         let lengths: Vec<Vec<u64>> =

@@ -1,7 +1,7 @@
 //! Reads MMLU in five formats, and compares the selected questions.
 //!
-//! `DATASET_FIXTURES=DIR cargo test -p questions --test dataset_fixtures` compares with any folder of the same layout instead of the
-//! project's own. In both cases it reports on stderr how many questions it compared.
+//! `DATASET_FIXTURES=DIR cargo test -p questions --test dataset_fixtures` compares with the files in DIR instead of the project's own. DIR must have
+//! the same layout. In both cases, the test prints to stderr how many questions it compared.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -22,7 +22,7 @@ fn fixtures() -> PathBuf {
     let package = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     match env::var_os("DATASET_FIXTURES").map(PathBuf::from) {
         None => package.join("../../data-sets/tests/fixtures/dataset-fixtures"),
-        // A test runs in the folder of its package, but the caller gave a path relative to the project's root.
+        // A relative path is meant from the root of the project, but a test runs in the folder of its package.
         Some(given) if given.exists() => given,
         Some(given) => package.join("../../..").join(given),
     }

@@ -13,8 +13,9 @@ use serde_json::Value;
 const MAX_LINE: u64 = 4 << 20;
 /// Maximum number of different keys. LoadGen has about 150.
 const MAX_KEYS: usize = 2_000;
-/// Maximum length of a key, in bytes. No rule needs longer keys. [`MAX_TEXT`] is the same for values.
+/// Maximum length of a key, in bytes. No rule needs longer keys.
 const MAX_KEY: usize = 256;
+/// Maximum length of a value, in bytes. No rule needs longer values.
 const MAX_TEXT: usize = 16 << 10;
 const MARKER: &str = ":::MLLOG";
 
@@ -28,7 +29,7 @@ pub(super) struct DetailLog {
     pub(super) bad_line: Option<(u64, String)>,
     /// Number of lines that are marked as errors.
     pub(super) errors: u64,
-    /// The first of these lines: its number and its text.
+    /// The first line that is marked as an error: its number and its text.
     pub(super) first_error: Option<(u64, String)>,
     /// Whether an audit.config was applied.
     pub(super) audited: bool,

@@ -8,7 +8,7 @@ use super::rules::{Rule, Source};
 
 /// Maximum number of findings to keep. More would not help the reader.
 const MAX_FINDINGS: usize = 1_000;
-/// Maximum length of a finding's text, in characters. A list of all keys of a system description takes 850.
+/// Maximum length of a finding's text, in characters. The longest one, a list of all keys of a system description, has 850.
 const MAX_TEXT: usize = 1_000;
 
 /// A violation of a rule.
@@ -26,7 +26,7 @@ pub struct Finding {
     pub wanted: String,
     /// How to correct it.
     pub remedy: &'static str,
-    /// Whether MLPerf's own checker overlooks it.
+    /// Whether MLPerf's own checker overlooks the violation.
     pub overlooked: bool,
 }
 
@@ -59,7 +59,7 @@ impl Findings {
         }
     }
 
-    /// Returns a collector for findings about `file`.
+    /// Returns a collector for findings about the file `file`.
     pub(super) fn about<'a>(&'a mut self, file: &'a str) -> About<'a> {
         About { findings: self, file }
     }
@@ -105,7 +105,7 @@ pub struct Row {
 /// The result of a check.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
-    /// The round by whose rules the tree was checked.
+    /// The round whose rules were applied to the tree.
     pub round: &'static str,
     /// One row per benchmark and scenario.
     pub rows: Vec<Row>,

@@ -2,7 +2,7 @@
 
 use workload_profiles::loadgen::{Round, Scenario};
 
-/// Marks a tree that was written although something is missing.
+/// The name of the file that marks a tree as incomplete.
 pub(super) const INCOMPLETE: &str = "INCOMPLETE.md";
 
 /// A division of MLPerf submissions.
@@ -73,12 +73,12 @@ impl ScenarioFolder {
         })
     }
 
-    /// Returns the scenario from whose result an edge system may infer the result of this one.
+    /// Returns the scenario whose results an edge system may use to infer the results of this one.
     pub(super) fn inferred_from(self) -> Option<ScenarioFolder> {
         (self == ScenarioFolder::Offline).then_some(ScenarioFolder::SingleStream)
     }
 
-    /// Returns the scenario that the logs in the folder name.
+    /// Returns LoadGen's scenario, which the logs in the folder contain.
     pub(super) fn scenario(self) -> Scenario {
         match self {
             ScenarioFolder::Offline => Scenario::Offline,
@@ -92,7 +92,7 @@ impl ScenarioFolder {
 /// Builds the paths in a tree of one round.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
-    /// Whether all files of a scenario are in one folder, as from v6.0 on.
+    /// Whether all files of a scenario are in one folder. This is so since v6.0.
     together: bool,
 }
 
@@ -121,7 +121,7 @@ impl Layout {
         if self.together { "measurements.json".into() } else { format!("{system}.json") }
     }
 
-    /// Whether all files of a scenario are in one folder, as from v6.0 on.
+    /// Whether all files of a scenario are in one folder. This is so since v6.0.
     pub(super) fn together(self) -> bool {
         self.together
     }

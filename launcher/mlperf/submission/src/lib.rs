@@ -1,9 +1,9 @@
-//! Submissions to MLPerf Inference: builds the file tree that MLPerf's checker requires from finished LoadGen tests, and checks trees more
-//! strictly than that checker.
+//! Submissions to MLPerf Inference. Builds, from finished LoadGen tests, the file tree that MLPerf's checker requires. Checks trees more strictly
+//! than that checker.
 //!
-//! Only the text of the logs is read, so logs of MLCommons' own LoadGen work as well as Benchwright's. Facts that a run cannot know
-//! (accuracy scores, facts about system and weights) are read from files and never invented. Deliberately absent: the endpoints layout,
-//! benchmarks other than language models, and power figures.
+//! Only the text of the logs is read, so logs of MLCommons' own LoadGen are as suitable as Benchwright's. Some facts cannot come from a run: accuracy
+//! scores, and facts about system and weights. They are read from files and never invented. Deliberately absent: the endpoints layout, benchmarks
+//! other than language models, and power figures.
 
 pub mod build;
 pub mod check;

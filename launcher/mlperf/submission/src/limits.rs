@@ -1,7 +1,7 @@
 //! Limits: what a round requires of each benchmark. Pure; one table.
 //!
-//! The accuracy limits are those of v6.1, and earlier rounds use the same. In v5.0, Interactive is not a scenario: llama2-70b-interactive
-//! is a separate benchmark, and every benchmark needs both Server and Offline.
+//! The accuracy limits are those of v6.1, which are the same in earlier rounds. In v5.0, Interactive is not a scenario: llama2-70b-interactive is a
+//! separate benchmark. Also in v5.0, every benchmark needs both Server and Offline.
 
 use workload_profiles::loadgen::Round;
 
@@ -21,7 +21,7 @@ pub(super) struct Benchmark {
     /// A text that `system_type` must contain.
     pub(super) category: &'static str,
     pub(super) required: &'static [ScenarioFolder],
-    /// Scenarios of which v6.1 requires at least one.
+    /// Scenarios of which v6.1 requires at least one, in addition to those in `required`.
     pub(super) one_of: &'static [ScenarioFolder],
     /// Number of samples in a performance run, which is also the minimum for an Offline query.
     pub(super) samples: u64,
@@ -40,7 +40,7 @@ pub(super) struct Benchmark {
     pub(super) end_of_sequence: Option<i64>,
 }
 
-/// Limits that the 99th percentiles must be below, in milliseconds.
+/// Limits on the 99th percentiles, in milliseconds. The measured ones must be below these limits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct TokenLimits {
     pub(super) ttft_ms: u64,
@@ -54,7 +54,7 @@ pub(super) struct Score {
     pub(super) key: &'static str,
     /// Minimum value.
     pub(super) floor: f64,
-    /// Maximum value; `None`: no limit.
+    /// Maximum value; `None` if there is no maximum.
     pub(super) ceiling: Option<f64>,
 }
 
@@ -270,8 +270,7 @@ impl Benchmark {
         Benchmark::all(round).find(|it| it.folder == name || it.other.contains(&name))
     }
 
-    /// Finds a benchmark by its folder name or its LoadGen name, with or without `-interactive`. Case is ignored, and so are dots versus
-    /// underscores.
+    /// Finds a benchmark by its folder name or its LoadGen name, with or without `-interactive`. Ignores case, and treats dots and underscores alike.
     pub(super) fn from_name(name: &str, round: Round) -> Option<&'static Benchmark> {
         let known = |wanted: &str| {
             let of =
@@ -338,7 +337,7 @@ mod tests {
     #[test]
     fn every_benchmark_has_the_floors_of_the_official_checker() {
         assert!(TABLE.iter().all(|it| !it.scores.is_empty()));
-        // The values that the messages of MLPerf's checker contain.
+        // The messages of MLPerf's checker contain these values.
         for (folder, key, floor) in [
             ("mixtral-8x7b", "rouge1", 45.1429),
             ("mixtral-8x7b", "mbxp", 59.5584),

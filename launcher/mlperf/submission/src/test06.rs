@@ -17,7 +17,7 @@ use loadgen::logs::{
     test06::{ElementType, Test06},
 };
 
-/// Why TEST06 cannot be made.
+/// Why TEST06 cannot be run.
 #[derive(Debug, thiserror::Error)]
 pub enum Test06Error {
     /// The folder contains no finished test.
@@ -52,7 +52,7 @@ pub fn verify_run(
     end_of_sequence: Option<i64>,
     elements: ElementType,
 ) -> Result<(PathBuf, Test06), Test06Error> {
-    // Differences between rounds do not matter here, so the first round that has the benchmark is used.
+    // Any round that has the benchmark will do, because differences between rounds do not matter here.
     let mut rounds = Round::ALL.into_iter().map(|round| source_tests(run, benchmark, round));
     let newest = rounds.next().unwrap_or_else(|| Ok(Vec::new()));
     let tests = newest.or_else(|error| rounds.find_map(Result::ok).ok_or(error)).map_err(Test06Error::Folder)?;

@@ -84,7 +84,7 @@ impl Tree {
         String::from_utf8(bytes).map_err(|error| TreeError::Read(io::Error::new(ErrorKind::InvalidData, error)))
     }
 
-    /// Whether an entry with this name exists, even if it is a link.
+    /// Whether an entry with this name exists. A link counts too.
     pub(super) fn has(&self, name: &str) -> bool {
         !matches!(self.path(name), Err(TreeError::Missing))
     }
@@ -131,7 +131,7 @@ impl Tree {
 }
 
 impl Findings {
-    /// Adds a finding about a file that cannot be read. `missing`: the rule to use if it does not exist.
+    /// Adds a finding about a file that cannot be read. `missing`: the rule that is violated if the file does not exist.
     pub(super) fn fault(&mut self, file: &str, error: &TreeError, missing: Rule) {
         let rule = match error {
             TreeError::Missing | TreeError::Empty => missing,

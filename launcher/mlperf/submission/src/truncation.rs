@@ -1,11 +1,11 @@
-//! Truncates an accuracy log for a submission, as the official truncation tool does, and hashes the whole log. [I/O]: it reads its input.
+//! [I/O] Truncates an accuracy log for a submission, as the official truncation tool does, and hashes the whole log.
 
 use std::io::{self, Read};
 
 use crds::hex;
 use sha2::{Digest as _, Sha256};
 
-/// Number of bytes kept at the beginning and at the end. A log is ASCII. Shorter logs are kept as a whole.
+/// Number of bytes kept at the beginning and at the end of a log, which is ASCII. A log with fewer bytes than this is kept as a whole.
 const KEPT: usize = 4096;
 /// Written in place of the removed part.
 pub(super) const ELLIPSIS: &str = "\n\n...\n\n";
@@ -43,7 +43,7 @@ pub(super) fn truncate(mut log: impl Read) -> io::Result<Truncated> {
     Ok(Truncated { kept, hash: hex(&hash.finalize()) })
 }
 
-/// Returns the hash in accuracy.txt. Like MLPerf's checker, accepts any word as a hash.
+/// Returns the hash in accuracy.txt. Accepts any word as a hash, as MLPerf's checker does.
 pub(super) fn any_hash_of(text: &str) -> Option<&str> {
     let word = |it: &&str| !it.is_empty() && it.chars().all(|it| it.is_alphanumeric() || it == '_');
     text.lines().filter_map(|line| line.trim_end().strip_prefix(HASH)).find(word)

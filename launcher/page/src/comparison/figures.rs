@@ -10,8 +10,8 @@ const OVER_STAGES: [&str; 4] = ["ttft.p90", "tpot.p90", "latency.p90", "outputTo
 const VERDICTS: [(Verdict, Tone); 3] =
     [(Verdict::Better, Tone::Good), (Verdict::Worse, Tone::Bad), (Verdict::NoDifferenceFound, Tone::Quiet)];
 
-/// The differences of a stage in two figures: one for values that are better if lower, and one for values that are better if higher. A figure without
-/// an interval in percent is left out.
+/// Two figures with the differences of a stage: one for values that are better if lower, and one for values that are better if higher. A value
+/// without an interval in percent is left out.
 pub(super) fn of_stage(id: &str, stage: &StagePairDocument, pair: &PairDocument) -> Vec<Figure> {
     let one = |way: Way, name: &str, title: &str, better: &str| {
         let shown: Vec<&FigureDocument> =
@@ -53,7 +53,8 @@ pub(super) fn of_stage(id: &str, stage: &StagePairDocument, pair: &PairDocument)
 pub(super) fn over_stages(pair: &PairDocument) -> Option<Figure> {
     let of = |name: &str, title: &mut String| {
         let places = pair.stages.iter().enumerate().filter_map(|(at, stage)| {
-            let is_decided = |it: &FigureDocument| it.verdict != Verdict::CannotBeDecided && it.interval_percent.is_some();
+            let is_decided =
+                |it: &FigureDocument| it.verdict != Verdict::CannotBeDecided && it.interval_percent.is_some();
             let found = stage.figures.iter().find(|it| it.figure == name && is_decided(it))?;
             title.clone_from(&found.title);
             point(at as f64 + 1.0, found, &stage.base)
@@ -89,7 +90,7 @@ pub(super) fn over_stages(pair: &PairDocument) -> Option<Figure> {
     })
 }
 
-/// The difference as a point; `None` if it has no percentage, because the base is 0.
+/// The difference as a point; `None` if it has no percentage because the base's value is 0.
 fn point(x: f64, figure: &FigureDocument, label: &str) -> Option<Point> {
     let range = figure.interval_percent.map(|[low, high]| (low, high));
     Some(Point { x, y: figure.percent?, range, label: crate::table::cut(label), note: String::new() })

@@ -1,6 +1,6 @@
 //! Renders the page of `compare --html`: several runs side by side.
 //!
-//! The page depends on the comparison alone. Warnings that figures are not comparable come before any figure.
+//! The page depends on the comparison alone. Warnings about figures that are not comparable come first.
 
 mod figures;
 #[cfg(test)]
@@ -17,7 +17,7 @@ use crate::{
     text::capitalized,
 };
 
-/// Maximum number of stages per pair that the page shows. The JSON contains all stages.
+/// Maximum number of stages per pair of runs that the page shows. The JSON contains all stages.
 const MOST_STAGES: usize = 40;
 
 /// The size of a figure's frame, in pixels.
@@ -26,7 +26,7 @@ const SIZE: Size = Size { width: 300.0, height: 190.0 };
 /// The data for the template. The template escapes every text.
 #[derive(Serialize)]
 struct View {
-    /// The answers for all pairs.
+    /// The answers for all pairs of runs.
     sentence: String,
     runs: Vec<RunView>,
     gate: Option<GateView>,

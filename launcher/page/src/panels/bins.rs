@@ -12,7 +12,7 @@ pub(super) struct Bins {
     pub(super) width: f64,
 }
 
-/// Minimum number of points on a line for a short run, unless it has fewer bins.
+/// Minimum number of points on the line of a short run. With fewer bins than this, there is one point per bin.
 const POINTS_OF_SECONDS: usize = 4;
 
 impl Bins {
@@ -35,23 +35,23 @@ impl Bins {
         values.map(|(index, y)| Place { x: self.begin(index) + self.width / 2.0, y }).collect()
     }
 
-    /// Converts counts to rates per second. Bins that are shorter than a second are merged, because a single bin often contains one request or none.
+    /// Converts counts to rates per second. Bins shorter than a second are merged, because such a bin often contains no request or only one.
     pub(super) fn rates(self, counts: &Column<u64>) -> Vec<Place> {
         self.mean_rates(counts, self.together(counts.0.len()))
     }
 
-    /// Bins that are `together` times as wide.
+    /// The same time axis with bins that are `together` times as wide.
     pub(super) fn coarser(self, together: usize) -> Bins {
         Bins { width: self.width * together as f64, ..self }
     }
 
-    /// The number of bins in a second. It is smaller for a short run, so that a line has at least [`POINTS_OF_SECONDS`] points.
+    /// The number of bins in a second, so that they can be merged. Smaller for a short run, so that a line has at least [`POINTS_OF_SECONDS`] points.
     pub(super) fn together(self, bins: usize) -> usize {
         let of_a_second = (1.0 / self.width).ceil().max(1.0) as usize;
         of_a_second.min((bins / POINTS_OF_SECONDS).max(1))
     }
 
-    /// Converts counts to rates per second. Each `together` bins are merged, with a point in the middle of the merged bin.
+    /// Converts counts to rates per second. Merges `together` bins into one, with a point in its middle.
     pub(super) fn mean_rates(self, counts: &Column<u64>, together: usize) -> Vec<Place> {
         let groups = counts.0.chunks(together.max(1)).enumerate();
         let place = |(index, group): (usize, &[u64])| {
@@ -94,9 +94,9 @@ fn is_sparse(column: &Column<Option<f64>>) -> bool {
     inner.iter().filter(|it| it.is_none()).count() * 4 > inner.len()
 }
 
-/// Minimum mean number of requests in a merged bin, so that random variation does not dominate the rate.
+/// Minimum mean number of requests in a merged bin. With fewer, random variation would dominate the rate.
 const REQUESTS_TOGETHER: f64 = 10.0;
-/// Minimum number of merged bins, even if they have few requests.
+/// Minimum number of merged bins, even if each then has few requests.
 const FEWEST_POINTS: usize = 24;
 
 /// The number of bins to merge for rates of requests, a power of two.
@@ -117,6 +117,6 @@ pub(super) fn of_run(document: &document::ReportDocument) -> Result<&TimeSeriesD
     })
 }
 
-/// Explains quantiles of a bin, for captions.
+/// Explains the quantiles of a time bin, for captions.
 pub(super) const QUANTILES_OF_BINS: &str =
     "Each point is of one bin; with less than 100 values in a bin, p99 is the largest of them.";

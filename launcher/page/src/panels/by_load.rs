@@ -58,7 +58,7 @@ const SMALL: [Small; 4] = [
     },
 ];
 
-/// The charts for which stages have values.
+/// The charts that have values for the stages.
 pub(super) fn figures(document: &ReportDocument, load: &LoadLevels<'_>) -> Vec<Figure> {
     SMALL.iter().filter_map(|it| small(document, load, it)).collect()
 }

@@ -41,7 +41,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
     Ok(vec![figure])
 }
 
-/// Marks the concurrency of closed-loop stages, and the concurrency limits of other stages.
+/// Marks the concurrency of closed-loop stages, and the concurrency limit of all other stages.
 fn limits(figure: &mut Figure, document: &ReportDocument) {
     let mut places = Vec::new();
     for stage in &document.stages {

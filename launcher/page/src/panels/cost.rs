@@ -1,4 +1,4 @@
-//! Cost of a million output tokens against interactivity. The price comes from the user.
+//! Cost per million output tokens against interactivity (tokens per second for one user). The price comes from the user.
 
 use document::{ReportDocument, StageDocument};
 

@@ -12,9 +12,9 @@ use crate::text;
 
 /// Maximum number of stages in a figure. A reader cannot distinguish more lines.
 const MAX_STAGES: usize = 6;
-/// Minimum number of effective values for a band. With fewer values, the band extends by more than 0.25 to each side, which is useless.
+/// Minimum number of effective values for a band. With fewer values, the band would extend by more than 0.25 to each side, too wide to be of use.
 const FEWEST_FOR_A_BAND: f64 = 30.0;
-/// The report has at most 118 points: every hundredth of the values, and more in the tails. With fewer points than this constant, every distinct
+/// The report has at most 118 points: every hundredth of the values, and more in the tails. If it has fewer points than this constant, each distinct
 /// value has its own point, except very rare values.
 const FEWEST_OF_A_SELECTION: usize = 100;
 /// The probability that the band contains the whole true distribution function.
@@ -56,7 +56,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
     Ok(figures)
 }
 
-/// The stages to show, evenly selected, and the total number of stages. For a run of one stage, the distributions may be stored with the run instead.
+/// The stages to show, evenly selected, and the total number of stages. In a run of one stage, the distributions may be stored with the run.
 fn sources(document: &ReportDocument) -> (Vec<Source<'_>>, usize) {
     let stages: Vec<(&str, &DistributionsDocument)> =
         document.stages.iter().filter_map(|it| Some((it.name.as_str(), it.distributions.as_ref()?))).collect();
@@ -66,7 +66,7 @@ fn sources(document: &ReportDocument) -> (Vec<Source<'_>>, usize) {
     };
     let shown = all.len().min(MAX_STAGES);
     let chosen = (0..shown).filter_map(|place| {
-        // Selects evenly, including the first and the last stage.
+        // Selects evenly, always including the first and the last stage.
         let index = if shown > 1 { place * (all.len() - 1) / (shown - 1) } else { 0 };
         let (name, distributions) = *all.get(index)?;
         let tone = if all.len() == 1 { Tone::Main } else { Tone::Category(place) };
@@ -139,7 +139,8 @@ fn points(distribution: &DistributionDocument, left: Option<f64>) -> impl Iterat
 
 fn curve(source: &Source<'_>, distribution: &DistributionDocument, left: Option<f64>) -> Series {
     let places: Vec<Place> = points(distribution, left).map(|(x, share)| Place { x, y: Some(share) }).collect();
-    // If the points are all values, the curve is a step function. If they are a selection, the curve between them is unknown, and a line is drawn.
+    // If there is a point for every value, the curve is a step function. If the points are a selection, the curve between them is unknown, and is
+    // drawn as a line.
     let number = distribution.ms.0.len();
     let is_whole = number < FEWEST_OF_A_SELECTION || number as u64 >= distribution.count;
     let shape = if is_whole { Shape::Steps(places) } else { Shape::Line(places) };
@@ -153,7 +154,7 @@ fn band(source: &Source<'_>, distribution: &DistributionDocument, left: Option<f
         low: (share - half).max(0.0),
         high: (share + half).min(1.0),
     });
-    // A band has the same name as its line, so that a reader hides both together.
+    // The band has the same name as its line, so that one click hides both.
     Some(series(source.name, source.tone, Shape::Band(intervals.collect())))
 }
 

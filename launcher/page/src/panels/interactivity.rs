@@ -8,7 +8,7 @@ use super::{
     plot::{NO_SUCCESS, figure, quantity, series},
 };
 
-/// Whether a higher or a lower value is better at equal interactivity.
+/// Whether a higher or a lower value is better, for stages with the same interactivity.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Better {
     Higher,
@@ -77,7 +77,7 @@ pub(super) fn with_front(mut figure: Figure, points: Vec<Point>, better: Better)
     figure
 }
 
-/// The best possible value at each interactivity: the best value of all points with this interactivity or more.
+/// The best value that is reached at each interactivity: the best of all points with at least this interactivity.
 pub(super) fn front(points: &[Point], better: Better) -> Vec<Place> {
     let mut fastest_first: Vec<&Point> = points.iter().collect();
     fastest_first.sort_by(|one, other| other.x.total_cmp(&one.x));

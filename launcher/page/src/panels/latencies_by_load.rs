@@ -82,7 +82,7 @@ fn latency(
     verdicts: &HashMap<&str, Met>,
     of: &Latency,
 ) -> Option<Figure> {
-    // Stages whose latencies count from different origins do not form one curve.
+    // Stages with latencies from different origins (scheduled and sent) do not form one curve.
     let mut clocks: Vec<&str> = load.levels.iter().map(|it| it.stage.clock.as_str()).collect();
     clocks.sort_unstable();
     clocks.dedup();
@@ -130,8 +130,8 @@ fn latency(
     Some(figure)
 }
 
-/// The line of one quantile. `clock`: includes only stages whose latencies count from this origin; `None` includes all stages. `judged`: the
-/// statistic that has intervals. `is_free`: no objective limits the latency; then the points of `judged` get a note for the pointer.
+/// The line of one quantile. `clock`: includes only stages with latencies from this origin; `None` includes all stages. `judged`: the statistic that
+/// has intervals. `is_free`: no objective limits the latency. Then the points of `judged` show their interval when the pointer is on them.
 fn quantile(
     load: &LoadLevels<'_>,
     of: &Latency,
@@ -141,7 +141,7 @@ fn quantile(
     is_free: bool,
 ) -> Option<Series> {
     let is_judged = stat == judged;
-    // With fewer values, the quantile would be the largest value.
+    // With fewer values than this, the quantile would be the largest value.
     let fewest = stat.fewest_values().unwrap_or(2);
     let point = |it: &Level<'_>| {
         if clock.is_some_and(|clock| clock != it.stage.clock) {
@@ -163,7 +163,7 @@ fn quantile(
     (!points.is_empty()).then(|| series(name, tone, Shape::Points { points, joined: true }))
 }
 
-/// The stages with their verdict on a limit. Each verdict is a separate series, because each has its own marker.
+/// The stages, grouped by their verdict on a limit. Each verdict is a separate series, because it has its own marker.
 fn judged_stages(load: &LoadLevels<'_>, objective: &ObjectiveDocument) -> Vec<Series> {
     let results: HashMap<&str, &StageObjectiveDocument> =
         objective.stages.iter().map(|it| (it.stage.as_str(), it)).collect();
@@ -210,14 +210,13 @@ fn limit(objective: &ObjectiveDocument) -> Mark {
 /// The load beyond which more load increases waiting more than throughput.
 ///
 /// It is the load with the largest power, which is throughput / mean time in the system: L. Kleinrock, "Power and deterministic rules of thumb for
-/// probabilistic problems in computer communications", ICC 1979. The knee must lie between the lowest and the highest load; if the largest power is
-/// at either end, the true knee may lie beyond it. If its power is hardly above the power of a neighbouring load, the difference may be noise, and no
-/// knee is reported.
+/// probabilistic problems in computer communications", ICC 1979. If the lowest or the highest load has the largest power, the true knee may lie
+/// beyond it, so no knee is reported. The same applies if a neighbouring load has nearly the same power, because the difference may be noise.
 pub(super) struct Knee {
     at: Option<f64>,
     /// How the knee was found, or why there is none.
     words: String,
-    /// The sentence with the name of its stage; empty if there is no knee.
+    /// The sentence that names the knee and its stage; empty if there is no knee.
     name: String,
 }
 
@@ -229,7 +228,7 @@ impl Knee {
 
     fn find(load: &LoadLevels<'_>) -> Knee {
         let mut powers: Vec<(f64, f64, &str)> = load.levels.iter().filter_map(power).collect();
-        // Of several stages with the same load, the one with the largest power is used.
+        // If several stages have the same load, only the one with the largest power is used.
         powers.dedup_by(|next, kept| {
             let is_same_load = next.0 == kept.0;
             if is_same_load && next.1 > kept.1 {

@@ -21,7 +21,7 @@ pub(super) struct LoadLevels<'a> {
     pub(super) levels: Vec<Level<'a>>,
 }
 
-/// The possible measures of a stage's load. The first measure that every stage has is used.
+/// The ways to measure a stage's load as a number. The first one that every stage has is used.
 const MEASURES: [Measure; 4] = [
     Measure { label: "Concurrency", unit: "", noun: "", is_set: true, of: concurrency },
     // In an open loop the actual rate is used, because random arrivals differ from the requested rate, by a tenth or more in a short stage.
@@ -116,7 +116,7 @@ fn measured_by<'a>(stages: &[&'a StageDocument]) -> Option<(&'static Measure, Ve
 pub(crate) struct LoadNames {
     /// What the names mean, such as `Concurrency`.
     pub(crate) title: &'static str,
-    /// The head of their column, such as `Offered load (requests/s)`.
+    /// The head of the column with these names, such as `Offered load (requests/s)`.
     pub(crate) head: String,
     /// The name of each stage, such as `8`, in the order of the document.
     pub(crate) names: Vec<String>,
@@ -127,10 +127,10 @@ pub(crate) struct LoadNames {
 }
 
 impl LoadNames {
-    /// Names stages by the loads that the user set, if these are all different. Otherwise uses the names of the stages.
+    /// Names stages by the loads that the user set, if all of them differ. Otherwise uses the names of the stages.
     pub(crate) fn new(document: &ReportDocument) -> LoadNames {
         let stages: Vec<&StageDocument> = document.stages.iter().collect();
-        // The requested rate is used, because the rate of random arrivals differs from it.
+        // Uses the requested rate, because random arrivals result in a slightly different one.
         let load = |it: &Level<'_>| it.stage.asked_requests_per_second.unwrap_or(it.load);
         let found =
             measured_by(&stages).map(|(measure, levels)| (measure, levels.iter().map(load).collect::<Vec<f64>>()));

@@ -1,7 +1,7 @@
 //! The panels of a page, which show the content of `report.json` as figures.
 //!
-//! The set of panels and its order never change, so that the pages of two runs can be compared side by side. A panel without data explains why and,
-//! if the reader can change that, how the next run can provide data.
+//! The set of panels and its order never change, so that the pages of two runs can be compared side by side. A panel without data explains why. If
+//! the reader can change that, it also explains how to get data in the next run.
 
 mod bins;
 mod by_load;

@@ -5,7 +5,7 @@ use charts::Figure;
 /// A panel: figures that answer one question of the reader.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
-    /// The id, in lower-case letters and hyphens. It must not change between releases, because links and file names contain it.
+    /// The id, in lower-case letters and hyphens. Must not change between releases, because links and file names contain it.
     pub id: &'static str,
     pub title: &'static str,
     /// The question that the panel answers.

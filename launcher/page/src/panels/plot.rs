@@ -37,7 +37,7 @@ fn axis(label: &str, unit: &str, scale: Scale, includes: Vec<f64>) -> Axis {
     Axis { label: label.to_owned(), unit: unit.to_owned(), scale, includes, labels: Vec::new() }
 }
 
-/// Maximum ratio of the largest to the smallest latency on a linear axis. With a larger ratio, small values would be drawn on the axis.
+/// Maximum ratio of the largest to the smallest latency on a linear axis. With a larger ratio, the points of small values would touch the axis.
 const LARGEST_LINEAR_SPREAD: f64 = 20.0;
 
 /// An axis of latencies in milliseconds: linear from zero, or logarithmic if the values differ too much.

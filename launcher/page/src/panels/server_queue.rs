@@ -1,4 +1,5 @@
-//! The queue of the servers over time: running, waiting and preempted requests. A preempted request lost its place in the KV cache.
+//! The queue of the servers over time: running, waiting and preempted requests. A preempted request was removed from the KV cache and must be
+//! computed again.
 
 use charts::Tone;
 use document::ReportDocument;

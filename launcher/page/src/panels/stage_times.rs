@@ -6,12 +6,12 @@ use workload_profiles::workload::Margin;
 
 use super::plot::{mark, seconds};
 
-/// Maximum number of stage borders with a name. More names would be unreadable.
+/// Maximum number of stage borders with a name. More names would overlap.
 const MAX_NAMED: usize = 24;
 
 /// The start and end of a stage in seconds since the start of the run, including its warm-up and cool-down. `None` if the stage had no requests.
 pub(super) fn span(document: &ReportDocument, stage: &StageDocument) -> Option<(f64, f64)> {
-    // In a run of one stage, the series is stored with the run.
+    // In a run of one stage, the report stores the stage's time series with the run.
     let of_run = document.time_series.as_ref().filter(|_| document.stages.len() == 1);
     let series = stage.time_series.as_ref().or(of_run).map(|it| (it.first_event_ms, it.last_event_ms));
     let figures = || Some((stage.figures.first_due_ms?, stage.figures.last_end_ms?));
@@ -69,7 +69,7 @@ fn warm_up(document: &ReportDocument, stage: &StageDocument) -> Option<Shade> {
     let to = match stage.warm_up? {
         Margin::All => end,
         Margin::Count(_) => first_measured,
-        // Without a time series of the stage, the start of its warm-up is unknown.
+        // If the stage has no time series, the start of its warm-up is unknown.
         Margin::Duration(it) if begin < first_measured => (begin + it.0.as_secs_f64()).min(first_measured),
         Margin::Duration(_) => return None,
     };

@@ -22,7 +22,7 @@ pub(super) struct Again {
     identity: Vec<Table>,
 }
 
-/// A longer run that may decide the undecided stages.
+/// A longer run that may decide the stages that are undecided in this run.
 #[derive(Serialize)]
 struct Decide {
     title: String,
@@ -33,7 +33,7 @@ struct Decide {
 
 /// Maximum number of stages that one command lengthens.
 const MOST_DECIDED: usize = 8;
-/// Factor for the duration of undecided stages. Four times as many answers make intervals half as wide.
+/// Factor for the duration of undecided stages. Four times the duration gives four times as many answers, which halve the width of intervals.
 const LONGER: f64 = 4.0;
 
 impl Again {
@@ -103,7 +103,7 @@ fn seconds(stage: &StageDocument) -> f64 {
     }
 }
 
-/// The labels that must be equal in runs that are compared.
+/// The labels that must be equal in two runs so that they can be compared.
 fn labels(labels: &LabelsDocument) -> Vec<Fact> {
     labels.named().map(|(name, value)| Fact::new(name, value)).collect()
 }

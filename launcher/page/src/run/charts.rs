@@ -1,4 +1,4 @@
-//! The small charts of a page: over the load, over time, and folded ones.
+//! The small charts of a page: charts over the load, charts over time, and charts in folded sections.
 
 use ::charts::{Figure, Shape, Size};
 use document::ReportDocument;
@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{fold::Fold, hero::Pick};
 use crate::{frame, panels::Panel, table::cut};
 
-/// Ids of charts over the load, in order of importance. Charts that are in no list are folded.
+/// Ids of charts over the load, in order of importance. Charts in no such list are folded.
 const BY_LOAD: [&str; 7] =
     ["load-output", "load-speed", "load-throughput", "interactivity", "load-itl", "load-kv-cache", "cost"];
 const OVER_TIME: [&str; 4] = ["time-ttft", "time-latency", "concurrency", "tokens"];
@@ -91,7 +91,7 @@ impl Charts {
     }
 }
 
-/// A chart with its position in the list.
+/// A chart as markup, with its position in the list.
 fn placed(list: &[&str], figure: &Figure, size: Size) -> (usize, String) {
     (list.iter().position(|it| *it == figure.id).unwrap_or(list.len()), frame::figure(figure, size))
 }

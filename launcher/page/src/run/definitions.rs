@@ -1,4 +1,4 @@
-//! Explains the page's terms, and where their formulas are.
+//! Explains the terms of the page, and names the section of the docs with each formula.
 
 use figures::Figure;
 use serde::Serialize;

@@ -4,12 +4,12 @@ use serde::Serialize;
 
 use crate::table::Table;
 
-/// Tables and charts for few readers. A click on the heading opens them.
+/// Tables and charts that few readers need. They are shown after a click on the heading.
 #[derive(Default, Serialize)]
 pub(super) struct Fold {
     pub(super) id: &'static str,
     pub(super) title: String,
-    /// The question of the reader that it answers; empty if the title is enough.
+    /// The reader's question that these tables and charts answer; empty if the title is enough.
     pub(super) question: &'static str,
     pub(super) tables: Vec<Table>,
     /// The figures as markup.

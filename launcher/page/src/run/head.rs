@@ -14,7 +14,7 @@ use crate::{
     verdict::tone,
 };
 
-/// Maximum length of a sentence in large letters, in characters.
+/// Longer sentences than this, in characters, are shown in a smaller font.
 const LONG: usize = 120;
 
 /// The content above the charts.
@@ -25,14 +25,14 @@ pub(super) struct Head {
     meta: Vec<String>,
     /// The answer, as a sentence.
     pub(super) sentence: String,
-    /// Whether the sentence needs smaller letters.
+    /// Whether the sentence needs a smaller font.
     is_long: bool,
     tags: Vec<TagView>,
     reasons: Vec<Fact>,
     is_partial: bool,
-    /// The content of `meta` in full, as names and values.
+    /// Everything in `meta` without abbreviation, as names and values.
     facts: Vec<Fact>,
-    /// The server's table if the server died, because that is the main message of the page.
+    /// The table of the server that was started for the run, if it died: that is then the main message of the page.
     dead_server: Option<Table>,
     written_by: String,
 }
@@ -63,7 +63,7 @@ impl Head {
         let Answer { sentence, tags } = Answer::new(document);
         let tag = |it: Tag| TagView { sign: it.state.sign(), tone: tone(it.state), text: cut(&it.text) };
         let reasons = document.reasons.iter().filter(|it| !it.message.is_empty());
-        // If the sentence already contains the message, it is not repeated.
+        // If the sentence already contains this message, the message is not repeated.
         let message = |it: &ReasonDocument| match sentence.contains(it.message.trim_end_matches('.')) {
             true => String::new(),
             false => it.message.clone(),

@@ -9,7 +9,7 @@ use crate::{
     panels::{LoadNames, Panel},
 };
 
-/// One of the charts that a reader can choose.
+/// One of the charts between which a reader can switch.
 #[derive(Serialize)]
 pub(super) struct Pick {
     /// The id of its figure.
@@ -24,7 +24,7 @@ const SIZE: Size = Size { width: 400.0, height: 230.0 };
 const BY_LOAD: [&str; 3] = ["load-ttft", "load-tpot", "load-latency"];
 const OVER_TIME: [&str; 2] = ["time-ttft", "time-latency"];
 
-/// The charts to choose from; none if no figures of the run are valid.
+/// The charts between which a reader can switch; none if no figures of the run are valid.
 pub(super) fn picks(document: &ReportDocument, loads: &LoadNames, panels: &[Panel]) -> Vec<Pick> {
     if !document.any_counts() {
         return Vec::new();

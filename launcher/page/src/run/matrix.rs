@@ -33,7 +33,7 @@ pub(super) struct Matrix {
 #[derive(Serialize)]
 struct Column {
     name: String,
-    /// The limit of the objective. Without objectives, the unit.
+    /// The limit of the objective. Without objectives: the unit of the figure.
     limit: String,
 }
 
@@ -89,7 +89,8 @@ fn with_objectives(document: &ReportDocument, loads: &LoadNames) -> Matrix {
     }
 }
 
-/// The index of the stage with the highest load that meets all objectives, as in the answer. `None` if there is none, or if the stage is not valid.
+/// The index of the stage with the highest load that meets all objectives, as in the answer at the top of the page. `None` if there is none, or if
+/// the stage is not valid.
 pub(super) fn best(document: &ReportDocument) -> Option<usize> {
     best_stage(document).filter(|it| document.stages.get(*it).is_some_and(|it| document.counts(it)))
 }
@@ -137,7 +138,7 @@ fn cell_of_run(objective: &ObjectiveDocument) -> Cell {
     judged(objective.met, value, small)
 }
 
-/// The figures of the matrix if there are no objectives.
+/// The figures that the matrix shows if there are no objectives.
 const FREE: [(Figure, Option<Stat>); 4] = [
     (Figure::Ttft, Some(Stat::P90)),
     (Figure::Tpot, Some(Stat::P90)),

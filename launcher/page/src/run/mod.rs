@@ -1,10 +1,10 @@
 //! Renders `report.html`: the page of one run.
 //!
-//! The answer comes first: a sentence, the verdicts, one chart and the matrix of stages and objectives. Then come figures, small charts, how far they
-//! can be trusted, what has no data, and how to repeat the run. Content for few readers is folded.
+//! The answer comes first: a sentence, the verdicts, one chart and the matrix of stages and objectives. Then come the other figures, small charts,
+//! how far the figures can be trusted, which data is missing, and how to repeat the run. Content that few readers need is folded.
 //!
 //! The page depends on `report.json` alone, and its size does not depend on the number of requests. It needs no network: it contains its styles and
-//! its script, and its policy blocks everything else.
+//! its script, and its Content-Security-Policy blocks everything else.
 
 mod again;
 mod charts;
@@ -32,7 +32,7 @@ use crate::{
 use charts::Charts;
 use places::Places;
 
-/// Maximum size of any page, in bytes: a run with 100 stages, full panels and long hostile texts. A test checks it.
+/// Maximum size of a page, in bytes. A test checks it with 100 stages, full panels and long hostile texts.
 pub const MAX_BYTES: usize = 4 << 20;
 
 /// The data for the template. The template escapes every text.
@@ -70,7 +70,7 @@ pub fn render(document: &ReportDocument) -> Result<String, PageError> {
     let mut places = Places::default();
     Section::of(document, Renderer::Page).for_each(|it| places.add(it, document));
     let mut charts = Charts::new(document, panels, &hero);
-    // Without charts over the load there is no section for folded ones, so they are added to the folded figures.
+    // Without charts over the load, the page has no section for the folded ones, so they move to the folded figures.
     if charts.by_load.is_empty() {
         places.more_figures.append(&mut charts.more_by_load);
     }

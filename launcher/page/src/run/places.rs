@@ -12,10 +12,10 @@ use crate::table::Table;
 /// The tables in each place of the page.
 #[derive(Default, Serialize)]
 pub(super) struct Places {
-    /// What a run tests besides its load, such as accuracy. It comes before the figures.
+    /// Tables on what a run tests besides its load, such as accuracy. They come before the figures.
     pub(super) tests: Vec<Table>,
     pub(super) figures: Vec<Table>,
-    /// Figures for few readers.
+    /// Figures that few readers need.
     pub(super) more_figures: Vec<Fold>,
 }
 
@@ -51,8 +51,8 @@ impl Places {
                 self.tests.extend(tables::startups(document));
                 self.fold("startups", tables::startups_aside(document));
             }
-            // These sections are shown elsewhere: in the head of the page, below "Can I trust it?" and "Run it again", in charts, within other
-            // sections, or only in `report.md`.
+            // These sections have no table here. They are shown in the head of the page, below "Can I trust it?" and "Run it again", in charts,
+            // within other sections, or only in `report.md`.
             Section::Head
             | Section::Headline
             | Section::Stages

@@ -1,5 +1,5 @@
-//! The few figures below the answer. They belong to the highest load that meets all objectives or, if there is none, to the load with the most output
-//! tokens per second.
+//! The few figures below the answer. They describe the highest load that meets all objectives. If there is none, they describe the load with the most
+//! output tokens per second.
 
 use crds::{benchmark_run::Stat, wording::percent};
 use document::{EstimateDocument, ReportDocument, StageDocument};
@@ -92,7 +92,7 @@ fn requests(stage: &StageDocument, place: &str) -> Tile {
     }
 }
 
-/// The goodput; `None` if the profile sets no goals.
+/// The goodput; `None` if the profile sets no goodput bounds.
 fn goodput(stage: &StageDocument, place: &str) -> Option<Tile> {
     let goodput = stage.figures.goodput.as_ref()?;
     let share = goodput.goodput_share.map(|it| format!("{} of the requests met every goal", percent(it)));

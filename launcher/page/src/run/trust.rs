@@ -19,13 +19,13 @@ pub(super) struct Trust {
     folds: Vec<Fold>,
 }
 
-/// A measurement that has a limit.
+/// A measurement of the launcher about itself, with its limit.
 #[derive(Serialize)]
 struct Check {
     name: &'static str,
     measured: String,
     allowed: String,
-    /// The measured value as a percentage of the allowed value, at most 100.
+    /// The measured value as a percentage of the limit, at most 100.
     share: u8,
     is_within: bool,
 }

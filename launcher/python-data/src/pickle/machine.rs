@@ -10,8 +10,9 @@ use crate::{Problem, problem::shown};
 
 /// The newest supported pickle protocol.
 const MAX_PROTOCOL: u8 = 5;
-/// Maximum number of items on the stack, and maximum bytes of a number.
+/// Maximum number of items on the stack.
 const MAX_STACK: usize = 1 << 24;
+/// Maximum bytes of a number.
 const MAX_NUMBER: usize = 1024;
 /// Maximum bytes of a line, in protocol 0.
 const MAX_LINE: usize = 64 << 20;
@@ -38,7 +39,7 @@ pub(super) fn run(file: &[u8]) -> Result<Pickle<'_>, Problem> {
 struct Machine<'a> {
     pickle: Pickle<'a>,
     stack: Vec<Item>,
-    /// The stack heights at which marks were set.
+    /// The height of the stack at each mark that was set. A mark shows where a sequence of items begins.
     marks: Vec<usize>,
     memo: Memo,
     /// The position of the next byte in the file.
@@ -101,7 +102,7 @@ impl<'a> Machine<'a> {
                 }
                 op::POP => match self.pop() {
                     Ok(_) => {}
-                    // As in Python, POP removes the last mark if no item is above it.
+                    // As in Python, POP removes the last mark if there is no item above that mark.
                     Err(error) => drop(self.marks.pop().ok_or(error)?),
                 },
                 op::POP_MARK => {
@@ -460,7 +461,7 @@ impl<'a> Machine<'a> {
         self.push(item)
     }
 
-    /// Appends to the list on top of the stack. A list of token ids stays in the shared array `tokens` as long as it is at the end of that array.
+    /// Appends to the list on top of the stack. A list of token ids can grow in the shared array `tokens` only while it is the last one there.
     fn append(&mut self, items: &[Item]) -> Result<(), Problem> {
         let list = self.top()?;
         let id = |it: &Item| match it {
@@ -538,7 +539,7 @@ impl<'a> Machine<'a> {
         let pickle = &self.pickle;
         let name = match pickle.node(callee) {
             Some(Node::Name(name)) => *name,
-            // The callee is itself a call: `partial(new_block, ndim=2)(values, placement)`.
+            // The callee is itself a call, as in `partial(new_block, ndim=2)(values, placement)`.
             Some(Node::Call(Name::Partial, ..)) => Name::NewBlock,
             _ => return Err(self.wrong("calls what is no function")),
         };

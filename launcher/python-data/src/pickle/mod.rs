@@ -1,7 +1,7 @@
 //! A pickle interpreter that never executes Python code.
 //!
 //! [`Pickle::read`] executes the opcodes of the file on a stack. Where Python would look up a name or call a function, it records a node. Then
-//! `frame` and `plain` convert the nodes to a table, if they are what pandas or numpy writes.
+//! `frame` and `plain` convert those nodes to a table that pandas or numpy write for one.
 
 mod machine;
 pub(crate) mod names;
@@ -15,9 +15,9 @@ use crate::{Problem, pickle::names::Name};
 pub const MAX_FILE: usize = u32::MAX as usize;
 /// Maximum bytes of memory for a pickle's structure, excluding its texts, bytes and lists of token ids.
 pub const MAX_HEAP: usize = 1 << 30;
-/// Maximum number of nodes that are visited per byte of the file. A file may always visit `MIN_VISITS` nodes. A node that is used in several places
-/// counts once per place.
+/// Maximum number of nodes that are visited per byte of the file. A node that is used in several places counts once per place.
 const MAX_VISITS: u64 = 10;
+/// Number of visits that any file may make, however short it is.
 const MIN_VISITS: u64 = 200_000;
 /// Maximum nesting depth of a value within a cell.
 pub(crate) const MAX_DEPTH: usize = 100;
@@ -66,7 +66,7 @@ pub(crate) enum Node {
     Call(Name, u32, Option<Item>),
 }
 
-/// A pickle, converted to nodes. It borrows its texts and bytes from the file.
+/// A pickle, converted to nodes. Its texts and bytes stay in the file and are borrowed from it.
 #[derive(Debug)]
 pub struct Pickle<'a> {
     file: &'a [u8],
@@ -126,7 +126,7 @@ impl<'a> Pickle<'a> {
         machine::run(file)
     }
 
-    /// Counts the visit of `nodes` nodes, and fails if the file has used all its visits.
+    /// Counts a visit of `nodes` nodes. Fails if the file has no visits left.
     pub(crate) fn visit(&self, nodes: usize) -> Result<(), Problem> {
         let left = self.visits.get().checked_sub(nodes as u64).ok_or_else(|| {
             Problem::new(format!(
@@ -211,7 +211,7 @@ impl<'a> Pickle<'a> {
         }
     }
 
-    /// Returns bytes, in the form of any protocol. `None` if the item is not bytes.
+    /// Returns bytes, whatever the protocol of the pickle. `None` if the item is not bytes.
     ///
     /// # Errors
     /// Bytes that are written as text are not Latin-1. There were too many visits: such a text is decoded again at each use.

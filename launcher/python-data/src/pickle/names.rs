@@ -1,5 +1,5 @@
-//! The names that a pickle may use: those that pandas, numpy and pyarrow write for tables. Module and name must match exactly; prefixes are not
-//! allowed.
+//! The names that a pickle may use: only those that pandas, numpy and pyarrow write for tables. Module and name must match exactly, because a prefix
+//! could match other functions.
 
 /// The meaning of a name. Classes that are read in the same way share a variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

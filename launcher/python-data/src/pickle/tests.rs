@@ -1,4 +1,4 @@
-//! Tests opcodes, limits and numbers. Whole files of pandas and numpy are tested in `engine`'s test `dataset_fixtures`.
+//! Tests opcodes, limits and numbers. Whole files of pandas and numpy are tested in `dataset_fixtures`, a test of the crate `data-sets`.
 
 use proptest::prelude::*;
 
@@ -48,7 +48,7 @@ fn lists_of_token_ids_share_one_array() {
     let pickle = Pickle::read(file).unwrap();
     assert_eq!(pickle.tokens, [1, 0x7fff_ffff, 256]);
     assert_value(file, "[[1,2147483647],[256]]");
-    // First a list that grows after another list was started, then a list with an element that is not a token id.
+    // First, a list grows after another list was started. Then, a list gets an element that is not a token id.
     assert_value(b"\x80\x02](]q\x00K\x01a]K\x02ah\x00K\x03ae.", "[[1,3],[2],[1,3]]");
     assert_value(b"\x80\x02](K\x01J\xff\xff\xff\xffNe.", "[1,-1,null]");
 }

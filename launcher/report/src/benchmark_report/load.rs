@@ -7,7 +7,7 @@ use super::values::insert;
 use analysis::StageAnalysis;
 use document::{Parts, TOOL, TOOL_VERSION, redact::profile_value};
 
-/// The load of a stage. `None` if the prompt length is unknown, because the format requires one.
+/// The load of a stage. `None` if the prompt length is unknown, because the format requires a prompt length.
 pub(super) fn load(report: &Parts<'_>, stage: &StageAnalysis, index: usize) -> Option<Value> {
     let mut load = Map::new();
     load.insert("tool".into(), json!(TOOL));
@@ -55,7 +55,7 @@ pub(super) fn load(report: &Parts<'_>, stage: &StageAnalysis, index: usize) -> O
     };
     load.insert("source".into(), json!(source));
     load.insert("input_seq_len".into(), input);
-    // Without `ignore_eos`, the requested output length is only an upper limit, because the model may stop earlier.
+    // Without `ignore_eos`, the requested output length is only an upper limit, because the model may end its answer earlier.
     if let Some(output) = output.filter(|_| report.workload.sampling.ignore_eos) {
         load.insert("output_seq_len".into(), length(output));
     }

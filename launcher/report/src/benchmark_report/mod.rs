@@ -1,9 +1,9 @@
-//! The standard benchmark report of llm-d, one file per load point (stage). `benchmark_report_v0.2.yaml` has revision 0.2.
-//! `benchmark_report_v0.2.1.json` has everything that revision 0.2.1 can express.
+//! The standard benchmark report of llm-d, one file per stage. `benchmark_report_v0.2.yaml` follows revision 0.2. `benchmark_report_v0.2.1.json` also
+//! has what only revision 0.2.1 can express.
 //!
 //! The format rejects unknown keys. Missing values are left out, never null and never zero. The keyword `clock=` names the time from which TTFT and
 //! request latency count. Values without a place in the format are in the keywords and below `results.observability`, where custom keys are allowed.
-//! All times are in seconds, because some readers ignore the unit and assume seconds (llm-d's Prism before it read units).
+//! All times are in seconds, because some readers ignore the unit and assume seconds, such as older releases of llm-d's viewer Prism.
 
 mod load;
 mod observability;
@@ -51,7 +51,7 @@ fn document(revision: Revision, report: &Parts<'_>, stage: &StageAnalysis, index
     scenario.insert("stack".into(), json!([target(report)]));
     if let Some(standardized) = load::load(report, stage, index) {
         let native = load::native(report);
-        // The same for all stages of a run, because Prism uses the id to group reports.
+        // The id is the same for all stages of a run, because Prism uses it to group reports.
         let metadata = json!({"cfg_id": config_id(&native)});
         scenario.insert("load".into(), json!({"metadata": metadata, "standardized": standardized, "native": native}));
     }
@@ -82,7 +82,7 @@ fn results(revision: Revision, report: &Parts<'_>, stage: &StageAnalysis, index:
 
 fn run(report: &Parts<'_>, stage: &StageAnalysis) -> Value {
     let (analysis, identity) = (report.analysis, &report.run.run);
-    // Derived from the run instead of random, so that the same measurement always gives the same report.
+    // The id is derived from the run instead of random, so that the same measurement always gives the same report.
     let run_of_series = identity.repeat_number.map_or_else(String::new, |it| format!("{}/", repeat_name(it)));
     let report_of = format!("{}/{}/{run_of_series}{}", identity.uid, identity.attempt, stage.stage.name);
     let mut run = Map::new();
@@ -109,7 +109,7 @@ fn run(report: &Parts<'_>, stage: &StageAnalysis) -> Value {
     Value::Object(run)
 }
 
-/// Start and end of the stage: when its first request was due, and when its last request ended.
+/// Start and end of the stage: the due time of its first request, and the end of its last request.
 fn time(zero: Timestamp, figures: &Figures) -> Option<Value> {
     let (start, end) = (at(zero, figures.first_due?)?, at(zero, figures.last_end?)?);
     let duration = format!("PT{}S", figures.duration.as_secs_f64());
@@ -134,7 +134,7 @@ fn target(report: &Parts<'_>) -> Value {
         "endpoint": report.run.endpoint.name(),
         "model": {"name": report.analysis.model},
     });
-    // The kind `inference_engine` would also require the parallelism, which is unknown.
+    // The format has a kind `inference_engine`, but it also requires the parallelism, which is unknown.
     if let Some(hardware) = &report.run.hardware {
         standardized["accelerator"] = match &hardware.accelerator {
             Some(model) => json!({"model": model, "count": hardware.accelerators}),

@@ -77,7 +77,7 @@ fn by_metric(server: &ServerAnalysis, of: &WindowFigures) -> impl Iterator<Item 
     found.filter_map(|(name, it)| Some((name.to_owned(), json!({"aggregated": it?}))))
 }
 
-/// Whether all servers that serve models are vLLM, and the figures include no other server.
+/// Whether all servers that serve models are vLLM, and the figures include no other server's metrics.
 fn are_all_vllm(server: &ServerAnalysis) -> bool {
     let mut engines =
         server.scraped.addresses.iter().filter_map(|it| it.engine).filter(|it| it.serves_model()).peekable();

@@ -47,8 +47,8 @@ pub(super) fn has_token_counts(figures: &Figures) -> bool {
     figures.token_count != Some(TokenCount::Mixed)
 }
 
-/// Whether the gap between two events is the gap between two tokens. If events hold several tokens, only the mean time between tokens is known, and
-/// TPOT reports it.
+/// Whether the gap between two events is the gap between two tokens. If events contain several tokens, only the mean time between tokens is known,
+/// which is TPOT.
 pub(super) fn has_token_gaps(figures: &Figures) -> bool {
     figures.has_several_tokens_an_event() != Some(true)
 }

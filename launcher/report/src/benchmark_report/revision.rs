@@ -6,7 +6,7 @@ use analysis::Analysis;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Revision {
     V02,
-    /// Every 0.2 report is also a 0.2.1 report. Revision 0.2.1 adds time series of requests and servers, and sessions.
+    /// Adds time series of requests and servers, and sessions. A report of revision 0.2 is also valid as 0.2.1.
     V021,
 }
 
@@ -21,7 +21,7 @@ impl Revision {
         }
     }
 
-    /// Prism reads each YAML file with the prefix `benchmark_report_v0.2` as a separate stage, so only one revision may use YAML.
+    /// Only one revision may use YAML, because Prism reads each YAML file with the prefix `benchmark_report_v0.2` as a separate stage.
     fn extension(self) -> &'static str {
         match self {
             Revision::V02 => "yaml",
@@ -30,8 +30,8 @@ impl Revision {
     }
 }
 
-/// The file name for a stage. It contains the stage's name if there are several stages. Two stages never share a file name: each byte of a character
-/// that is not allowed in file names becomes `%` and two hexadecimal digits.
+/// The file name for a stage. It contains the stage's name if there are several stages. Two stages never have the same file name: if a character is
+/// not allowed in file names, each of its bytes becomes `%` and two hexadecimal digits.
 pub fn file_name(revision: Revision, analysis: &Analysis, index: usize) -> String {
     let stage = analysis.stages.get(index).filter(|_| analysis.stages.len() > 1);
     let mut name = format!("benchmark_report_v{}", revision.version());

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 use super::values::{insert, seconds, statistics};
 use analysis::SessionFigures;
 
-/// Durations, turns and tokens include only complete sessions. Sessions that the end of the stage cut short, and users who began with a later turn,
-/// count only in the total.
+/// Durations, turns and tokens cover only complete sessions. The total also counts sessions that the end of the stage cut short, and users who began
+/// with a later turn.
 pub(super) fn performance(of: &SessionFigures) -> Value {
     let mut sessions = Map::new();
     sessions.insert("total".into(), json!(of.sessions));

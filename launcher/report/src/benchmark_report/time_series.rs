@@ -31,8 +31,8 @@ pub(super) fn requests(series: &SeriesFigures, figures: &Figures, zero: Timestam
     Some(all).filter(|it| !it.is_empty()).map(Value::Object)
 }
 
-/// What the servers reported during a stage; `None` if no bin has a value. Counters are left out: the format requires their total since the server
-/// started, which is unknown for a bin.
+/// What the servers reported during a stage; `None` if no bin has a value. Counters are left out, because the format requires their total since the
+/// server started, and for a bin that total is unknown.
 pub(super) fn servers(of: &OverTime, stage: &Figures, zero: Timestamp) -> Option<Value> {
     let (from, to) = (stage.first_due?, stage.last_end?);
     let series = |units: &str, values: &Values| {
@@ -84,8 +84,8 @@ impl Bins<'_> {
         (!points.is_empty()).then(|| json!({"units": units, "series": points}))
     }
 
-    /// The rate in each bin. It covers the part of the bin between the first and the last event of the series. If that part is less than half of the
-    /// bin, the bin has no rate, because a few events would give a very large rate. `None` if all counts are zero.
+    /// The rate in each bin: its count divided by the part of the bin between the first and the last event of the series. If that part is shorter
+    /// than half a bin, the bin has no rate, because a few events would give a very large one. `None` if all counts are zero.
     fn rate(&self, units: &str, of_bin: impl Fn(&BinFigures) -> u64) -> Option<Value> {
         if self.series.bins.iter().all(|it| of_bin(it) == 0) {
             return None;

@@ -6,7 +6,7 @@ use analysis::Distribution;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 
-/// The name of the server in the format's stack, which has only this part.
+/// The name of the server in the report's stack. The server is the only part of the stack.
 pub(super) const STACK_LABEL: &str = "target";
 
 pub(super) fn insert(map: &mut Map<String, Value>, key: &str, value: Option<Value>) {

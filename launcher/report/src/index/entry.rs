@@ -1,4 +1,4 @@
-//! [I/O] The row of a run on the page, read from its `report.json`. If this release cannot read a report, its row has the reason.
+//! [I/O] The row of a run on the index page, read from its `report.json`. If this release cannot read the report, the row contains the reason.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::folders::{Found, Kind, REPEATS, Stamp};
 use crate::{REPORT_FILE_NAME, objectives};
 
-/// Maximum size of a report that is read, in bytes. A report of 100 stages with a time series each has 2 MiB.
+/// Maximum size of a report that is read, in bytes. A report of 100 stages, each with a time series, has 2 MiB.
 const MAX_REPORT: u64 = 64 << 20;
 /// Maximum length of a text in a row, in characters.
 const MAX_TEXT: usize = 160;
@@ -18,7 +18,7 @@ const MAX_TEXT: usize = 160;
 const MAX_NAMES: usize = 5;
 /// Maximum number of points of a small curve in a row.
 const POINTS: usize = 32;
-/// The height that the maximum of a curve has.
+/// The height of a curve's maximum; all other values are relative to it.
 const HEIGHT: f64 = 100.0;
 
 /// A row of the page.
@@ -54,7 +54,7 @@ pub(super) struct Run {
     pub(super) requests: u64,
     /// Number of requests that did not succeed.
     pub(super) unanswered: u64,
-    /// Minimum and maximum over the stages; with one stage, the same value twice.
+    /// Minimum and maximum over the stages; equal if there is only one stage.
     pub(super) output_tokens_per_second: Option<[f64; 2]>,
     pub(super) requests_per_second: Option<[f64; 2]>,
     pub(super) ttft_p50_ms: Option<[f64; 2]>,
@@ -98,7 +98,7 @@ fn run(folder: &Path, stamp: Stamp) -> Result<Run, String> {
     Ok(row(&report))
 }
 
-/// The row of a series of runs. Each run of the series also has its own row.
+/// The row of a series of runs. Each run of the series has a row of its own as well.
 fn repeats(folder: &Path, stamp: Stamp) -> Result<Run, String> {
     let content = content(&folder.join(REPEATS), stamp)?;
     let repeats: Repeats =
@@ -133,7 +133,7 @@ fn text(text: &str) -> String {
     }
 }
 
-/// The first names and, if some are left out, the total number.
+/// The first names and, if some are left out, the number of all names.
 fn listed(names: Vec<String>) -> String {
     let count = names.len();
     let first: Vec<String> = names.iter().take(MAX_NAMES).map(|it| text(it)).collect();
@@ -216,7 +216,7 @@ fn curve(series: &TimeSeriesDocument) -> Option<(Vec<u8>, f64)> {
         .map(|it| it.iter().map(|it| *it as f64).sum::<f64>() / (it.len() as f64 * series.bin_ms / 1e3))
         .collect();
     let most = rates.iter().copied().filter(|it| it.is_finite()).fold(0.0, f64::max);
-    // The cast saturates and converts NaN to 0.
+    // The cast limits values to the range of `u8`, and converts NaN to 0.
     (most > 0.0).then(|| (rates.iter().map(|it| (it / most * HEIGHT).round() as u8).collect(), significant(most)))
 }
 

@@ -1,6 +1,6 @@
 //! [I/O] Finds the results folders below a root.
 //!
-//! A run is directly in the root, or one folder deeper (`chat/a1`, or the runs in the folder of a series). Links are not followed.
+//! A run's folder is directly in the root, or one level deeper (`chat/a1`, or the runs in the folder of a series). Links are not followed.
 
 use std::{
     fs::{self, DirEntry},
@@ -16,7 +16,7 @@ use crate::{REPORT_FILE_NAME, partial::SUFFIX};
 /// Maximum number of folders that are read. A root with more folders is probably not a results root.
 const MAX_FOLDERS: usize = 50_000;
 pub(super) const REPEATS: &str = "repeats.json";
-/// The files of a run that people read, in order of preference.
+/// The files of a run for people, in the order in which they are preferred as the link target.
 const PAGES: [&str; 2] = ["report.html", "report.md"];
 const REPEATS_PAGES: [&str; 1] = ["repeats.md"];
 
@@ -57,7 +57,7 @@ pub(super) struct Found {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Folders {
     pub(super) found: Vec<Found>,
-    /// Number of folders that are not results folders, and of folders with names that are not UTF-8.
+    /// Number of folders that are not results folders, or that have a name which is not UTF-8.
     pub(super) others: u64,
     /// Whether the limit on folders was reached, so that some may be missing.
     pub(super) more: bool,
@@ -102,7 +102,7 @@ impl Folders {
                 let others = self.others;
                 below.iter().for_each(|it| self.add(it, name, left));
                 if self.found.len() == before {
-                    // A folder without results counts as one, whatever it contains.
+                    // A folder without results adds only one, whatever it contains.
                     self.others = others + 1;
                 }
             } else if repeats.is_none() {

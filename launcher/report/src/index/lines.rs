@@ -1,4 +1,4 @@
-//! [I/O] `index.md`: one line per run, appended when the run has ended.
+//! [I/O] `index.md`: one line per run. The line is appended when the run has ended.
 
 use std::{
     fs::File,
@@ -20,7 +20,7 @@ const COLUMNS: &str = "\
 | folder | profile | load | target | model | outcome | requests | failed or cancelled | TTFT p50 | TTFT p99 | ITL p99 | output tokens/s |
 | --- | --- | --- | --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |
 ";
-/// How much of an index is searched for the header, in bytes. If the header is not in that part, it is written again.
+/// Number of bytes at the start of an index that are searched for the header. If it is not found there, it is written again.
 const MAX_SEARCHED: u64 = 16 << 20;
 /// Maximum number of stages that a line names.
 const MAX_STAGES: usize = 4;
@@ -38,7 +38,7 @@ pub(super) fn append(mut file: &File, row: &str) -> io::Result<()> {
         (false, false) => format!("\n{COLUMNS}"),
     };
     file.write_all(format!("{header}{row}").as_bytes()).inspect_err(|_| {
-        // If restoring the size fails too, the first error is the one to report.
+        // If this fails too, the first error is the one to report.
         let _ = file.set_len(before);
     })
 }

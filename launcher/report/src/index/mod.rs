@@ -1,5 +1,5 @@
 //! [I/O] Index files for people, next to the results folders: `latest`, a link to the newest folder; `index.md`, with one line per folder; and
-//! `index.html`, a page of all folders. They contain no information that the folders do not contain.
+//! `index.html`, a page of all folders. All their content comes from the folders.
 
 mod entry;
 mod folders;
@@ -23,15 +23,16 @@ use document::ReportDocument;
 
 pub use page::Rebuilt;
 
-/// Number of attempts to get a lock that another process holds. Together with [`NEXT_TRY`], five seconds in total.
+/// Number of attempts to get a lock that another process holds.
 const LOCK_TRIES: u32 = 100;
+/// Time between two attempts. All attempts together take five seconds.
 const NEXT_TRY: Duration = Duration::from_millis(50);
 
 /// Maximum number of new reports that one update reads, so that a run does not wait while thousands of reports are read.
 const MAX_READ: usize = 200;
 
-/// Links `latest` to a folder, adds a line for it to `index.md`, and updates `index.html`. If another process is doing the same, this waits some
-/// seconds.
+/// Links `latest` to a folder, adds a line for the folder to `index.md`, and updates `index.html`. If another process is updating these files, waits
+/// for up to five seconds.
 ///
 /// # Errors
 /// The root cannot be written, or its file system does not support links. The results folder itself is complete nevertheless.
@@ -64,11 +65,11 @@ pub fn rebuild(root: &Path) -> io::Result<Rebuilt> {
     page::update(root, usize::MAX)
 }
 
-/// Opens `index.md` for appending and locks it. This lock protects both index files. `index.html` cannot serve as the lock, because it is replaced as
-/// a whole, and a lock on a replaced file has no effect.
+/// Opens `index.md` for appending and locks it. This lock protects both index files. A lock on `index.html` would have no effect, because an update
+/// replaces that file.
 fn lock(root: &Path, missing: Missing) -> io::Result<File> {
     let path = root.join(lines::FILE_NAME);
-    // Another program may have placed a pipe or a link there.
+    // Another program may have placed a pipe or a link there, so neither is followed or waited for.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let mut options = File::options();
     let file = options.read(true).append(true).create(missing == Missing::Made).custom_flags(flags).open(&path);
@@ -99,7 +100,7 @@ fn point_latest(root: &Path, name: &str) -> io::Result<()> {
     let made = std::os::unix::fs::symlink(name, &temporary);
     let done = made.and_then(|()| fs::rename(&temporary, root.join("latest")));
     if done.is_err() {
-        // The temporary link may not exist; only the first error is reported.
+        // Ignores errors: the temporary link may not exist, and only the first error is reported.
         let _ = fs::remove_file(&temporary);
     }
     done

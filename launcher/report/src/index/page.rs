@@ -1,7 +1,8 @@
 //! [I/O] `index.html`: a page of all runs below a root, in a single file that needs neither a server nor a network.
 //!
 //! The rows are JSON data, one line per row, which the page's script displays. An update first reads the existing rows. Then it lists all folders,
-//! but reads only reports that are new or have changed. So an update is fast, and the page stays correct if others add or delete folders.
+//! but reads only reports that are new or have changed. So an update is fast, and the page is also correct after others have added or deleted
+//! folders.
 
 use std::{
     collections::HashMap,
@@ -22,13 +23,13 @@ use files::{user_file, write_whole};
 const FILE_NAME: &str = "index.html";
 /// Maximum number of rows on a page; the oldest runs are left out.
 const MAX_ROWS: usize = 10_000;
-/// Maximum size in bytes of a page whose rows are read again.
+/// Maximum size of an existing page in bytes; the rows of a larger page are not reused.
 const MAX_PAGE: u64 = 128 << 20;
-/// Maximum length of a line in bytes. A typical row has about 700 bytes. A row whose texts have the maximum length and consist of escaped characters
-/// has 20,000.
+/// Maximum length of a line in bytes. A typical row has about 700 bytes. It can have at most about 20,000, if all texts have the maximum length and
+/// consist of escaped characters.
 const MAX_LINE: u64 = 64 << 10;
 
-/// The line before the rows. If a release changes the rows, it changes the format version, so that all reports are read again.
+/// The line before the rows. A release that changes the rows also changes this format version, so that all reports are read again.
 const BEGIN: &str = r#"<script type="application/json" id="runs" data-format="benchwright.dev/index/v1">"#;
 const END: &str = "</script>";
 
@@ -62,7 +63,7 @@ pub(super) fn update(root: &Path, max_read: usize) -> io::Result<Rebuilt> {
     let mut rows = Vec::with_capacity(found.len());
     for it in &found {
         match known.remove(&it.folder).filter(|entry| entry.is_of(it)) {
-            // The link target is updated, because the page of the run may have been added since.
+            // The page of the run may have been added since, so the link target is updated.
             Some(entry) => rows.push(Entry { page: it.page.clone(), ..entry }),
             None if read < max_read || it.kind == Kind::Unfinished => {
                 read += usize::from(it.kind != Kind::Unfinished);
@@ -121,7 +122,7 @@ fn entries(page: &Path) -> HashMap<String, Entry> {
             } else if text == END.as_bytes() {
                 return Ok(entries);
             } else {
-                // The last row has no comma. Brackets and damaged lines are skipped.
+                // Every row except the last ends with a comma. Lines that are not rows are skipped: brackets and damaged lines.
                 let row = text.strip_suffix(b",").unwrap_or(text);
                 if let Ok(entry) = serde_json::from_slice::<Entry>(row) {
                     entries.insert(entry.folder.clone(), entry);
@@ -149,8 +150,8 @@ fn write(rows: &[Entry], notes: &[String], to: &mut (impl Write + ?Sized)) -> io
     to.write_all(tail.replace("%script%", SCRIPT).as_bytes())
 }
 
-/// Escapes JSON for use within HTML, so that it ends neither the element nor a line of JavaScript. JSON contains the escaped characters only in
-/// strings.
+/// Escapes JSON for use within HTML, so that it can neither end the element nor break a line of JavaScript. JSON contains the escaped characters only
+/// within strings.
 fn embedded(json: &str) -> String {
     let mut safe = String::with_capacity(json.len());
     for letter in json.chars() {

@@ -47,7 +47,7 @@ impl LoadGenConfig {
         }
     }
 
-    /// The configuration as JSON without secrets. Fields of the sampling or the requests may contain credentials.
+    /// The configuration as JSON without secrets. Credentials in the fields of the sampling or the requests are blacked out.
     pub(super) fn without_secrets(&self) -> serde_json::Result<Value> {
         let mut config = serde_json::to_value(self)?;
         redact(&mut config);
@@ -71,7 +71,7 @@ pub struct LoadGenSummary {
     /// The trials that were run before the tests.
     pub trials: Vec<TrialVerdict>,
     pub tests: Vec<TestVerdict>,
-    /// The same results under the keys that the runner for Llama 3.1 8B uses: `meta`, `system`, `run`, `logs`, `plots`. Unknown values are null.
+    /// The same results under the keys of the runner for Llama 3.1 8B: `meta`, `system`, `run`, `logs`, `plots`. Unknown values are null.
     #[serde(flatten)]
     pub runner: Map<String, Value>,
 }
@@ -100,7 +100,7 @@ fn runner_keys(report: &Parts<'_>, loadgen: &LoadGen, tests: &LoadGenTests) -> M
     let of_mode = |mode| tests.verdicts().find(|it| it.mode == mode && !it.audited);
     let performance = of_mode(Mode::PerformanceOnly);
     let scenario = tests.verdicts().next().map(|it| it.scenario.name().to_lowercase());
-    // LoadGen logs no rate in SingleStream. The key of the token rate depends on the scenario.
+    // LoadGen logs no rate in SingleStream, and the key of its token rate depends on the scenario.
     let logged = |it: &TestVerdict, keys: [&str; 2]| keys.iter().find_map(|key| it.figures.get(*key).cloned());
     let corrected = |it: &TestVerdict, of: fn(&CorrectedFigures) -> Option<f64>| {
         it.corrected.as_ref().and_then(of).map(Value::from)
@@ -151,7 +151,7 @@ fn runner_keys(report: &Parts<'_>, loadgen: &LoadGen, tests: &LoadGenTests) -> M
             })),
         },
         "logs": logs,
-        // `benchwright mlperf` draws the plots after the run and adds their paths.
+        // These paths are added later by `benchwright mlperf`, which draws the plots after the run.
         "plots": {"tokens_per_sec": null, "latency_cdf": null},
     });
     match keys {

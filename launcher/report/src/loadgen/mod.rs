@@ -49,7 +49,7 @@ pub(super) struct TestRow {
 pub(super) const COLUMNS: [&str; 10] =
     ["scenario", "mode", "result", "queries", "target/s", "samples/s", "tokens/s", "TTFT p99", "TPOT p99", "errors"];
 
-/// One row per test. A rate comes from the test's logs. If the logs have none, it covers the time until the latest completion.
+/// One row per test. The rate comes from the test's logs. If they have none, it is computed for the time until the latest completion.
 pub(super) fn rows(tests: &LoadGenDocument) -> impl Iterator<Item = TestRow> {
     tests.tests.iter().map(|it| {
         let time = |millis: Option<f64>| text::optional(millis.filter(|it| *it >= 0.0), text::millis);

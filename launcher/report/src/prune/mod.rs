@@ -1,9 +1,8 @@
 //! [I/O] Deletes old results folders below a root, such as a volume that many runs share.
 //!
-//! A folder is deleted only if it is finished and was created by this tool: a real folder, directly below the root, with a `report.json` or
-//! `repeats.json` that names this tool. Links are not followed. A folder is renamed to a hidden name before it is deleted. So only one of several
-//! launchers deletes it, and a partly deleted folder never has the name of a complete one. If a launcher is killed while it deletes, the next one
-//! deletes the rest.
+//! A folder is deleted only if it is finished and was created by this tool. It must be a real folder, directly below the root, with a `report.json`
+//! or `repeats.json` that names this tool. Links are not followed. A folder is renamed to a hidden name before it is deleted. So only one of several
+//! launchers deletes it, and a partly deleted folder never looks complete. If a launcher is killed while it deletes, the next one deletes the rest.
 
 #[cfg(test)]
 mod tests;
@@ -30,7 +29,7 @@ const DELETED: &str = ".deleted-";
 const MAX_FOLDERS: usize = 50_000;
 /// How many bytes of a report are read to identify the tool. The first key of the report names the tool.
 const HEAD: u64 = 512;
-/// The files that identify a finished folder, each with the prefix of the value of its first key.
+/// The files that identify a finished folder, each with the beginning of the value of its first key.
 const MARKS: [(&str, &str); 2] =
     [(REPORT_FILE_NAME, "benchwright.dev/report/"), ("repeats.json", "benchwright.dev/repeats/")];
 /// Maximum number of attempts to remove a folder while another process also removes files from it.
@@ -70,7 +69,7 @@ impl Pruned {
 /// A finished folder.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Finished {
-    /// When its run started, according to its name. If the name contains no time, when its report was written.
+    /// When its run started, according to the folder's name. If the name contains no time: when its report was written.
     since: SystemTime,
     name: String,
 }
@@ -95,7 +94,7 @@ pub fn prune(root: &Path, limits: Limits, spared: &[&str], now: SystemTime, dry_
         let is_folder = entry.file_type().is_ok_and(|it| it.is_dir());
         let Some(name) = entry.file_name().to_str().filter(|_| is_folder).map(str::to_owned) else { continue };
         if name.starts_with(DELETED) {
-            // Another launcher may be deleting it too, so an error is ignored.
+            // Errors are ignored, because another launcher may be deleting the same folder.
             if !dry_run {
                 let _ = remove(&entry.path());
             }
@@ -107,7 +106,7 @@ pub fn prune(root: &Path, limits: Limits, spared: &[&str], now: SystemTime, dry_
     let oldest = limits.keep_days.map(|days| now.checked_sub(DAY * days));
     let count = finished.len();
     for (index, folder) in finished.iter().enumerate() {
-        // The position counted from the newest folder, which has 1.
+        // The position of the folder; the newest has 1.
         let place = count - index;
         let too_many = limits.keep_runs.is_some_and(|most| place > usize::try_from(most).unwrap_or(usize::MAX));
         let too_old = oldest.flatten().is_some_and(|it| folder.since < it);
@@ -176,7 +175,7 @@ fn delete(root: &Path, name: &str) -> io::Result<bool> {
     remove(&hidden).map(|()| true)
 }
 
-/// Removes a folder to which no files are added. Another launcher may remove files from it at the same time.
+/// Removes a folder to which nobody adds files. Another launcher may remove files from it at the same time.
 fn remove(path: &Path) -> io::Result<()> {
     for _ in 0..MAX_REMOVALS {
         match fs::remove_dir_all(path) {

@@ -41,7 +41,7 @@ fn pruned(root: &Path, runs: Option<u32>, days: Option<u32>, spared: &[&str]) ->
     pruned.deleted
 }
 
-/// The files of a copied folder have a new modification time.
+/// A copied folder has files with new modification times.
 #[test]
 fn a_folder_is_as_old_as_the_start_in_its_name() {
     let root = tempfile::tempdir().unwrap();

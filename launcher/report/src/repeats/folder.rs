@@ -1,7 +1,7 @@
 //! [I/O] The folder of a series. It contains one folder per run, and at the end `repeats.json`, `repeats.md` and `junit.xml`.
 //!
-//! The folder of a series has its final name from the start, because each run's folder shows by its own name whether it is complete. A folder without
-//! `repeats.json` belongs to a series that is still running or was killed.
+//! Unlike the folder of a run, the folder of a series has its final name from the start: the name of each run's folder shows whether that run is
+//! complete. A folder without `repeats.json` belongs to a series that is still running or was killed.
 
 use files::{Written, write_whole};
 use std::{
@@ -65,7 +65,7 @@ impl SeriesFolder {
 
     /// Deletes the folder if it contains no run.
     pub fn discard(self) {
-        // A folder with a run is not empty, so this fails and the folder stays.
+        // Fails, and keeps the folder, if it contains a run.
         let _ = fs::remove_dir(&self.path);
     }
 }

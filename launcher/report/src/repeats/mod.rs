@@ -1,5 +1,5 @@
-//! The report of several runs of the same load: `repeats.json` and `repeats.md` next to the folders of the runs, a table, and the termination
-//! message. Runs without valid figures are listed, but excluded from the means.
+//! The report of several runs of the same load: `repeats.json` and `repeats.md` next to the folders of the runs, a table for the terminal, and the
+//! termination message. Runs without valid figures are listed, but excluded from the means.
 
 mod document;
 mod envelope;

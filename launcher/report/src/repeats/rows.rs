@@ -9,7 +9,7 @@ use figures::Unit;
 use super::{Repeat, Series, StartTimes};
 use crate::text::{self, millis, number};
 
-/// The figures that are meaningful for a load of one request with one output token.
+/// The only meaningful figures for a load of one request with one output token.
 const OF_ONE_REQUEST: [&str; 2] = ["ttftMs.mean", "latencyMs.mean"];
 
 /// The unit in which values are shown.
@@ -44,20 +44,20 @@ pub(super) struct FigureRow {
     pub max: f64,
     /// The spread between runs; `None` for a single run.
     pub spread: Option<Spread>,
-    /// The standard error that the intervals of single runs suggest; `None` if a run has no interval.
+    /// The standard error of a single run according to its interval, as a typical value; `None` if a run has no interval.
     pub standard_error: Option<f64>,
-    /// The standard error of single runs if their requests were independent.
+    /// The standard error of a single run on the assumption that its requests are independent.
     pub independent_standard_error: Option<f64>,
-    /// For a percentile: its permille, and the smallest number of values in any run.
+    /// For a percentile: (its permille, the smallest number of values in any run).
     percentile: Option<(u64, u64)>,
 }
 
-/// The time from launch to ready of a run, as a table cell.
+/// The time from launching the server to its being ready, for a run, as a table cell.
 pub(super) fn launch_to_ready(run: &Repeat) -> String {
     text::optional(run.start.launch_to_ready, |it| millis(it * 1e3))
 }
 
-/// The times of the server starts over the runs, if the series measures starts. Includes only times that every run has.
+/// How long the servers took to start, over the runs, if the series measures that. Includes only times that every run has.
 pub(super) fn starts(series: &Series<'_>) -> Vec<FigureRow> {
     if !series.measures_start {
         return Vec::new();
@@ -73,8 +73,8 @@ pub(super) fn starts(series: &Series<'_>) -> Vec<FigureRow> {
     launch.into_iter().chain(start).collect()
 }
 
-/// The rows for people. In a series that measures starts, rows about the starts come first. The load of such a series is one request with one token,
-/// so only its TTFT and latency are shown: it has no rate, and all percentiles are equal.
+/// The rows for people. In a series that measures how servers start, rows about the starts come first. The load of such a series is one request with
+/// one token. So only its TTFT and latency are shown: there is no rate, and all percentiles are equal.
 pub(super) fn shown(series: &Series<'_>) -> Vec<StageRows> {
     let mut stages = stages(series);
     if series.measures_start {
@@ -137,7 +137,7 @@ impl FigureRow {
         })
     }
 
-    /// The label, with a mark if the percentile needs more values than a run has.
+    /// The label, with a mark if a run has too few values for the percentile.
     pub(super) fn label(&self) -> String {
         let label = self.label.clone();
         match self.percentile {

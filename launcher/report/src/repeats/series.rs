@@ -12,7 +12,7 @@ use junit::Suite;
 
 use crate::folder::Stored;
 
-/// The format version of `repeats.json`, as [`document::FORMAT`] is for `report.json`.
+/// The format version of `repeats.json`. [`document::FORMAT`] is the one of `report.json`.
 pub const FORMAT: &str = "benchwright.dev/repeats/v1";
 
 /// A measured run of a series.
@@ -31,17 +31,17 @@ pub struct Repeat {
     pub cases: Suite,
 }
 
-/// How long the server of a run took to start, in seconds. With several replicas, the longest time. A time is absent if any replica lacks it.
+/// How long the server of a run took to start, in seconds. With several replicas: the longest time of any replica, absent if a replica lacks it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StartTimes {
     /// From the launch of the process to its first answer, measured by the launcher.
     pub launch_to_ready: Option<f64>,
-    /// From start to ready according to the server's own log.
+    /// From start to ready, according to the log that the server wrote.
     pub start_to_ready: Option<f64>,
 }
 
 impl StartTimes {
-    /// `starts`: the logs of replicas whose engine is known.
+    /// `starts`: what the logs of the replicas report. Contains only replicas with a known engine.
     pub fn new(server: &ManagedServerDocument, starts: &[ServerStart]) -> StartTimes {
         let longest = |all: Option<Vec<f64>>| all?.into_iter().reduce(f64::max);
         let is_whole = starts.len() == server.replicas.len();
@@ -55,7 +55,7 @@ impl StartTimes {
 /// Why a series ended before all requested runs, or why its last run has no figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ending {
-    /// The run that ended the series, counted from 1. It may have no figures.
+    /// The number of the run that ended the series, from 1. That run may have no figures.
     pub number: u32,
     pub outcome: Outcome,
     pub reason: LauncherReason,
@@ -93,8 +93,8 @@ pub struct SeriesVerdict {
 }
 
 impl<'a> Series<'a> {
-    /// The verdict. If a run ended the series early, that run decides. Otherwise the first run that did not pass decides, but a missed objective
-    /// takes precedence over an undecided one.
+    /// The verdict. If a run ended the series early, that run decides. Otherwise the first run that did not pass decides. Exception: a run that
+    /// missed an objective takes precedence over one that left it undecided.
     pub fn verdict(&self) -> SeriesVerdict {
         if let Some(Ending { number, outcome, reason, message, status_message }) = self.ended_by {
             let last = if *number < self.asked { ", after which no other run was made" } else { "" };
@@ -122,7 +122,7 @@ impl<'a> Series<'a> {
         }
     }
 
-    /// Whether a run is missing, or was cut off.
+    /// Whether a requested run is missing, or was cut off.
     pub fn is_partial(&self) -> bool {
         self.ended_by.is_some() || self.repeats.iter().any(|it| it.analysis.partial)
     }

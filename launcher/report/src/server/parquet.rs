@@ -1,7 +1,7 @@
 //! Writes `server_metrics.parquet`: one row per sample of each series, sorted by address, metric and labels.
 //!
-//! `time_ns` is when the scrape was sent, in nanoseconds from the start of the run. It is negative for earlier scrapes. Two metrics are added by the
-//! launcher, named as in Prometheus: `up` is 1 for a successful scrape and 0 for a failed one, and `scrape_duration_seconds` is the duration of the
+//! `time_ns` is when the scrape was sent, in nanoseconds from the start of the run. It is negative for scrapes before the start. The launcher adds
+//! two metrics with Prometheus' names: `up` is 1 for a successful scrape and 0 for a failed one, and `scrape_duration_seconds` is the duration of the
 //! scrape.
 
 use std::{

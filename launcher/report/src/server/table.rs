@@ -22,7 +22,7 @@ pub(crate) const COLUMNS: [&str; 11] = [
     "TTFT mean; p50 / p99 of its buckets",
     "queue mean",
 ];
-/// Explains the mark after the name of a row.
+/// Explains the mark after the names of rows with incomplete counters.
 pub(crate) const GAP_MEANS: &str = "not every server was read right before and right after, or a counter began again: what is counted is too much or too little";
 /// The headers of the GPU columns.
 pub(crate) const GPU_COLUMNS: [&str; 5] = ["", "GPU use", "power", "energy", "memory"];
@@ -96,7 +96,7 @@ fn whole(count: f64) -> String {
     format!("{count:.0}")
 }
 
-/// The identities of the servers, one line for each different identity.
+/// How the servers identify themselves, with one line for equal servers.
 pub(crate) fn identities(server: &ServerMetricsDocument) -> Vec<String> {
     let identified = server.identity.iter().fold(0, |sum: u64, it| sum.saturating_add(it.endpoints));
     let mut lines: Vec<String> = Vec::new();

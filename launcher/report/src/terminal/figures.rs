@@ -16,7 +16,7 @@ use crate::{
     text_table::{Cell, add_row, new_table},
 };
 
-/// For a single stage: its distributions, the legend of marks, request counts and rates. For several stages: only the legend and the counts.
+/// With one stage: its distributions, the legend of marks, request counts and rates. With several stages: only the legend and the counts.
 pub(super) fn parts(document: &ReportDocument, paint: Paint) -> Vec<String> {
     let all_count = document.stages.iter().all(|it| document.counts(it));
     let several = Section::Stages.is_in(document);
@@ -59,7 +59,7 @@ fn distribution(it: &Statistics, show: fn(f64) -> String, is_decisive: bool, is_
     ]
 }
 
-/// A text, and details that follow it in brackets.
+/// A text, followed by details in brackets.
 type Item = (String, Vec<String>);
 
 fn joined(items: &[Item], separator: &str) -> String {
@@ -87,7 +87,7 @@ fn counts(document: &ReportDocument) -> String {
     indented(&format!("{} requests in {duration}: {}{also}", all.requests, joined(&kinds, ", ")), usize::MAX)
 }
 
-/// Explains a kind of outcome if its name does not.
+/// Explains a kind of outcome if its name is not clear by itself.
 fn meaning(kind: &str) -> Vec<String> {
     let is_incomplete = kind == RequestOutcome::Incomplete.name();
     is_incomplete.then(|| "their stage ended".to_owned()).into_iter().collect()

@@ -1,4 +1,4 @@
-//! Whether the launcher was healthy, and the most important caveats.
+//! Whether the launcher stayed within its bounds, and the most important caveats.
 
 use crds::{LauncherReason, Word as _, wording::one_line};
 use document::ReportDocument;
@@ -13,7 +13,7 @@ use crate::{
 const MOST_NOTES: usize = 5;
 /// Maximum number of lines of a caveat.
 const NOTE_LINES: usize = 2;
-/// The checks that are shown if the launcher was healthy, with the names to show.
+/// The measurements that are shown if the launcher stayed within all bounds, with the names to show.
 const BRIEF: [(&str, &str); 2] = [(SEND_LAG, SEND_LAG), (BUSIEST_THREAD, "CPU")];
 /// Reasons that concern the launcher instead of the server.
 const OWN_REASONS: [LauncherReason; 9] = [

@@ -5,7 +5,7 @@ use crate::{
     text_table::wrapped,
 };
 
-/// Maximum line width, in characters. Only a table with many wide figures, or one long word, may be wider.
+/// Maximum line width, in characters. Only a table with many wide figures, or a line with one long word, may be wider.
 pub(super) const WIDTH: u16 = 100;
 /// Indentation of all lines of a sentence except the first.
 const INDENT: u16 = 2;
@@ -19,7 +19,7 @@ pub(super) fn sentence(word: &str, style: Style, rest: &str, paint: Paint) -> St
     }
 }
 
-/// A text wrapped to the line width, with all lines except the first indented. Lines after the first `most` lines are left out.
+/// A text wrapped to the line width, with all lines except the first indented. Cut after `most` lines.
 pub(super) fn indented(text: &str, most: usize) -> String {
     let mut lines = wrapped(text, WIDTH - INDENT);
     if lines.len() > most {

@@ -19,8 +19,8 @@ use super::{
     text_table::{add_row, new_table},
 };
 
-/// The figures of a run as text, with a final line break. With several stages, a table shows each stage. There are no figures over all stages,
-/// because figures of different loads together describe no load.
+/// The figures of a run as text, with a final line break. With several stages, a table shows each stage. There are no figures of all stages together,
+/// because different loads together describe no load.
 pub fn table(document: &ReportDocument, paint: Paint) -> String {
     let parts: Vec<String> =
         Section::of(document, Renderer::Terminal).flat_map(|section| parts(section, document, paint)).collect();
@@ -57,7 +57,8 @@ fn parts(section: Section, document: &ReportDocument, paint: Paint) -> Vec<Strin
     }
 }
 
-/// The answer, the outcome, and further reasons. The reasons for missed or undecided objectives are in the rows of the objectives instead.
+/// The answer, the outcome, and further reasons. Reasons for missed or undecided objectives are left out, because the rows of the objectives show
+/// them.
 fn answer(document: &ReportDocument, paint: Paint) -> String {
     let outcome = document.outcome;
     let answer = Answer::new(document).sentence;
@@ -88,7 +89,7 @@ fn answer(document: &ReportDocument, paint: Paint) -> String {
 }
 
 fn loadgen_tests(tests: &LoadGenDocument) -> String {
-    // Tests are columns, because there are few tests and many figures.
+    // Each test is a column, because there are few tests and many figures.
     let tested: Vec<loadgen::TestRow> = loadgen::rows(tests).collect();
     let header: Vec<&str> = std::iter::once("LoadGen").chain(tested.iter().map(|it| it.name.as_str())).collect();
     let mut table = new_table(&header);

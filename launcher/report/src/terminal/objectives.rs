@@ -52,7 +52,7 @@ fn add(table: &mut Table, row: &ObjectiveDocument, cells: Vec<Cell>) {
         Some(stage) => format!(" in stage {stage}"),
         None => String::new(),
     };
-    // Many objectives are named after their metric. Then the name is not repeated.
+    // Many objectives have the name of their metric. In that case, the name is not repeated.
     let name = if row.name == row.metric.name() { String::new() } else { format!("{}: ", row.name) };
     add_marked_row(table, mark, format!("{name}{}{stage}", row.figure()), cells);
 }
@@ -71,7 +71,7 @@ fn limit(row: &ObjectiveDocument, limit: Option<f64>) -> String {
     limit.map_or_else(|| NOTHING.to_owned(), |it| format!("{side} {}", row.exact_text(it)))
 }
 
-/// The stage that the measured value comes from, for an objective on every stage.
+/// For an objective on every stage: the stage that the measured value comes from.
 fn place(row: &ObjectiveDocument) -> Option<String> {
     let stage = row.observed_stage.as_ref().filter(|_| row.stage.as_deref() == Some("*"))?;
     Some(format!("in {}", shortened(stage)))

@@ -17,10 +17,10 @@ use crate::{
     text_table::{Cell, add_row, new_table},
 };
 
-/// The percentiles in every table of stages, unless objectives need the space.
+/// The percentiles that every table of stages shows, unless the columns are needed for objectives.
 const USUAL: [(Figure, Stat); 4] =
     [(Figure::Ttft, Stat::P50), (Figure::Ttft, Stat::P99), (Figure::Itl, Stat::P99), (Figure::Latency, Stat::P99)];
-/// Maximum number of columns with a statistic. With more columns, the usual names and figures need more than 80 characters.
+/// Maximum number of columns with a statistic. With more columns, a table with typical names and figures would be wider than 80 characters.
 const MOST_STATISTICS: usize = 4;
 
 /// The content of a column.
@@ -48,7 +48,7 @@ pub(super) fn table(document: &ReportDocument, paint: Paint) -> String {
     table.painted(WIDTH, paint)
 }
 
-/// A value as a cell: bold if it is decisive, in brackets if it is not valid.
+/// A value as a cell: bold if it is decisive (see `is_decisive`), in brackets if it is not valid.
 pub(super) fn value(text: String, is_decisive: bool, is_valid: bool) -> Cell {
     match (is_valid, is_decisive) {
         _ if text == NOTHING => text.into(),
@@ -80,7 +80,7 @@ impl Shown {
         }
     }
 
-    /// The value for a stage, with the sign of its objective if that is missed or undecided.
+    /// The value for a stage. If its objective is missed or undecided, the value has a sign.
     fn judged(self, document: &ReportDocument, stage: &StageDocument, is_valid: bool) -> Cell {
         let text = self.text(stage);
         match self.met(document, stage).filter(|_| is_valid && text != NOTHING) {
@@ -90,14 +90,14 @@ impl Shown {
         }
     }
 
-    /// Whether a stage meets all objectives on this figure; `None` if no objective applies to it there.
+    /// Whether a stage meets all objectives on this figure; `None` if no objective on it covers the stage.
     fn met(self, document: &ReportDocument, stage: &StageDocument) -> Option<Met> {
         let met = document.objectives.iter().filter(|it| Shown::of(it) == self);
         let met: Vec<Met> = met.filter_map(|it| Some(it.in_stage(&stage.name)?.met)).collect();
         (!met.is_empty()).then(|| ObjectiveCounts::count(met).all())
     }
 
-    /// Whether the figure is decisive: an objective limits it. Without objectives, whether users usually compare it first.
+    /// Whether the figure is decisive: an objective limits it or, without objectives, it is one that users usually compare first.
     fn is_decisive(self, document: &ReportDocument) -> bool {
         let usual =
             [(Figure::Ttft, Some(Stat::P99)), (Figure::Itl, Some(Stat::P99)), (Figure::OutputTokensPerSecond, None)];
@@ -122,7 +122,7 @@ fn columns(document: &ReportDocument) -> Vec<Shown> {
         .collect()
 }
 
-/// The statistics to show: first the ones that objectives limit, then the usual ones. Sorted in the order of the catalogue.
+/// The statistics to show: first those with an objective, then the usual ones. Sorted in the order of the catalogue.
 fn statistics(document: &ReportDocument) -> Vec<Shown> {
     let times = document.objectives.iter().filter(|it| it.metric.unit() == MetricUnit::Time).map(Shown::of);
     let mut shown: Vec<Shown> = Vec::new();
@@ -145,7 +145,7 @@ fn cost_of(hardware: &HardwareDocument, stage: &StageDocument) -> String {
     optional(found.and_then(|it| it.figures.cost_per_million_output_tokens), number)
 }
 
-/// Number of requests that failed or were cancelled, and number of all requests.
+/// (Number of requests that failed or were cancelled, number of all requests).
 fn failed(stage: &StageDocument) -> Cell {
     let failed = stage.figures.failed.saturating_add(stage.figures.cancelled);
     let text = format!("{failed} of {}", stage.figures.requests);

@@ -78,7 +78,7 @@ impl Fixture {
         fixture
     }
 
-    /// The fixture with everything that a server and a user can report.
+    /// The fixture with all values that a server and a user can provide.
     pub fn with_all_told() -> Self {
         let mut fixture = Fixture::new();
         let text = |it: &str| Some(it.to_owned());
@@ -120,7 +120,7 @@ impl Fixture {
         self.analyse_beside(None)
     }
 
-    /// Analyses the fixture with an earlier run as the baseline of its objectives.
+    /// Analyses the fixture. `baseline`: an earlier run with which its objectives compare figures.
     pub fn analyse_beside(&self, baseline: Option<&dyn Source>) -> Analysed {
         let classes = self.workload.classes.classes.len();
         let mut recorder = Recorder::new(self.workload.stages.len(), self.workload.goodput.clone(), Keep::Records)

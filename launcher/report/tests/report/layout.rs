@@ -55,7 +55,7 @@ fn prompts_of_a_salt_that_was_given_are_not_called_new() {
     let text = page(&fixture);
     assert!(text.contains("prompts=replayed") && !text.contains("will be new ones"), "{text}");
     assert!(text.contains("This run had profile.promptSalt of-an-earlier-run"), "{text}");
-    // Texts that derive from a seed stay the same without the salt.
+    // Texts that derive from a seed do not change with the salt.
     for prompts in [PromptReuse::PerStage, PromptReuse::Repeated] {
         fixture.workload.prompts = prompts;
         let text = page(&fixture);
@@ -80,7 +80,7 @@ fn a_sweep_begins_with_its_stages() {
         &page(&fixture),
         &["## Stages", "good share", "concurrency-64", "## All stages together", "TTFT from", "## How far to trust"],
     );
-    // A distribution over different loads describes no load, so it is not shown.
+    // A distribution over several loads describes none of them, so it is not shown.
     assert!(!table(&fixture).contains("TTFT from"));
     assert!(table(&Fixture::of_one_stage()).contains("TTFT from"));
 }

@@ -81,7 +81,7 @@ fn a_field_of_another_release_is_ignored_and_another_type_of_a_field_is_named() 
     let mut report = json_of(&fixture, &fixture.analyse());
     let document = ReportDocument::read(&report.to_string()).unwrap();
     report["toolVersion"] = "7.1.0".into();
-    // Adds an unknown key to a type of the document, and to a type that refuses unknown keys because users write it.
+    // Adds an unknown key to a type of the document, and to a type that refuses unknown keys because it is also used for input.
     report["figures"]["ttftMs"]["p75point5"] = 1.into();
     report["resolvedRun"]["validity"]["maxMoonPhase"] = 1.into();
     for stage in report["stages"].as_array_mut().unwrap() {
@@ -189,7 +189,7 @@ fn cost_has_a_heading_of_its_own_and_stands_on_the_terminal() {
     for name in names {
         assert!(of("Accelerators and cost").contains(name) && !of("Interactivity").contains(name), "{page}");
     }
-    // The title of the cost column in the table of stages.
+    // The head of the cost column in the table of stages.
     assert!(table.contains("USD per") && table.contains("M output"), "{table}");
     let without = Fixture { run: crds::ResolvedRun { hardware: None, ..fixture.run.clone() }, ..fixture };
     assert!(!terminal::table(&without.report(&analysed).document().unwrap(), Paint::OFF).contains("USD"));
@@ -280,7 +280,7 @@ fn shared_prefix(question_len: LengthDistribution) -> RequestSource {
     }
 }
 
-/// Collects every key below some parts of `report.json`. Keys of the fields in `keys of kinds` are data, so they are not collected.
+/// Collects the keys in some parts of `report.json`. Leaves out keys below the fields in `keys of kinds`, because these keys are data.
 fn keys(value: &Value, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(entries) => {
@@ -408,7 +408,7 @@ fn the_workload_of_a_report_is_a_profile_of_the_same_load() {
     let report = json_of(&fixture, &fixture.analyse());
     let run = crds::resolve::ResolvedRun { harness: crds::benchmark_run::Harness::Benchwright, ..fixture.run.clone() };
     let (workload, _) = workload_profiles::parse(&run, &report["workload"].to_string()).unwrap();
-    // Everything survives except the credential, which no report contains.
+    // Everything is the same afterwards except the credential, which no report contains.
     assert_ne!(workload.headers, fixture.workload.headers);
     assert_eq!(workload_profiles::Workload { headers: fixture.workload.headers.clone(), ..workload }, fixture.workload);
 }
@@ -472,7 +472,7 @@ fn requests_parquet_names_the_server_where_there_are_several() {
 fn requests_parquet_has_a_row_for_every_request() {
     let fixture = Fixture::new();
     let mut analysed = fixture.analyse();
-    // Sorted by end time, as a run leaves records, instead of by number.
+    // A run leaves records sorted by end time, not by number.
     let mut records: Vec<RequestRecord> = analysed.records.into_iter().collect();
     records.reverse();
     analysed.records = records.into_iter().collect();
@@ -528,7 +528,7 @@ fn no_request_needs_more_of_the_table_than_is_reckoned_with_before_the_load() {
     let fixture = Fixture::new();
     let analysed = fixture.analyse();
     let model = &fixture.requests[0].0;
-    // No value occurs twice, and none can be derived from another.
+    // No value occurs twice, and none can be derived from another one, so that nothing can be compressed.
     let mut state = 1_u64;
     let mut random = move || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

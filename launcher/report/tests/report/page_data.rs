@@ -105,7 +105,7 @@ fn the_report_of_thirty_long_stages_is_small_and_is_read_again() {
     fixture.workload.stages = vec![stage; 30];
     fixture.requests.clear();
     for number in 0..9_000_u64 {
-        // The factor and the modulus have no common divisor, so the values cover the whole range.
+        // The factor and the modulus have no common divisor, so the values are spread over the whole range.
         let (spread, at) = (ms(number * 7_919 % 9_973), ms(number * 400));
         let first = at + ms(20) + spread / 20;
         let gaps = [1_u32, 2, 3, 5].map(|it| ms(8) + spread / (40 * it));

@@ -14,7 +14,7 @@ use crate::{
     keys, without_version,
 };
 
-/// A run whose requests take `slower` milliseconds longer, with an objective on TTFT.
+/// A run with an objective on TTFT. Its requests take `slower` milliseconds longer than usual.
 fn repeat(number: u32, slower: u64) -> Repeat {
     let mut fixture = Fixture::of_a_steady_stage();
     for (record, _) in &mut fixture.requests {
@@ -166,7 +166,7 @@ fn a_run_whose_figures_do_not_count_is_listed_and_in_no_mean() {
     assert_eq!(json_of(&series(&run, &all, None))["summary"]["meanOfRuns"], 3);
 }
 
-/// A run that measures a start, with the times of two replicas in seconds. A time is `None` if the log does not contain it.
+/// A run that measures how servers start. Has the times of two replicas in seconds; a time is `None` if the log does not contain it.
 fn start(number: u32, observed: [f64; 2], by_log: [Option<f64>; 2]) -> Repeat {
     let replica = json!({"url": "u", "command": [], "pid": 1, "started": "2026-01-02T03:04:05Z"});
     let replicas = observed.map(|seconds| {

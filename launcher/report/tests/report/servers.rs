@@ -25,7 +25,7 @@ use crate::{
 /// Time zero of the run on the machine's clock.
 const ZERO: Duration = Duration::from_secs(1_000);
 
-/// Metrics with everything that a server can report, after this number of tokens.
+/// Metrics with everything that a server can report, after `tokens` tokens.
 fn text(tokens: u64, running: u64) -> String {
     let histogram = |name: &str| {
         format!(
@@ -74,7 +74,7 @@ fn tokens_of_client(prompt: u64, output: u64) -> ClientTokens {
     ClientTokens { prompt: TokenRange::exact(prompt), output: TokenRange::exact(output) }
 }
 
-/// The metrics of a server that counted this number of tokens and the same number of requests by the end of the load.
+/// The metrics of a server that counted this number of tokens, and as many requests, by the end of the load.
 pub fn server(analysed: &Analysed, tokens: u64, client: Option<ClientTokens>) -> ServerAnalysis {
     server_of(analysed, tokens, client, tokens)
 }
@@ -125,7 +125,7 @@ fn json(fixture: &Fixture, analysed: &Analysed, server: &ServerAnalysis) -> Valu
     json_of_report(&fixture.report(&with(analysed, server)))
 }
 
-/// The same analysis with the servers' figures.
+/// Adds the servers' figures to an analysis.
 pub fn with(analysed: &Analysed, server: &ServerAnalysis) -> Analysed {
     let mut analysed = analysed.clone();
     analysed.analysis.servers = Some(server.clone());
@@ -216,7 +216,7 @@ fn requests_of_other_clients_are_a_remark_in_json_and_markdown() {
         "the server finished 240 requests that this run did not send (12 % of its 2000): another client used it";
     let remarks = |it: &ServerAnalysis| it.remarks.iter().filter(|it| it.contains("did not send")).count();
     assert!(shared.remarks.iter().any(|it| it.starts_with(expected)), "{:?}", shared.remarks);
-    // Requests of other clients also explain the difference of the tokens.
+    // Requests of other clients would also explain the difference in tokens, so it is not reported.
     assert!(!shared.remarks.iter().any(|it| it.contains("tokens during the run")), "{:?}", shared.remarks);
     assert_eq!(json(&fixture, &analysed, &shared)["serverMetrics"]["otherRequests"], 240.0);
     let page = markdown::render(&fixture.report(&with(&analysed, &shared)).document().unwrap());
@@ -248,9 +248,9 @@ fn counts_that_cannot_be_compared_say_nothing_about_other_clients() {
         report.others.map(|it| it.others)
     };
     assert_eq!(others(&[(0, 100), (3_000, 300), (7_000, 600)], Some(400)), Some(100.0));
-    // Without a maximum, because a server may count one request as several, nothing is reported.
+    // If a server may count one request as several, there is no maximum, and nothing is reported.
     assert_eq!(others(&[(0, 100), (3_000, 300), (7_000, 600)], None), None);
-    // The server restarted. Or there was no scrape after the run.
+    // After a restart, or without a scrape after the run, nothing is known.
     assert_eq!(others(&[(0, 1_000), (3_000, 300), (7_000, 900)], Some(400)), None);
     assert_eq!(others(&[(0, 100), (3_000, 900)], Some(400)), None);
 }

@@ -122,7 +122,7 @@ fn read_back_by_its_units_it_has_the_figures_of_report_json() {
             for value in ["mean", "min", "p50", "p90", "p99", "p99p9", "max"] {
                 let found = &aggregate["latency"][there];
                 check_equal(millis(found, value), &stage["figures"][here][value], &format!("{there}.{value}"));
-                // Releases of Prism that ignore units assume that every time is in seconds.
+                // Older releases of Prism ignore units and assume seconds, so every time must be in seconds.
                 check_equal(found[value].as_f64().unwrap() * 1e3, &stage["figures"][here][value], there);
             }
         }

@@ -105,7 +105,7 @@ fn figures_of_an_invalid_run_are_in_brackets() {
     assert_eq!(document.outcome.name(), "Invalid");
     let text = plain(&document);
     assert!(text.contains("(values in brackets are not valid)") && text.contains(" (49ms) "), "{text}");
-    // If only one stage is invalid, the other stages count.
+    // If only one stage is invalid, the figures of the other stages are shown as valid.
     document.stages[1].invalid = vec!["SendLagTooLarge: late".to_owned()];
     let text = plain(&document);
     assert!(text.contains(" 49ms ") && text.contains(" (30ms) ") && text.contains("c2 (not valid)"), "{text}");

@@ -29,7 +29,7 @@ fn columns<'a>(value: &'a Value, found: &mut Vec<&'a Vec<Value>>) {
     match value {
         Value::Array(column) => found.push(column),
         Value::Object(entries) => {
-            // The ITL map has its own columns, which differ in length.
+            // The columns of the ITL heat map differ in length from all others.
             entries.iter().filter(|(key, _)| *key != "itlHeat").for_each(|(_, it)| columns(it, found));
         }
         _ => {}
@@ -41,7 +41,7 @@ fn the_time_series_of_one_stage() {
     let fixture = Fixture::of_one_stage();
     let analysed = fixture.analyse();
     insta::assert_snapshot!(text_of_series(&fixture, &analysed));
-    // In a run of one stage, the stage would have the same series as the run.
+    // In a run of one stage, the series of the stage equals that of the run, so only the run has it.
     assert!(json_of(&fixture, &analysed)["stages"][0].get("timeSeries").is_none());
 }
 

@@ -39,10 +39,10 @@ const MAX_VERSION_BYTES: usize = 1 << 20;
 const MAX_MODELS_BYTES: usize = 4 << 20;
 /// Timeout of the requests for version and models. It is short because the load waits for them.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(2);
-/// Maximum number of times that the interval is doubled when memory is full. With it, the interval is up to 18 hours.
+/// Maximum number of times that the interval is doubled because memory is full. After that many times, it is 18 hours.
 const MAX_HALVINGS: u32 = 16;
 
-/// Number of parts of an interval. The scrapes of different addresses begin in different parts.
+/// Number of parts of an interval. The scrapes of different addresses begin in different parts, so that they are spread evenly.
 const PARTS: usize = 16;
 
 /// The result of a finished operation.
@@ -129,7 +129,7 @@ impl Worker {
         self.into_scraped()
     }
 
-    /// Returns the time between two scrapes of an address. It is longer once memory was full.
+    /// Returns the time between two scrapes of an address. It becomes longer when memory is full.
     fn interval(&self) -> Duration {
         self.interval * (1 << self.store.halvings().min(MAX_HALVINGS))
     }
@@ -259,7 +259,7 @@ impl Worker {
         }
     }
 
-    /// Whether a server may still be counting tokens: it reported requests in flight, or its last scrape failed.
+    /// Whether a server may still count tokens: it reported requests in flight, or its last scrape failed.
     fn is_busy(&self) -> bool {
         let live: Vec<usize> = self.endpoints.iter().filter(|it| !it.gone).map(|it| it.index).collect();
         let running = self.store.series().iter().filter(|it| it.role == Role::Running && live.contains(&it.address));

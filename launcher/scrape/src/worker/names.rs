@@ -27,8 +27,8 @@ impl Worker {
         }
     }
 
-    /// Begins to look up the host name of a source, unless its last lookup is still in flight. A lookup that takes too long is abandoned,
-    /// but the system continues it.
+    /// Begins to look up the host name of a source, unless its last lookup is still running. Abandons a lookup that takes too long, although the
+    /// system continues it.
     pub(super) fn look_up(&mut self, source: usize) {
         let Place::Name { host, port } = self.sources[source].place.clone() else { return };
         if self.lookups[source].as_ref().is_some_and(|it| !it.is_finished()) {
@@ -75,7 +75,7 @@ impl Worker {
         for address in new {
             let back = self.endpoints.iter().position(|it| it.source == source && it.address == Some(address));
             match back {
-                // An address that was a wrong guess is not scraped again.
+                // The address was a guess and has no metrics, so it is not scraped again.
                 Some(place) if self.endpoints[place].has_none => {}
                 Some(place) => {
                     let endpoint = &mut self.endpoints[place];
@@ -86,8 +86,8 @@ impl Worker {
         }
     }
 
-    /// Called after the first response from an address of a name. Addresses of the other IP family are then no longer scraped, because they
-    /// lead to the same servers.
+    /// Called after the first response from an address of a name. From then on, addresses of the other IP family are not scraped, because they lead
+    /// to the same servers.
     pub(super) fn take_family(&mut self, place: usize) {
         let Endpoint { source, address: Some(address), .. } = self.endpoints[place] else { return };
         if self.sources[source].is_v4.is_some() {
@@ -100,7 +100,7 @@ impl Worker {
                 self.edge.iter_mut().for_each(|it| it.end(place));
             }
         }
-        // There may now be room for omitted addresses of this family.
+        // Other addresses of this family that were left out may now have room.
         if self.sources[source].left_out > 0 {
             self.look_up(source);
         }

@@ -2,7 +2,7 @@
 //!
 //! Parsing is lenient: lines that cannot be read are counted and skipped. Timestamps and exemplars from the server are ignored, because samples get
 //! their time from the launcher's clock. Types and help texts are ignored too, because [`crate::families`] knows the meaning of names. A last line
-//! without a line feed is skipped, because its number may be truncated. Source: <https://prometheus.io/docs/instrumenting/exposition_formats/>.
+//! without a line feed is skipped, because its number may be cut off. Source: <https://prometheus.io/docs/instrumenting/exposition_formats/>.
 
 mod labels;
 #[cfg(test)]
@@ -93,7 +93,8 @@ fn read<'a>(line: &'a [u8], wanted: &impl Fn(&str) -> bool) -> Line<'a> {
         },
     };
     let Some((value, rest)) = number(rest) else { return Line::Bad };
-    // Only a timestamp and an exemplar may follow the value. Without this rule, a line of a web page such as `margin 0 auto` would be a sample.
+    // After the value, only a timestamp and an exemplar are allowed. Without this rule, a line of a web page such as `margin 0 auto` would be a
+    // sample.
     let rest = number(rest).map_or(rest, |(_, rest)| rest).trim_ascii_start();
     if !rest.is_empty() && rest[0] != b'#' {
         return Line::Bad;

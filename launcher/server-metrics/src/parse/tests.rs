@@ -136,7 +136,7 @@ proptest! {
         text[at] = byte;
         let whole = samples(TEXT.as_bytes()).0;
         let kept = samples(&text).0.iter().filter(|it| whole.contains(it)).count();
-        // A changed byte could produce `# EOF` only if the rest of the line matched, but no line of the text does.
+        // A changed byte could turn a line into `# EOF` only if the rest of the line matched. No line of the text does.
         prop_assert!(kept + 2 >= whole.len());
     }
 

@@ -1,7 +1,7 @@
 //! Computes the figures of a time window from the samples. Pure.
 //!
-//! Gauges are read within the window. Increases of counters and histograms count from the last scrape that ended before the window to the first
-//! scrape that began after it.
+//! Gauges are read within the window. Increases of counters and histograms cover a little more: from the last scrape that ended before the window to
+//! the first scrape that began after it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,32 +15,32 @@ use super::{
 };
 use crate::families::{Part, Role};
 
-/// Maximum distance of these scrapes from the window, in scrape intervals. With a larger distance, the increase would include too much from outside
-/// the window.
+/// Maximum distance of these two scrapes from the window, in scrape intervals. If they are farther away, the increase would include too much from
+/// outside the window.
 pub(super) const REACH: u32 = 2;
 
 /// The metrics of all servers together in a time window. A value is `None` if no server reported it. Increases, distributions and sums are also
 /// `None` if a server that has the metric cannot provide it: see [`WindowFigures::is_gap`] and [`Address::is_several_servers`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WindowFigures {
-    /// The times of the first scrape from which increases count and of the last scrape to which they count, on the machine's monotonic clock. `None`
-    /// if no scrape succeeded.
+    /// The span of the increases: from the time at which the first scrape was sent to the time at which the last one was sent, over all addresses. On
+    /// the machine's monotonic clock. `None` if no scrape succeeded.
     pub bracket: Option<(Duration, Duration)>,
-    /// Whether every address had a scrape right before the window and one right after it, and no counter restarted in between.
+    /// Whether every address was scraped right before and right after the window, and no counter restarted in between.
     pub whole: bool,
-    /// Whether the scrapes of an address are too far from the window, so that its counters have no increases.
+    /// Whether the scrapes of an address are too far from the window. Its counters then have no increases.
     pub is_gap: bool,
     /// Number of scrapes that show a restart: a counter was smaller than before, or another process responded.
     pub resets: u64,
-    /// The fraction of the window in which the metrics of all servers that ever responded were known. Sums cover this part.
+    /// The fraction of the window in which the metrics of all servers that ever responded were known. Sums are computed from this part only.
     pub answered_share: Option<f64>,
     /// Number of requests over all servers.
     pub running: Option<Levels>,
     pub waiting: Option<Levels>,
-    /// Mean number of requests running and waiting, by Little's law: total latency of the finished requests / time. It does not depend on when gauges
-    /// were read.
+    /// Mean number of requests running and waiting, by Little's law: total latency of the finished requests / time. Unlike gauges, it does not depend
+    /// on the moments of the scrapes.
     pub by_littles_law: Option<f64>,
-    /// KV cache usage as a fraction. The mean is over all servers. Minimum and maximum are those of any server.
+    /// KV cache usage as a fraction. The mean covers all servers; minimum and maximum are the extremes of single servers.
     pub kv_cache_usage: Option<Levels>,
     pub preemptions: Option<f64>,
     pub prompt_tokens: Option<f64>,
@@ -58,7 +58,7 @@ pub struct WindowFigures {
     pub pool_ready_pods: Option<Levels>,
     pub pool_queue: Option<Levels>,
     pub pool_kv_cache_usage: Option<Levels>,
-    /// GPU utilization as a fraction of time. The mean is over all GPUs. Minimum and maximum are those of any GPU.
+    /// GPU utilization as a fraction of time. The mean covers all GPUs; minimum and maximum are the extremes of single GPUs.
     pub gpu_utilization: Option<Levels>,
     /// Power in watts, summed over all GPUs.
     pub gpu_power: Option<Levels>,
@@ -76,7 +76,7 @@ impl WindowFigures {
     }
 }
 
-/// The scrapes of an address between which increases count.
+/// The two scrapes of an address between which increases count.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bracket {
     /// The last scrape before the window; `None` if no scrape succeeded before it.
@@ -85,7 +85,7 @@ pub(super) struct Bracket {
     first: Scrape,
     pub(super) end: Scrape,
     pub(super) whole: bool,
-    /// One of the two scrapes is too far outside the window.
+    /// Whether one of the two scrapes is too far from the window.
     pub(super) is_far: bool,
 }
 
@@ -147,10 +147,10 @@ pub(super) fn bracket(scrapes: &[Scrape], (from, to): (Duration, Duration), reac
     let begin = good().take_while(|it| it.at + it.took <= from).last();
     let after = good().find(|it| it.at >= to);
     let end = after.or_else(|| good().last().filter(|it| it.at >= from))?;
-    // A slow scrape delays the next scrape.
+    // A slow scrape delays the next scrape, so its duration is added to the allowed distance.
     let reach = reach + begin.map_or(end.took, |it| it.took.max(end.took));
     let first = begin.or_else(|| good().next())?;
-    // If there is no scrape before the window, the time from its start to the first scrape is not covered.
+    // If there is no scrape before the window, the time from the start of the window to the first scrape is not covered.
     let before = begin.map_or(first.at.saturating_sub(from), |it| from.saturating_sub(it.at + it.took));
     // An increase needs two scrapes.
     let is_single = begin.is_none() && first.number == end.number;
@@ -158,14 +158,14 @@ pub(super) fn bracket(scrapes: &[Scrape], (from, to): (Duration, Duration), reac
     Some(Bracket { begin, first, end, whole: begin.is_some() && after.is_some(), is_far })
 }
 
-/// The store, with the scrapes around the current window.
+/// The store, with the scrapes of each address around one window.
 struct View<'a> {
     store: &'a Store,
     brackets: &'a [Option<Bracket>],
 }
 
 impl View<'_> {
-    /// The series with this role. `None` if an address cannot provide the increases of its series.
+    /// The series with this role. `None` if increases are not available at an address that has such series.
     fn of_role(&self, role: Role) -> Option<impl Iterator<Item = (&Series, Bracket)>> {
         let series = || self.store.named(role).filter_map(|it| Some((it, (*self.brackets.get(it.address)?)?)));
         let is_known = !self.store.is_mixed(role) && !series().any(|(_, bracket)| bracket.is_far);
@@ -197,7 +197,7 @@ impl View<'_> {
         all.latency()
     }
 
-    /// Whether an address has a counter whose increase it cannot provide.
+    /// Whether an address has a counter without an available increase.
     fn is_gap(&self) -> bool {
         let is_far = |address: usize| self.brackets.get(address).copied().flatten().is_some_and(|it| it.is_far);
         self.store.series.iter().any(|it| it.role != Role::Kept && it.is_counter() && is_far(it.address))

@@ -1,4 +1,4 @@
-//! Counts the requests that each server finished within a time window, such that they can be compared safely with a client's requests. Pure.
+//! Counts the requests that each server finished within a time window, if the count can be safely compared with a client's requests. Pure.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::families::{Part, Role};
 
-/// Labels of requests that did not run to their end. If a gateway resends a request, the first attempt is counted with such a label.
+/// Labels of requests that did not run to their end. If a gateway resends a request, the server counts the first attempt with such a label.
 const UNFINISHED: [&str; 2] = [r#"finished_reason="abort""#, r#"finished_reason="error""#];
 
 /// The requests of one server in a time window.
@@ -23,7 +23,7 @@ pub struct FinishedRequests {
 }
 
 impl Store {
-    /// Returns one entry per server that counts its requests. `None` if a server's count cannot be compared safely, because:
+    /// Returns one entry per server that counts its requests. `None` if the count of any server cannot be compared safely:
     ///
     /// - a scrape before or after the window is missing or too far away, or a counter restarted;
     /// - `process_start_time_seconds` is missing or changed. Without it, a Service that leads first to one pod and then to another looks like a

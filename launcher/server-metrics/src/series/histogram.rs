@@ -1,7 +1,7 @@
 //! Computes quantiles from the buckets of a histogram. Pure.
 
-/// A distribution of times in seconds, from the server's buckets. A quantile is `None` if it is in the lowest or highest bucket, because only one
-/// bound of that bucket is known.
+/// A distribution of times in seconds, from the server's buckets. A quantile in the lowest or highest bucket is `None`, because only one bound of
+/// that bucket is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Latency {
     /// Number of observations in the window.
@@ -15,7 +15,7 @@ pub struct Latency {
 /// The increases of a histogram over a window.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Increases {
-    /// For every histogram, pairs (upper bound, number of observations up to this bound).
+    /// The buckets of all histograms in one list: (upper bound, increase of the cumulative count up to that bound).
     pub(super) buckets: Vec<(f64, f64)>,
     pub(super) sum: f64,
     pub(super) count: f64,
@@ -29,12 +29,13 @@ impl Increases {
         }
         self.buckets.sort_by(|one, other| one.0.total_cmp(&other.0));
         let mut merged: Vec<(f64, f64)> = Vec::new();
-        // Skips bounds that only some histograms have. The bound +Inf occurs once per histogram, so it gives their number.
+        // Ignores bounds that not all histograms have. The bound +Inf occurs once per histogram, so it gives their number.
         let histograms = self.buckets.iter().filter(|it| it.0 == f64::INFINITY).count();
         for bucket in self.buckets.chunk_by(|one, other| one.0 == other.0).filter(|it| it.len() == histograms) {
             merged.push((bucket[0].0, bucket.iter().map(|it| it.1).sum()));
         }
-        // Makes the counts increase. They may not, because the server writes the buckets one by one and continues to count meanwhile.
+        // Cumulative counts must not fall from one bucket to the next. They may, because the server writes the buckets one by one and continues to
+        // count meanwhile. So a smaller count is raised.
         let mut most = 0.0_f64;
         for (_, count) in &mut merged {
             most = most.max(*count);
@@ -51,9 +52,9 @@ impl Increases {
     }
 }
 
-/// A quantile by linear interpolation within its bucket, as in Prometheus' `histogram_quantile`. But where Prometheus would guess, the result is
-/// `None`. For example, if 147 waits of 0.02 ms are all in a lowest bucket up to 0.3 s, Prometheus returns a p99 of 0.297 s. `None` if the quantile
-/// is in the lowest or highest bucket, which lacks a lower or an upper bound; if there is no bucket +Inf; or if there are no observations.
+/// A quantile by linear interpolation within its bucket, as in Prometheus' `histogram_quantile`. In the lowest and the highest bucket, Prometheus
+/// guesses, but this function returns `None`, because one bound is unknown. For example, if 147 waits of 0.02 ms are all in a lowest bucket up to 0.3
+/// s, Prometheus returns a p99 of 0.297 s. Also `None` without a bucket +Inf, and without observations.
 fn quantile(buckets: &[(f64, f64)], share: f64) -> Option<f64> {
     let (bound, all) = *buckets.last()?;
     if bound != f64::INFINITY || buckets.len() < 2 || all <= 0.0 {

@@ -48,7 +48,7 @@ fn held(samples: impl Iterator<Item = (Duration, f64)>, (from, to): (Duration, D
 }
 
 impl Store {
-    /// For each gauge with this role, its values and their times of validity within a window.
+    /// For each gauge with this role: its values within a window, each with its time of validity.
     pub(super) fn gauges(&self, role: Role, window: (Duration, Duration), hold: Duration) -> Vec<Vec<Held>> {
         let parts = |(series, scrapes): (&Series, &[Scrape])| {
             let time = |number: u32| {
@@ -69,7 +69,7 @@ impl Store {
     }
 
     /// The times in which any server with this role was silent, in order and without overlaps. A server is silent if more than `hold` passes between
-    /// two successful scrapes. A silence begins `known` after the first of them and ends at the second.
+    /// two successful scrapes. The silence begins when `known` has passed since the first of these scrapes, and ends at the second.
     pub(super) fn silences(&self, role: Role, hold: Duration, known: Duration) -> Vec<Silence> {
         let addresses: BTreeSet<usize> = self.named(role).map(|it| it.address).collect();
         let addresses = addresses.iter().filter_map(|it| self.addresses.get(*it));
@@ -88,8 +88,8 @@ impl Store {
 /// The time in which a server was silent: (from, to).
 pub(super) type Silence = (Duration, Duration);
 
-/// The silences of one address. They begin after its first response, and end with its last scrape, because the server may be gone permanently after
-/// that.
+/// The silences of one address. They begin after its first response at the earliest, and end with its last scrape at the latest, because the server
+/// may not exist any more after that.
 fn silences(scrapes: &[Scrape], hold: Duration, known: Duration) -> Vec<Silence> {
     let good = || scrapes.iter().filter(|it| it.ok);
     let between = good().zip(good().skip(1)).map(|(one, next)| (one.at, next.at));
@@ -111,7 +111,7 @@ fn united(mut silences: Vec<Silence>) -> Vec<Silence> {
     found
 }
 
-/// Removes the silences from the parts. Both must be in time order.
+/// Removes the times of silences from the parts. Parts and silences must be in time order.
 pub(super) fn without(parts: Vec<Held>, silences: Vec<Silence>) -> Vec<Held> {
     let mut found = Vec::with_capacity(parts.len());
     for Held { mut from, to, value } in parts {
@@ -129,12 +129,12 @@ pub(super) fn without(parts: Vec<Held>, silences: Vec<Silence>) -> Vec<Held> {
     found
 }
 
-/// The mean over all values of several gauges, and the minimum and maximum of any gauge.
+/// The mean of several gauges together, and their extremes: the minimum and maximum of any single one.
 pub(super) fn each(gauges: &[Vec<Held>]) -> Option<Levels> {
     levels(gauges.iter().flatten().copied())
 }
 
-/// The mean, minimum and maximum over consecutive parts.
+/// The mean, minimum and maximum over parts that follow each other in time.
 pub(super) fn in_sequence(parts: Vec<Held>) -> Option<Levels> {
     levels(parts.into_iter())
 }
@@ -143,7 +143,7 @@ pub(super) fn in_sequence(parts: Vec<Held>) -> Option<Levels> {
 pub(super) fn sums(gauges: &[Vec<Held>]) -> Vec<Held> {
     let mut changes: Vec<(Duration, f64, i32)> =
         gauges.iter().flatten().flat_map(|it| [(it.from, it.value, 1), (it.to, -it.value, -1)]).collect();
-    // If one value ends when another begins, the end comes first.
+    // If one value ends at the moment at which another begins, the end comes first.
     changes.sort_by_key(|it| (it.0, it.2));
     let (mut now, mut value, mut known) = (Duration::ZERO, 0.0, 0);
     let mut parts = Vec::with_capacity(changes.len());
@@ -153,7 +153,7 @@ pub(super) fn sums(gauges: &[Vec<Held>]) -> Vec<Held> {
         }
         (now, value, known) = (at, value + change, known + count);
         if known == 0 {
-            // Resets the sum, so that rounding errors do not accumulate.
+            // No gauge is known here, so the sum is set to 0 exactly. Otherwise rounding errors would accumulate.
             value = 0.0;
         }
     }

@@ -1,8 +1,8 @@
 //! The samples of all scrapes, in limited memory. Pure.
 //!
-//! Times are from the machine's monotonic clock. If a counter falls, it has restarted at zero; increases then include the parts before and after the
-//! restart. If memory is full, every second scrape is removed, and from then on the caller scrapes half as often. Increases over whole loads stay
-//! exact, because the scrapes at their ends are kept; means become less precise.
+//! Times are from the machine's monotonic clock. If a counter falls, it has restarted at zero; increases then include the part before and the part
+//! after the restart. If memory is full, every second scrape is removed, and from then on the caller scrapes half as often. Increases over whole
+//! loads stay exact, because the scrapes at the start and end of a load are kept; means become less precise.
 
 mod figures;
 mod finished;

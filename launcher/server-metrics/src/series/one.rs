@@ -21,8 +21,8 @@ pub struct Series {
     pub bound: f64,
     numbers: Vec<u32>,
     values: Vec<f64>,
-    /// For each restart: (number of its scrape, offset that is added to the values from then on). The offset is the last value before the restart. If
-    /// a different process responded, it is that value minus the first value of the new process.
+    /// For each restart: (number of its scrape, offset that is added to all later values). The offset is the last value before the restart. If a
+    /// different process responded, the first value of that process is subtracted.
     resets: Vec<(u32, f64)>,
     last: f64,
 }
@@ -69,8 +69,8 @@ impl Series {
     }
 
     /// Adds a sample. `changed`: whether a different process responded than in the previous scrape. The first value of a different process is no
-    /// increase, because it may have been running for long. Returns `false` if the value is not kept, because it is not finite or is a second value
-    /// in the same scrape.
+    /// increase, because that process may have been running for a long time. Returns `false` if the value is not kept: it is not finite, or is a
+    /// second value in the same scrape.
     pub(super) fn push(&mut self, number: u32, value: f64, changed: bool) -> bool {
         if !value.is_finite() || self.numbers.last() == Some(&number) {
             return false;
@@ -90,8 +90,8 @@ impl Series {
         true
     }
 
-    /// Whether a falling value shows a restart of the server. This is not so for metrics that no figure needs, because they may be gauges in spite of
-    /// their names.
+    /// Whether a falling value shows a restart of the server. False for metrics that no figure needs: they may be gauges, although their names look
+    /// like counters.
     pub(super) fn shows_restarts(&self) -> bool {
         self.is_counter() && self.role != Role::Kept && !self.role.is_absolute()
     }
@@ -122,8 +122,8 @@ impl Series {
         self.values.retain(|_| flags.next().copied().unwrap_or(false));
     }
 
-    /// The increase of a counter between two scrapes, including restarts. `None` if there is no sample up to `to`. If the first scrape lacks the
-    /// counter, it started at zero then. This is not assumed if there was no first scrape (`from` is `None`), or if the counter does not count from
+    /// The increase of a counter between two scrapes, including restarts. `None` if there is no sample up to `to`. If the scrape `from` lacks the
+    /// counter, the counter is assumed to start at zero there. No such assumption is made if `from` is `None`, or if the counter does not count from
     /// the start of its process.
     pub(super) fn increase(&self, from: Option<u32>, to: u32) -> Option<f64> {
         let end = self.place(to)?;

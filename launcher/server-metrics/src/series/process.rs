@@ -1,13 +1,14 @@
 //! Identifies the process that responds at an address. Detects restarts, and several servers behind one address. Pure.
 //!
-//! `process_start_time_seconds`, which most libraries report, identifies a process. If its value is earlier than before, that is no restart: a
-//! different server has responded. Without this metric, a falling counter shows a restart, and two falls are interpreted as several servers.
+//! `process_start_time_seconds`, which most libraries report, identifies a process. If its value is earlier than before, there was no restart: a
+//! different server has responded. Without this metric, a falling counter shows a restart, and two falls show that there are several servers.
 
 /// The metric with the start time of a process, in seconds since 1970.
 pub(super) const START: &str = "process_start_time_seconds";
-/// Maximum difference in seconds between start times of the same process. Some libraries compute the start time anew for each scrape.
+/// Maximum difference in seconds between start times of the same process. Some libraries compute the start time again for each scrape, with small
+/// errors.
 const SAME: f64 = 2.0;
-/// Maximum number of scrapes with a falling counter that can still be explained by one server that restarted.
+/// Maximum number of scrapes with a falling counter for which a single server that restarted is still assumed.
 const MAX_FALLS: u32 = 1;
 
 /// The processes that responded at one address.
@@ -15,9 +16,9 @@ const MAX_FALLS: u32 = 1;
 pub(super) struct Processes {
     start: Option<f64>,
     changed: bool,
-    /// Whether an older process has responded after a newer one.
+    /// Whether a process that started earlier has responded after one that started later.
     older_came: bool,
-    /// Number of scrapes in which a counter fell although the process was the same or unknown.
+    /// Number of scrapes in which a counter fell although the process was the same or was unknown.
     falls: u32,
 }
 

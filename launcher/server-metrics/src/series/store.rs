@@ -32,7 +32,7 @@ pub struct Limits {
 
 impl Default for Limits {
     /// 48 MiB of samples. A vLLM server has about 250 series, so this is enough for 4.6 hours at one scrape per second. 50,000 series have about 15
-    /// MB of names and labels, each of which is stored twice.
+    /// MB of names and labels, which are stored twice.
     fn default() -> Limits {
         Limits { samples: 4 << 20, series: 50_000, series_of_one: 20_000, text: 32 << 20 }
     }
@@ -40,7 +40,7 @@ impl Default for Limits {
 
 /// Maximum length of the labels of a series, in bytes; longer labels are truncated.
 pub(super) const MAX_LABELS_BYTES: usize = 1_024;
-/// Maximum number of scrapes at starts and ends of loads that are never removed. A rate search has two per load.
+/// Maximum number of scrapes at the start or end of a load. These are never removed. A rate search has two per load.
 pub(super) const MAX_EDGES: usize = 64;
 
 /// The response of an address, or its failure.
@@ -69,12 +69,12 @@ pub enum Keep {
 pub struct Address {
     pub(super) scrapes: Vec<Scrape>,
     pub(super) next: u32,
-    /// Index of each series by its name and labels as they are in the text. `None` for a series of which only the labels matter.
+    /// Index of each series by its name and labels as they appear in the text. `None` for a series of which only the labels are kept.
     by_text: HashMap<Box<str>, Option<usize>>,
     pub(super) series: usize,
-    /// Maximum number of series in any scrape that were left out because of the limits.
+    /// Number of series that were left out because of the limits, in the scrape in which that number was largest.
     pub left_out: usize,
-    /// Maximum number of lines in any scrape that could not be read.
+    /// Number of lines that could not be read, in the scrape in which that number was largest.
     pub bad_lines: usize,
     /// The labels of series that describe the server, each with its role.
     pub infos: Vec<(Role, Box<str>)>,
@@ -85,7 +85,7 @@ pub struct Address {
 
 impl Address {
     /// Whether several servers respond in turn at this address, as behind a gateway or a Service with a cluster address. Increases and sums are then
-    /// meaningless. GPU metrics are an exception, because their labels name the GPU.
+    /// meaningless. GPU metrics are an exception: their labels name the GPU, so that their series are not mixed up.
     pub fn is_several_servers(&self) -> bool {
         self.engine != Some(MetricsKind::Dcgm) && self.processes.are_several_servers()
     }
@@ -132,7 +132,7 @@ impl Store {
         &self.series
     }
 
-    /// The series with this role. If an address has none, its series with the role's older name are used.
+    /// The series with this role. For an address without such series, those with the role's older name.
     pub(super) fn named(&self, role: Role) -> impl Iterator<Item = &Series> {
         let old = role.old();
         let of = |it: &&Series| it.role == role && old.is_some();
@@ -147,7 +147,7 @@ impl Store {
         series.map(|it| (it, self.addresses.get(it.address).map_or(&[][..], |it| it.scrapes())))
     }
 
-    /// Whether several servers respond in turn at an address with this role.
+    /// Whether there is an address with this role at which several servers respond in turn.
     pub(super) fn is_mixed(&self, role: Role) -> bool {
         self.named(role).any(|it| self.addresses.get(it.address).is_some_and(Address::is_several_servers))
     }
@@ -227,7 +227,7 @@ impl Store {
         counts
     }
 
-    /// Removes every second scrape, except scrapes at starts and ends of loads and the last scrape. Returns `false` if there was nothing to remove.
+    /// Removes every second scrape, except the last one and those at the start or end of a load. Returns `false` if there was nothing to remove.
     fn halve(&mut self) -> bool {
         let before = self.samples;
         self.halvings += 1;
@@ -267,7 +267,7 @@ pub(super) fn engine(text: &[u8]) -> Option<MetricsKind> {
     found.or((counts.samples > 0).then_some(MetricsKind::Prometheus))
 }
 
-/// Whether two series count the energy of the same GPU. Their other labels may differ: they name the pod that uses the GPU, which can change during a
+/// Whether two series count the energy of the same GPU. Other labels may differ: they name the pod that uses the GPU, and that can change during a
 /// run.
 pub(super) fn is_same_gpu(one: &Series, other: &Series) -> bool {
     let gpu = |it: &Series| {
@@ -277,7 +277,7 @@ pub(super) fn is_same_gpu(one: &Series, other: &Series) -> bool {
     (one.role, one.address) == (other.role, other.address) && gpu(other).is_some_and(|it| gpu(one) == Some(it))
 }
 
-/// Adds a new series. Returns `Some(None)` if its labels were stored and its values are not kept, and `None` if its labels cannot be read.
+/// Adds a new series. Returns `Some(None)` if only its labels are stored and no values, and `None` if its labels cannot be read.
 pub(super) fn new_series(
     address: usize,
     sample: Sample<'_>,

@@ -123,7 +123,7 @@ fn a_window_within_a_gap_has_no_increase() {
     }
     let found = figures(&gap, 1.0, 29.0);
     assert_eq!((found.generation_tokens, found.is_gap, found.whole), (Some(890.0), false, true));
-    // A slow server gets fewer scrapes.
+    // A slow server is scraped less often.
     let mut slow = Store::default();
     slow.add_address(None);
     for at in [0.0, 4.0, 8.0] {
@@ -184,7 +184,7 @@ fn a_silent_server_does_not_make_a_sum_smaller() {
     assert!((found.answered_share.unwrap() - 12.0 / 20.0).abs() < 1e-12, "{found:?}");
     let silent = figures(&store, 9.0, 15.0);
     assert_eq!((silent.running, silent.answered_share), (None, Some(0.0)));
-    // A server that appears later, or that is gone permanently, does not make the sum unknown.
+    // The sum stays known if a server appears later, or disappears permanently.
     add(&mut store, &[(17.0, Some(running(1))), (18.0, Some(running(1)))]);
     assert_eq!(figures(&store, 16.0, 20.0).running.unwrap(), Levels { mean: 16.75, min: 16.0, max: 17.0 });
 }
@@ -198,7 +198,7 @@ fn addresses_of_one_server_are_found_by_its_process_and_counters() {
     add(&mut store, &scrapes(7, &[(0.0, 10), (1.0, 20), (2.0, 30)]));
     // An address of the same server, scraped between the scrapes of the first address.
     add(&mut store, &scrapes(7, &[(0.5, 15), (1.5, 20)]));
-    // A different process, and a different server that started at the same time.
+    // Two that are not the same server: a different process, and a server that started at the same time.
     add(&mut store, &scrapes(8, &[(0.5, 15), (1.5, 20)]));
     add(&mut store, &scrapes(7, &[(0.5, 5), (1.5, 500)]));
     assert_eq!(store.twins(), [(0, 1)]);
@@ -439,7 +439,7 @@ proptest! {
         let mut value = 0;
         let mut texts = vec![tokens(0)];
         for (place, step) in steps.iter().enumerate() {
-            // A restart is detected only if the new value is smaller than the old one.
+            // A restart can be detected only if the new value is smaller than the old one.
             value = if place == again && *step < value { *step } else { value + step };
             texts.push(tokens(value));
         }

@@ -1,7 +1,7 @@
 //! Detects addresses that lead to the same server, such as a name and its address, or two names. Pure.
 //!
 //! Two addresses lead to the same server under three conditions: the same process responds at both, both have the same counters, and no counter at
-//! one address is smaller than it was earlier at the other. Without `process_start_time_seconds`, this is unknown.
+//! one address is smaller than it was earlier at the other. This can be decided only if `process_start_time_seconds` is reported.
 
 use std::collections::HashMap;
 

@@ -1,12 +1,12 @@
 //! Decides which sequences take part in a step: first come, first served, with chunked prefill, as in vLLM. Pure.
 //!
-//! Running sequences continue in the order of their admission: one token each, or the next piece of their prompt. The remaining tokens of the step go
-//! to waiting sequences while fewer than the allowed number run. The step that computes the last token of a prompt yields the first token of the
-//! answer.
+//! Running sequences continue in the order of their admission, each with one token or with the next piece of its prompt. The tokens that the step has
+//! left go to waiting sequences, up to the maximum number of running sequences. The step that computes the last token of a prompt yields the first
+//! token of the answer.
 //!
-//! A waiting sequence is admitted only if the KV cache has room for all its tokens, minus the leading blocks in the prefix cache. These blocks are
-//! not computed again, except for the last token of a prompt. A running sequence without room for its next token preempts the sequence that was
-//! admitted last. The preempted sequence waits and computes its tokens again.
+//! A waiting sequence is admitted only if the KV cache has room for all its tokens, minus the leading blocks that are already in the prefix cache.
+//! These blocks are not computed again, except for the last token of a prompt. If a running sequence has no room for its next token, it preempts the
+//! sequence that was admitted last. The preempted sequence waits, and later computes its tokens again.
 
 mod sequence;
 #[cfg(test)]
@@ -31,7 +31,7 @@ pub struct CacheStats {
     pub preemptions: u64,
 }
 
-/// The sequences of an engine. The callers bound their number: one per open request.
+/// The sequences of an engine. The callers limit their number to one per open request.
 #[derive(Debug)]
 pub struct Scheduler<T> {
     max_num_seqs: usize,
@@ -137,7 +137,7 @@ impl<T> Scheduler<T> {
                 next += 1;
                 continue;
             }
-            // This may be the same sequence.
+            // The popped sequence may be the one that needs room.
             let Some(mut last) = self.running.pop() else { break };
             self.cache.release(&mut last.held);
             last.computed = 0;
@@ -150,8 +150,8 @@ impl<T> Scheduler<T> {
         preempted
     }
 
-    /// Ends the current step, and removes complete sequences. Calls `on_token` for each sequence that got a token. Its counters are then up to date,
-    /// but `last_token` is still the time of the previous token.
+    /// Ends the current step, and removes complete sequences. Calls `on_token` for each sequence that got a token. The counters of the sequence are
+    /// then up to date, but its `last_token` is still the time of the previous token.
     pub fn end_step(&mut self, now: Duration, mut on_token: impl FnMut(&Sequence<T>)) {
         let cache = &mut self.cache;
         self.running.retain_mut(|sequence| {
@@ -195,8 +195,8 @@ fn admit<T>(cache: &mut KvCache, sequence: &mut Sequence<T>, stats: &mut CacheSt
     true
 }
 
-/// Schedules a sequence's part of the step: the tokens that are not computed yet, up to the budget. Returns `false` if the KV cache has no room for
-/// them.
+/// Schedules a sequence's part of the step: the tokens that are not computed yet, up to the budget of the step. Returns `false` if the KV cache has
+/// no room for these tokens.
 fn schedule<T>(cache: &mut KvCache, sequence: &mut Sequence<T>, budget: &mut u32, load: &mut StepLoad) -> bool {
     let left = sequence.tokens() - sequence.computed;
     let scheduled = left.min(*budget);

@@ -94,8 +94,8 @@ fn who_leaves_makes_room() {
 fn a_cached_prefix_is_not_computed_again_but_for_its_last_token() {
     let mut scheduler = caching(100, vec![work(0..12, 1)]);
     assert_eq!(steps(&mut scheduler), vec![((1, 12, 1, 0), vec![0])]);
-    // The same 12 tokens: only the block with the last token is computed. 14 tokens: only the rest is computed. Another first token: everything is
-    // computed.
+    // With the same 12 tokens, only the block with the last token is computed. With 14 tokens, only the tokens after the cached blocks are computed.
+    // With another first token, everything is computed.
     for (tokens, load) in [(0..12, (1, 4, 1, 8)), (0..14, (1, 2, 1, 12)), (1..13, (1, 12, 1, 0))] {
         scheduler.add(Sequence::new(1, work(tokens, 1), NOW));
         assert_eq!(steps(&mut scheduler), vec![(load, vec![1])]);

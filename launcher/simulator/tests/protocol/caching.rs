@@ -48,7 +48,7 @@ async fn a_prompt_that_begins_as_one_before_has_its_first_token_sooner() {
         ("prompt_tokens_by_source_total", 274.0),
         ("prompt_tokens_total", 274.0),
         ("request_prefill_kv_computed_tokens_sum", 130.0),
-        // Computed prompt tokens, plus the two tokens of each of the four answers.
+        // The computed prompt tokens, plus two tokens for each of the four answers.
         ("iteration_tokens_total_sum", 130.0 + 8.0),
     ] {
         assert_eq!(client.metric(name).await, expected, "{name}");
@@ -83,7 +83,7 @@ async fn a_chat_that_goes_on_finds_what_was_said_before() {
     messages.push(json!({"role": "user", "content": long}));
     let body = json!({"messages": messages, "max_tokens": 4});
     let second: Value = serde_json::from_str(&text(client.post("/v1/chat/completions", &body).await).await).unwrap();
-    // 37 tokens of the first prompt and 40 of its answer. The last token was not computed, so 76 tokens make 4 full blocks.
+    // The two requests share 37 tokens of the first prompt and 40 of its answer. The last token was not computed, so 76 tokens make 4 full blocks.
     assert_eq!(details(&second)["cached_tokens"], 64, "{second}");
     // A request with its own salt shares no block with other requests.
     let (_, details) = ask(&mut client, "/v1/chat/completions", json!({"messages": messages, "cache_salt": "a"})).await;
@@ -92,8 +92,8 @@ async fn a_chat_that_goes_on_finds_what_was_said_before() {
 
 #[tokio::test(start_paused = true)]
 async fn a_full_cache_forgets_what_was_used_longest_ago() {
-    // There are 140 blocks, including one reserved block. A prompt of 640 tokens holds 40 blocks, and one more with its answer. The fifth prompt
-    // evicts the last 22 blocks of the prompt that begins with 10,000. The other 18 blocks of this prompt remain.
+    // There are 140 blocks, of which one is reserved. A prompt of 640 tokens holds 40 blocks, and one more with its answer. The fifth prompt evicts
+    // the last 22 blocks of the prompt that begins with 10,000. The other 18 blocks of this prompt remain.
     let options = SimOptions { num_gpu_blocks: 140, max_num_batched_tokens: 4_096, ..options() };
     let mut client = Client::new(&Simulator::new(options)).await;
     let mut cached = async |first: u32| {

@@ -74,7 +74,7 @@ async fn each_prompt_has_its_choices_streamed_or_whole() {
         let last_begins = order.iter().position(|it| *it == count - 1).unwrap();
         assert!(order[last_begins..].contains(&0), "{order:?}");
     }
-    // 4 + 2 + 3 sequences, twice, of 2 + 2 + 1 prompts.
+    // The requests had 4 + 2 + 3 choices for 2 + 2 + 1 prompts, and each request was sent twice.
     assert_eq!(client.metric("request_success_total").await, 18.0);
     assert_eq!(client.metric("request_params_n_sum").await, 2.0 * (2.0 + 2.0 + 1.0 + 1.0 + 3.0));
     assert_eq!(client.metric("request_params_n_count").await, 10.0);
@@ -93,7 +93,7 @@ async fn stops_end_an_answer_and_are_named() {
         (body["stop"], body["include_stop_str_in_output"]) = (stops, json!(include));
         let (chunks, usage) = stream(&mut client, "/v1/completions", &body).await;
         assert_eq!(choices(&chunks, 1), [(all[..shown].to_owned(), json!("stop"), json!(stop))]);
-        // One chunk per token, even while its text is held back.
+        // There is one chunk per token, even while the text of a token is held back.
         assert_eq!(usage["completion_tokens"], chunks.len());
         let answer = whole(&mut client, "/v1/completions", &body).await;
         assert_eq!(answer["usage"]["completion_tokens"], chunks.len());

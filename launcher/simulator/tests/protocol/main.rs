@@ -98,7 +98,7 @@ async fn a_machine_that_stood_still_does_not_make_up_for_it() {
     let start = Instant::now();
     let mut stream = client.stream(20, 4).await;
     tokio::time::advance(200 * MILLISECOND).await;
-    // The first token was due at 32 ms. Later steps begin at the current time, except for the 2 ms that a timer may be late.
+    // The first token was due at 32 ms. Later steps begin at the current time, minus the at most 2 ms by which a timer may be late.
     assert_eq!(stream.token_times(start).await, [200, 210, 222, 234]);
 }
 
@@ -122,7 +122,7 @@ async fn token_ids_are_told_where_they_are_asked_for() {
     let simulator = Simulator::new(fixed());
     let mut client = Client::new(&simulator).await;
     let messages = json!([{"role": "user", "content": "Tell me"}]);
-    // A prompt of ids is returned unchanged; the words of a text and a template's tokens have their own ids.
+    // Prompts given as ids are returned unchanged. The words of a text and the tokens of a template have synthetic ids.
     for (path, body, prompt) in [
         ("/v1/completions", json!({"prompt": [5, 0, 128_255], "max_tokens": 3}), Ok([5, 0, 128_255])),
         ("/v1/completions", json!({"prompt": "the sea is wide", "max_tokens": 3}), Err(4)),

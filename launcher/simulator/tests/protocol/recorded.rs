@@ -12,7 +12,7 @@ fn shape(text: &str) -> String {
     fn blur(value: &mut Value, key: &str) {
         match value {
             Value::Object(fields) => fields.iter_mut().for_each(|(key, value)| blur(value, key)),
-            // The number of token ids depends on the tokenizer.
+            // The number of token ids depends on the tokenizer, so the shape does not contain it.
             Value::Array(items) if items.iter().all(Value::is_number) && !items.is_empty() => *value = json!([0]),
             Value::Array(items) => items.iter_mut().for_each(|item| blur(item, key)),
             Value::String(_) if ["object", "role", "finish_reason", "owned_by", "organization"].contains(&key) => {}
@@ -90,7 +90,8 @@ async fn answers_have_the_shape_of_recorded_ones() {
     }
 }
 
-/// Tokens of several choices arrive in any order, and words of a real model may be pieces of letters.
+/// The shapes are sorted, because tokens of several choices arrive in any order. An empty text counts as equal to any other, because a token of a
+/// real model may be a part of a letter.
 #[tokio::test(start_paused = true)]
 async fn several_choices_have_the_chunks_of_recorded_ones() {
     for name in ["chat-stream-n2", "completions-stream-n2", "completions-stream-continuous-usage"] {

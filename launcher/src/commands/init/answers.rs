@@ -22,7 +22,7 @@ pub(super) struct Answers {
 }
 
 impl Answers {
-    /// Finds errors for which the check of the written file would have a message about fields that the user has not written.
+    /// Reports errors in the answers themselves. The check of the written file would report them as errors of fields that the user never wrote.
     ///
     /// # Errors
     /// There are too many levels, or a figure has two limits.

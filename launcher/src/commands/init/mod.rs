@@ -202,7 +202,7 @@ fn served_model(target: &Target) -> Option<String> {
             models.into_iter().next()
         }
         Err(why) => {
-            // The error may contain text from the server.
+            // The error may contain text from the server, so control characters are replaced.
             let why = one_line(&why.to_string());
             console::say(format_args!(
                 "note: {url} lists no models ({why}); requests will name the model that it serves"
@@ -217,7 +217,7 @@ fn listed_models(url: &str) -> anyhow::Result<Vec<String>> {
     let target = client::Target::new(url, Api::Completions, None, None, &BTreeMap::new())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let served = runtime.block_on(clock::limit(MODELS_LIMIT, probe::models(&target)));
-    // Do not wait: a lookup of the host's name may still be running.
+    // Do not wait for the runtime's threads: a lookup of the host's name may still be running.
     runtime.shutdown_background();
     let served = served.map_err(|clock::TimedOut| anyhow!("no answer within {}", Span(MODELS_LIMIT)))??;
     Ok(served.into_iter().filter(|it| !it.is_adapter).map(|it| it.id).collect())

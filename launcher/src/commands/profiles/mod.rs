@@ -79,7 +79,7 @@ fn list(harness: Harness) -> String {
         };
         line("purpose", &purpose(template));
         match input::from_source(&source, &options) {
-            // Profiles are read with the simulator as the target, but nop needs a server that it starts.
+            // Here profiles are read with the simulator as the target, but nop needs a server that the run starts.
             _ if harness == Harness::Nop => line("load", "none: how the server of target.server starts"),
             Ok(input) => {
                 let summary = Summary::new(&input.workload);
@@ -103,7 +103,7 @@ fn list(harness: Harness) -> String {
     text
 }
 
-/// Returns what a profile needs before it can run. It is the last part of the first problem.
+/// Returns what a profile needs before it can run: the last part of the first problem in `error`.
 fn needs(error: &str) -> String {
     let line = error.lines().find(|it| it.contains("; ")).or(error.lines().next()).unwrap_or_default();
     line.rsplit_once("; ").map_or(line, |(_, remedy)| remedy).trim().to_owned()

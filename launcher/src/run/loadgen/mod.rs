@@ -31,7 +31,7 @@ use measurement::load_result::LoadResult;
 const BURST: u64 = 256;
 /// The fraction of the burst's rate at which the search begins.
 const BEGIN: f64 = 0.8;
-/// Why a test's result does not count if the search found no rate: the load that was issued last is only a trial.
+/// Why a test's result does not count if the search found no rate: the last load was only a trial, not the test itself.
 const NO_RATE: &str = "no rate was found for the test itself";
 /// Why a test's result does not count if LoadGen's own search for the peak was stopped.
 const NO_PEAK: &str = "the search for the peak had not ended";
@@ -47,7 +47,7 @@ pub(super) enum ShowForecast {
 /// A load to issue: the workload, or a trial of the workload.
 pub(super) struct OneLoad<'a> {
     pub(super) workload: &'a Workload,
-    /// For each stage of the load, its phase, if any. Empty for a workload without phases.
+    /// For each stage of the load, its LoadGen phase, if any. Empty for a workload without phases.
     pub(super) phases: &'a [Option<Arc<PlannedPhase>>],
     pub(super) show_forecast: ShowForecast,
 }
@@ -93,7 +93,7 @@ pub(super) fn issue(
         }
         (Some(_), None, Some(Scenario::Server)) => match performance(workload) {
             Some(settings) => searched(workload, &settings, &mut one),
-            // Without limits, a search has no criterion.
+            // Without limits, a search could not tell whether a rate is too high.
             None => guessed(workload, first, BEGIN, &mut one),
         },
         (Some(_), None, Some(Scenario::Offline)) => guessed(workload, performance(workload).as_ref(), 1.0, &mut one),
@@ -150,8 +150,8 @@ fn met(issued: &Issued) -> bool {
 }
 
 /// Whether a trial of the launcher's own search succeeded. The trial must have run to its end and met the limits. A trial of full length must also
-/// meet the limits with the margin that early stopping requires. This margin is not required if there are too few queries for early stopping even if
-/// no query exceeds the limit, because a lower rate would not help then.
+/// meet the limits with the margin that LoadGen's early stopping requires. There is one exception: with too few queries, early stopping cannot
+/// succeed even if no query exceeds the limit. A lower rate would not help then, so the margin is not required.
 fn held(issued: &Issued, full: bool) -> bool {
     let test = issued.tests.iter().rev();
     let held = test.map(|it| &it.log).find_map(|log| {
@@ -223,8 +223,8 @@ fn searched(workload: &Workload, settings: &Settings, one: One<'_>) -> Result<Is
     last.map(|it| Issued { trials, ..it }).ok_or_else(|| Failure::configuration("the search made no trial".into()))
 }
 
-/// Issues a workload without a rate and without limits, at `share` of the rate that a short burst with these settings reaches. Without settings there
-/// is no rate to set, so the workload is issued unchanged.
+/// Issues a workload that has neither a rate nor limits. A short burst with these settings measures the highest rate, and the workload is issued at
+/// `share` of it. Without settings no rate can be set, so the workload is issued unchanged.
 fn guessed(workload: &Workload, settings: Option<&Settings>, share: f64, one: One<'_>) -> Result<Issued, Failure> {
     let Some(settings) = settings else { return one(workload.clone(), ShowForecast::Yes) };
     let (burst, rate) = burst(workload, settings, one)?;

@@ -135,10 +135,10 @@ fn a_search_that_is_stopped_leaves_no_valid_test() {
         assert_eq!(verdict.valid, Some(false));
         assert!(verdict.reasons[0].contains(NO_RATE), "{:?}", verdict.reasons);
     };
-    // Each stop comes while the last answers of a trial arrive, so the trial itself is complete. Here, the answers to 256 concurrent samples take 10
-    // s.
+    // Each load is stopped while the last answers of a trial arrive, so the trial itself is complete. In the first case, the answers to 256
+    // concurrent samples take 10 s.
     check(0, 5, |it| it.scenario = Scenario::Offline);
-    // Here, samples arrive for 15 s at twice the rate of the first short trial, and their answers take longer than 20 s.
+    // In this case, samples arrive for 15 s at twice the rate of the first short trial, and their answers take longer than 20 s.
     check(2, 20, |it| {
         it.min_duration_ms = 60_000;
         it.min_query_count = 500;

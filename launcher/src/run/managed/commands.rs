@@ -28,7 +28,7 @@ use crate::{
 use engine::stop::Stop;
 
 /// Starts the server of a file, waits until it is ready, and leaves it running. Returns the exit code. If the server is not ready in time, or a
-/// signal ends the wait, it is the same as for a run.
+/// signal ends the wait, the exit code is the same as for a run.
 ///
 /// # Errors
 /// The file cannot be used.

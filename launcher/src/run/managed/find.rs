@@ -17,8 +17,8 @@ pub(super) const LOGS: &str = ".logs";
 /// How long the logs of a failed server are kept.
 const LOGS_KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// Returns the key of a server. It is equal for all servers with the same start configuration. The lifecycle and the distribution of the load do not
-/// affect it.
+/// Returns the key of a server. Servers with the same start configuration have equal keys. The lifecycle and the distribution of the load do not
+/// affect the key.
 pub(super) fn key(server: &ManagedServer) -> String {
     let common = ManagedServer {
         lifecycle: Lifecycle::default(),
@@ -36,7 +36,7 @@ pub(super) fn running(folder: &Path, key: &str) -> Option<State> {
     state::all(folder).into_iter().find(|it| it.key == key && runs(it))
 }
 
-/// Ends servers whose keepers were killed: servers of a finished run, and servers with the same key that no keeper watches.
+/// Ends servers whose keepers were killed: servers of runs that have finished, and servers with this key.
 pub(super) fn sweep_stale(folder: &Path, key: &str) {
     for stale in state::all(folder).iter().filter(|it| !it.is_kept() && (!it.lasting || it.key == key)) {
         let left = stale.processes();

@@ -1,4 +1,5 @@
-//! [I/O] The server of a run with `target.server`. It is started before the first load, watched, and ended after the last load.
+//! [I/O] The server of a run with `target.server`. It is started before the first load, watched, and ended after the last load. Its processes are
+//! children of the keeper, a separate process that ends them even if the launcher is killed.
 
 pub mod commands;
 mod find;
@@ -36,13 +37,13 @@ const GRACE: Duration = Duration::from_secs(30);
 #[derive(Default)]
 pub(super) struct Servers(RefCell<Option<Managed>>);
 
-/// The data about a server for the report, and the logs of its replicas.
+/// The data about a server for the report, and the folder with the logs of its replicas.
 pub(super) struct Described {
     pub(super) document: ManagedServerDocument,
     pub(super) logs: Vec<PathBuf>,
     /// How the replicas started, if the log format of their engine is known.
     pub(super) starts: Vec<ServerStart>,
-    /// The folder of the logs, if nothing writes to it any more.
+    /// The folder of the logs. `None` while the server still writes to them.
     finished: Option<PathBuf>,
 }
 
@@ -71,7 +72,7 @@ impl Servers {
         Ok(Some(urls))
     }
 
-    /// Records when each replica became ready. A server that outlives the run is now handed over to its keeper.
+    /// Records when each replica became ready. From now on, the keeper alone watches a server that outlives the run.
     pub(super) fn ready(&self, at: &[Timestamp], stop: &Stop) -> Result<(), Failure> {
         match &mut *self.0.borrow_mut() {
             Some(managed) => managed.ready(at, stop),
@@ -89,7 +90,7 @@ impl Servers {
         self.0.borrow().as_ref()?.death.get()
     }
 
-    /// If the server ended, explains a failure of the run by this. Also adds the location of the server's log.
+    /// Adds the location of the server's log to a failure of the run. If a replica has ended, the message names this as the cause.
     pub(super) fn explain(&self, failure: Failure) -> Failure {
         let managed = self.0.borrow();
         let Some(managed) = managed.as_ref() else { return failure };
@@ -231,7 +232,7 @@ impl Managed {
         let told = death.clone();
         let started = Server::start(&own_program()?, &order, move |exited| told.set(exited.clone()));
         let running = started.map_err(|error| {
-            // No log has been written to this folder yet.
+            // The folder can be deleted, because no log has been written to it yet.
             let _ = fs::remove_dir_all(&log_folder);
             Failure::configuration(format!("spec.target.server: {error}"))
         })?;
@@ -375,7 +376,7 @@ fn own_program() -> Result<PathBuf, Failure> {
     })
 }
 
-/// Returns the start orders of the replicas. Only the first replica is profiled: `profiler` contains the kind, and the folder for the traces.
+/// Returns how to start each replica. Only the first replica is profiled: `profiler` contains the kind of profiler, and the folder for the traces.
 fn replicas(
     server: &ManagedServer,
     ports: impl IntoIterator<Item = u16>,
@@ -426,7 +427,7 @@ fn log_folder(folder: &Path, name: &str) -> PathBuf {
 }
 
 impl Death {
-    /// Records the first unexpected end of a server, and aborts the load, because open requests will never be answered.
+    /// Creates a record of the first unexpected end of a server. At this end the load is aborted, because its open requests will never be answered.
     fn new(stop: &Stop) -> Death {
         let stop = stop.clone();
         Death::telling(Arc::new(move || stop.abort(StopReason::TargetLost)))

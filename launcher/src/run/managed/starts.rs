@@ -12,9 +12,8 @@ use tracing::warn;
 
 use document::{ReplicaDocument, ServerStart, SleepCycle};
 
-/// Reads how a replica started from its log. `None` if the log cannot be read, or if the engine's log format is unknown and neither start nor sleep
-/// is measured. `reference` is a time after the last line of the log, in the time zone of the server. `None`: the server is a process on this
-/// machine.
+/// Reads how a replica started from its log. `None` if the engine's log format is unknown and neither start nor sleep is measured. `reference` is a
+/// time after the last line of the log, in the time zone of the server. It is `None` if the server is a process on this machine.
 pub(super) fn read_start(
     replica: usize,
     document: &ReplicaDocument,
@@ -43,7 +42,7 @@ pub(super) fn read_start(
     })
 }
 
-/// A process on this machine uses its clock and time zone.
+/// Reads a log. Without `reference`, the server used this machine's clock and time zone.
 fn read(log: &Path, reference: Option<&Zoned>) -> io::Result<Startup> {
     let file = File::open(log)?;
     let written = Timestamp::try_from(file.metadata()?.modified()?).map_err(io::Error::other)?;

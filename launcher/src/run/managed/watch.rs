@@ -16,14 +16,14 @@ use tracing::{error, warn};
 
 /// Time between two checks of a server that another process started.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// Maximum number of checks until the keeper must have written how its server ended.
+/// Maximum number of checks after a server has ended. If the keeper has then not recorded how it ended, this counts as unknown.
 const LOOKS_FOR_EXIT: u32 = 4;
 
-/// The first replica that ended without being asked to.
+/// The first replica that ended although nobody asked it to end.
 #[derive(Clone)]
 pub(super) struct Death {
     exited: Arc<Mutex<Option<Exited>>>,
-    /// Whether `then` has been called.
+    /// Whether the function `then` has been called.
     has_told: Arc<AtomicBool>,
     then: Arc<dyn Fn() + Send + Sync>,
 }
@@ -34,7 +34,7 @@ impl Death {
         Death { exited: Arc::default(), has_told: Arc::default(), then }
     }
 
-    /// Returns a copy that shares this record and calls another `then`. It is called immediately if a replica has already ended.
+    /// Returns a copy that shares this record and calls another function `then`. If a replica has already ended, `then` is called immediately.
     pub(super) fn telling_too(&self, then: Arc<dyn Fn() + Send + Sync>) -> Death {
         let next = Death { exited: Arc::clone(&self.exited), ..Death::telling(then) };
         if next.get().is_some() {
@@ -64,7 +64,7 @@ impl Death {
     }
 }
 
-/// A thread that checks a server of another keeper. It ends when this value is dropped.
+/// A thread that checks a server that another process started. The thread ends when this value is dropped.
 pub(super) struct Watch(#[expect(dead_code, reason = "its end is what the thread waits for")] mpsc::Sender<()>);
 
 impl Watch {

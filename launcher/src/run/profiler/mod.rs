@@ -41,15 +41,16 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Timeout for copying the traces of a server in pods.
 const TO_COPY: Duration = Duration::from_secs(600);
-/// How long traces may still grow after the profiler was stopped. nsys first converts its recording to a file.
+/// How long traces may still grow after the profiler was stopped.
 const WRITES: Duration = Duration::from_secs(30);
+/// How long traces of nsys may still grow. nsys first converts its recording to a file.
 const NSYS_WRITES: Duration = Duration::from_secs(300);
 
 /// A remark for runs with rocprofv3. Engines cannot start and stop this profiler.
 const ROCPROF: &str = "rocprofv3 records from the start of the server to its end, and so slows every stage down; the window is where to look in its \
                        trace, which is whole when the server has ended";
 
-/// Why nothing is recorded if the replicas of a server cannot be called individually.
+/// The remark for replicas that cannot be called individually. Nothing is then recorded.
 const BY_SERVICE: &str = "the profiler was not started: the load went to the Service of several replicas, which may lead the start and the stop of \
                           the profiler to different ones; check that every pod of the server is ready, and run again";
 
@@ -58,9 +59,9 @@ const BY_SERVICE: &str = "the profiler was not started: the load went to the Ser
 struct Limits {
     /// Timeout for starting the profiler.
     start: Duration,
-    /// Timeout for stopping it, including writing the trace: ten minutes for a large model, according to vLLM's documentation.
+    /// Timeout for stopping the profiler, including writing the trace: ten minutes for a large model, according to vLLM's documentation.
     stop: Duration,
-    /// Timeout for stopping it after a stop of the run.
+    /// Timeout for stopping the profiler after the run was stopped.
     stop_at_end: Duration,
 }
 

@@ -20,8 +20,8 @@ use engine::{
     stop::{Stop, StopState},
 };
 
-/// How long addresses may be missing from the DNS. All replicas were ready before the launcher was created, but the DNS of a cluster caches a
-/// response for up to 30 seconds, and may learn of a pod later than the operator.
+/// How long addresses may be missing from the DNS. All replicas were ready before the launcher was created. But the DNS of a cluster caches a
+/// response for up to 30 seconds, and may learn of a pod later than the operator does.
 const LIMIT: Duration = Duration::from_secs(60);
 /// Time between two lookups.
 const TRY_EVERY: Duration = Duration::from_secs(1);
@@ -68,8 +68,8 @@ impl Replicas {
         Replicas { asked: asked.clone(), addresses }
     }
 
-    /// Returns each replica with its own address, which is checked like any other address. `None` if the Service is called. All requests contain the
-    /// name of the pods' Service as their host.
+    /// Returns each replica with its own address, which is checked like any other address. `None` if the Service is called. The host in every request
+    /// is the name of the pods' Service.
     pub(super) fn called(&self, resolver: &Resolver) -> Option<Vec<Called>> {
         let one = |address: &SocketAddr| Called {
             url: self.asked.url.clone(),

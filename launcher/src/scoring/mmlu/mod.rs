@@ -28,7 +28,7 @@ const CHECK: &str = "mmlu";
 /// The figure to which a limit applies.
 const OVERALL: &str = "overall_accuracy";
 
-/// Why there are answers but no figures.
+/// The message for answers without figures.
 const NO_LOGPROBS: &str =
     "no answer has log probabilities: the server does not send them; set scoring to text in the profile";
 /// Width of the picture, in pixels.
@@ -64,7 +64,7 @@ pub(crate) fn score(workload: &Workload, set: Option<&QuestionSet>, load: &LoadR
 }
 
 impl Scores {
-    /// Scores the outputs of a run. If a question was asked several times, its first answer counts. `records` are the records of all requests.
+    /// Scores the outputs of a run. If a question was asked several times, only its first answer counts. `records` are the records of all requests.
     /// Without records there are no latencies and token counts, and a request without an output counts as failed.
     fn new<'r>(
         questions: &Questions,
@@ -274,7 +274,7 @@ impl Scores {
     fn files(&self) -> io::Result<Vec<AccuracyFile>> {
         let figures = &self.figures;
         let mut files = vec![json_file("overall.json", &self.overall())?];
-        // If no answer contained a recognisable letter, scores per subject have no meaning.
+        // If no answer contained a recognisable letter, scores per subject would have no meaning, so these files are omitted.
         let has_scores = !self.lacks_logprobs && !figures.by_subject.is_empty();
         if has_scores {
             files.push(json_file("by_domain.json", &figures.by_domain_json())?);

@@ -14,7 +14,7 @@ fn a_stamp_without_a_year_is_of_the_latest_year_that_is_not_after_the_reference(
     assert_time("INFO 11-21 02:08:51 [a.py:1] b", "UTC", (2026, 11, 21), Some("2026-11-21T02:08:51Z"));
     assert_time("INFO 12-31 23:59:58 [a.py:1] b", "UTC", (2027, 1, 1), Some("2026-12-31T23:59:58Z"));
     assert_time("INFO 01-01 00:00:02 [a.py:1] b", "UTC", (2027, 1, 1), Some("2027-01-01T00:00:02Z"));
-    // A stamp after the reference: the server's clock is slightly ahead, or its time zone differs.
+    // The stamp is later than the reference: the server's clock is slightly ahead, or its time zone differs.
     assert_time("INFO 01-01 09:00:00 [a.py:1] b", "UTC", (2026, 12, 31), None.or(Some("2026-01-01T09:00:00Z")));
     assert_time("INFO 01-01 00:00:00 [a.py:1] b", "UTC", (2026, 12, 31), Some("2027-01-01T00:00:00Z"));
     assert_time("INFO 02-29 01:00:00 [a.py:1] b", "UTC", (2026, 3, 1), Some("2024-02-29T01:00:00Z"));

@@ -2,8 +2,9 @@
 //! the order statistics that reports use.
 //!
 //! Blocks of successive values are drawn with replacement until their total length equals the number of values. The quantiles of many such draws vary
-//! like the quantile of the original values. The length of a block is n^(1/3) x t^(2/3), where t is the autocorrelation time. The growth with n is
-//! optimal for estimating a variance (Politis and White, Automatic block-length selection, 2004). Blocks are longer if values depend more on each
+//! like the quantile of the original values. The length of a block is n^(1/3) x t^(2/3), where t is the autocorrelation time. So blocks are longer if
+//! values depend more on each other. The growth with n is optimal for estimating a variance (Politis and White, Automatic block-length selection,
+//! 2004).
 //! other.
 
 use statistics::{Interval, effective_sample_size::autocorrelation_time};
@@ -11,10 +12,10 @@ use statistics::{Interval, effective_sample_size::autocorrelation_time};
 use crate::processes::Random;
 
 const RESAMPLES: usize = 500;
-/// Number of candidate values for the quantile of a draw.
+/// Number of values that are tried as the quantile of a draw.
 const CANDIDATES: usize = 96;
 
-/// The interval between percentiles of the quantiles of all draws.
+/// The interval between two percentiles of the quantiles of all draws.
 pub fn quantile(values: &[f64], sorted: &[f64], p: f64, random: &mut Random) -> Interval {
     let count = values.len();
     let time = autocorrelation_time(values);
@@ -28,7 +29,7 @@ pub fn quantile(values: &[f64], sorted: &[f64], p: f64, random: &mut Random) -> 
             sorted[(rank.max(0.0) as usize).min(count - 1)]
         })
         .collect();
-    // Cumulative counts of values at or below each candidate. So the counts for a block are the difference of two rows.
+    // For each position, the number of values before it that are at or below each candidate. So the counts of a block are the difference of two rows.
     let mut at_most = vec![0_u32; (2 * count + 1) * CANDIDATES];
     for place in 0..2 * count {
         let below = candidates.partition_point(|it| *it < values[place % count]);

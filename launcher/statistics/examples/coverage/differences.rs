@@ -1,4 +1,5 @@
-//! Measures how often a difference is found between two draws of one process, and between a process and the same process with higher values.
+//! Measures how often a difference is found between two draws of one process, and between draws of a process and of the same process with higher
+//! values.
 
 use statistics::{
     batch_means,
@@ -9,15 +10,16 @@ use statistics::{
 use crate::processes::{Process, QUANTILES, Random};
 
 const DRAWS: u64 = 1_000;
-/// The error probability for all figures of a pair together, and the number of figure families that share it, as in `benchwright compare`.
+/// The error probability for all figures of a pair together, as in `benchwright compare`.
 const TOGETHER: f64 = 0.01;
+/// Number of figure families that share this error.
 const FAMILIES: f64 = 4.0;
 
 /// Mean, p50, p90 and p99. A figure is `None` if it has no interval.
 type Figures = [Option<Estimated>; 4];
 
-/// Prints one row per process and number of values: how often each figure differs by its own 95 % interval, how often any figure differs by the joint
-/// intervals, and how often the joint intervals find a higher mean.
+/// Prints one row per process and number of values. The row shows how often each figure differs by its own 95 % interval, how often any figure
+/// differs by the joint intervals, and how often the joint intervals find a higher mean.
 pub fn print() {
     println!(
         "| process | values | mean | p50 | p90 | p99 | one of the four, as one family of four | mean +10 % | mean +30 % |"
@@ -101,7 +103,7 @@ impl Tally {
         self.found += u64::from(found);
     }
 
-    /// The percentage of pairs with intervals that differ. In brackets, the percentage of pairs that have intervals.
+    /// The percentage of differing pairs, among pairs with intervals. In brackets, the percentage of pairs that have intervals.
     fn text(&self) -> String {
         let share = |part: u64, all: u64| 100.0 * part as f64 / all as f64;
         match self.pairs {

@@ -110,7 +110,7 @@ fn each_draw(process: Process, count: usize, mut look: impl FnMut(&[f64], &[f64]
     }
 }
 
-/// The interval of a mean if all values were independent.
+/// The interval of a mean on the assumption that all values are independent.
 fn independent(values: &[f64]) -> Option<Interval> {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;

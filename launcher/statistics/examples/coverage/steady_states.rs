@@ -1,4 +1,4 @@
-//! Measures how the rule for steady states judges courses whose true state is known.
+//! Measures how the rule for steady states judges courses (ways in which values change over time) with a known state.
 
 use statistics::{
     bins,

@@ -92,7 +92,7 @@ fn effective_sample_sizes_are_near_the_formula() {
     let alternating: Vec<f64> = (0..1_000).map(|it| f64::from(it % 2)).collect();
     assert_eq!(effective_sample_size(&alternating), 1_000.0);
     assert_eq!(effective_sample_size(&[]), 0.0);
-    // A trend is worth only a few values.
+    // A series with a trend is worth only a few independent values.
     let ramp: Vec<f64> = (0..100_000).map(f64::from).collect();
     assert!(effective_sample_size(&ramp) < 10.0, "{}", effective_sample_size(&ramp));
 }
@@ -157,7 +157,7 @@ fn rates_add_up_to_what_came_within_the_bins() {
     let rates = |bins: &RateBins| bins.rates().iter().map(|it| it.value).collect::<Vec<f64>>();
     assert_eq!(rates(&bins), [1.0, 0.5, 0.0, 0.0, 0.5]);
     assert_eq!((bins.rates()[1].start, bins.rates()[1].time), (12.0, 13.0));
-    // An amount of ten arrives from 9 to 19, one per second. One arrives before the first bin, and the last bin gets only half.
+    // An amount of ten arrives evenly from 9 to 19. One of it arrives before the first bin, and the last bin gets only half as much as the others.
     let mut bins = RateBins::new(10.0, 20.0, 5).unwrap();
     bins.spread(9.0, 19.0, 10.0);
     assert_eq!(rates(&bins), [1.0, 1.0, 1.0, 1.0, 0.5]);
@@ -182,7 +182,7 @@ fn littles_law_holds_for_a_closed_loop_and_not_for_a_growing_queue() {
     close(law.concurrency, 4.0, 1e-12);
     close(law.throughput * law.latency, 4.0, 1e-12);
     close(law.residual, 0.0, 1e-12);
-    // One request arrives per second, but one is answered only every two seconds.
+    // One request arrives per second, but an answer comes only every two seconds.
     let mut sums = LittlesLawSums::new(0.0, 100.0);
     (0..100).for_each(|it| sums.add(f64::from(it), 2.0 * f64::from(it + 1)));
     let law = sums.law().unwrap();

@@ -26,7 +26,7 @@ fn quantiles_have_the_values_of_the_tables() {
         close(upper_quantile(1.0 - probability), -value, 1e-6);
     }
     assert_eq!((upper_quantile(0.5), upper_quantile(0.0)), (0.0, f64::INFINITY));
-    // From the NIST/SEMATECH e-Handbook of Statistical Methods, section 1.3.6.7.2. At 95 %, the values equal those of the other function.
+    // From the NIST/SEMATECH e-Handbook of Statistical Methods, section 1.3.6.7.2. At 95 %, the values equal those of `t_95`.
     for (probability, degrees, value) in
         [(0.02, 9, 2.821), (0.002, 9, 4.297), (0.002, 29, 3.396), (0.01, 5, 4.032), (0.1, 20, 1.725)]
     {
@@ -52,7 +52,7 @@ fn a_share_has_the_interval_of_wilson() {
     assert!(found.interval.is_some_and(|it| it.low == 0.0 && it.high > 0.03 && it.high < 0.04));
     assert!(share_with_interval(&[false; 3]).unwrap().interval.is_some_and(|it| it.high > 0.5));
     assert_eq!(share_with_interval(&[]), None);
-    // Failures in clusters are worth fewer values.
+    // Failures in clusters are worth fewer independent values.
     let together: Vec<bool> = (0..1_000).map(|it| it % 100 < 10).collect();
     let apart: Vec<bool> = (0..1_000).map(|it| it % 10 == 0).collect();
     let width = |values: &[bool]| share_with_interval(values).unwrap().interval.map(|it| it.high - it.low).unwrap();

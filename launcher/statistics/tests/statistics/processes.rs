@@ -45,7 +45,7 @@ pub enum Process {
     Exponential,
     /// Log-normal values of a first-order autoregressive process with this coefficient.
     Autoregressive(f64),
-    /// The times that customers spend in an M/M/1 queue with this utilisation, from arrival to departure. The mean service time is 1.
+    /// The times that customers spend in an M/M/1 queue with this utilisation, from arrival to departure, in units of the mean service time.
     Queue(f64),
 }
 
@@ -66,7 +66,7 @@ impl Process {
         }
     }
 
-    /// The true `p` quantile. `p` is from [`QUANTILES`], and `normal` is the same quantile of the normal distribution.
+    /// The true `p` quantile. `p` and `normal` are a pair of [`QUANTILES`]: `normal` is the `p` quantile of the normal distribution.
     pub fn quantile(self, p: f64, normal: f64) -> f64 {
         match self {
             Process::Exponential => -(1.0 - p).ln(),
@@ -106,19 +106,19 @@ pub fn autoregressive(count: usize, phi: f64, random: &mut Random) -> Vec<f64> {
     (0..count).map(next).collect()
 }
 
-/// How a level changes while time goes from 0 to 1. The values of a process are multiplied by the level.
+/// How a level changes while time goes from 0 to 1. The level multiplies the values of a process.
 #[derive(Clone, Copy, Debug)]
 pub enum Course {
     Level,
     /// The level rises linearly by this share from start to end.
     Ramp(f64),
-    /// The level rises by this share at this time.
+    /// (share, time): the level rises by this share at this time.
     Step(f64, f64),
-    /// The level starts too high by this multiple, which decays with this time constant.
+    /// (excess, time constant): the level starts higher by this multiple, and the excess decays with this time constant.
     Decay(f64, f64),
-    /// The level oscillates like a sine with this amplitude and this number of periods.
+    /// (amplitude, number of periods): the level oscillates like a sine.
     Period(f64, f64),
-    /// The level is multiplied by this factor between two times.
+    /// (factor, from, to): the level is multiplied by this factor between these times.
     Stall(f64, f64, f64),
 }
 

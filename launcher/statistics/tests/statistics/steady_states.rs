@@ -1,4 +1,5 @@
-//! Tests how courses with a known state are judged, over some draws each. `make statistics-coverage` prints the whole table.
+//! Tests how courses (ways in which values change over time) with a known state are judged, over some draws each. `make statistics-coverage` prints
+//! the whole table.
 
 use statistics::{
     bins,

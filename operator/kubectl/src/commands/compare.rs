@@ -54,7 +54,7 @@ pub(crate) async fn run(args: &CompareArgs, connection: &ConnectionArgs) -> u8 {
     }
 }
 
-/// A run that was named on the command line.
+/// A run that was named on the command line, and where its report is.
 enum Asked {
     /// The report was read from this machine, or cannot be obtained.
     Known(Report),
@@ -106,7 +106,7 @@ fn is_name(word: &str) -> bool {
     word.chars().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == '-') && !word.is_empty()
 }
 
-/// The hint in an error message about an unknown run if this machine has a folder with the same name.
+/// The hint for the error about an unknown run. Empty unless the current folder has an entry with that name.
 fn folder_of_that_name(name: &str) -> String {
     if Path::new(name).exists() { format!("; for {name} of this folder write ./{name}") } else { String::new() }
 }

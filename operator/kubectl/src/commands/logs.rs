@@ -80,7 +80,7 @@ pub(crate) async fn run(args: &LogsArgs, connection: &Connection) -> Result<u8, 
         let read = log.read(&mut chunk);
         let read = match args.follow {
             true => read.await,
-            // Only the first response has a time limit: the whole log, unless it is followed.
+            // A followed log may stay silent for any time. Otherwise each read has a time limit, because the log already exists.
             false => timeout(connection.request_timeout, read).await.unwrap_or_else(|late| Err(late.into())),
         };
         match read {

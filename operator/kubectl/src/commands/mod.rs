@@ -74,8 +74,8 @@ impl FollowArgs {
     }
 }
 
-/// Returns why the figures of a run are unverified. `None` if the operator's own image measured them. The status of an older release lacks the
-/// condition for it, and then only the run's reason shows it.
+/// Returns why the figures of a run are unverified. `None` if the operator's own image measured them. Statuses from older releases lack the condition
+/// Verified. Then the run's reason and its `launcher.image` decide.
 fn unverified(run: &BenchmarkRun) -> Option<String> {
     let status = run.status.as_ref()?;
     match status.conditions.iter().find(|it| it.kind == "Verified") {

@@ -102,7 +102,7 @@ async fn cancel(connection: &Connection, run: &BenchmarkRun, graceful: bool) -> 
     }
 }
 
-/// The runs in all namespaces. If the user may not list all, the runs in the command's namespace.
+/// The runs in all namespaces. If the user may not list runs in all namespaces, the runs in the command's namespace.
 async fn list(connection: &Connection) -> Result<Vec<BenchmarkRun>, Failure> {
     let everywhere = Api::<DeserializeGuard<BenchmarkRun>>::all(connection.client.clone());
     match pages(&everywhere).await {

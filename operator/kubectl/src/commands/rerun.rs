@@ -96,8 +96,8 @@ fn rename_metrics(spec: &mut Value) {
     }
 }
 
-/// The `generateName` of the copy, cut to the maximum length of a name. The suffix of a copy is removed first, so a copy of a copy gets no longer
-/// name.
+/// The `generateName` of the copy, cut to the maximum length of a name. The suffix of a copy is removed first, so the name of a copy of a copy does
+/// not grow.
 fn generate_name(earlier: &Value) -> String {
     let name = |key: &str| earlier["metadata"][key].as_str().filter(|it| !it.is_empty());
     let start = name("generateName").or(name("name")).unwrap_or("run").trim_end_matches('-');

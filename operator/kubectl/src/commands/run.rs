@@ -61,7 +61,7 @@ pub(super) async fn finish(
     follow.follow(connection, &run.name_any(), run.uid().as_deref(), deadline).await
 }
 
-/// Reads the single BenchmarkRun in a file; `-` means stdin. If both name a namespace, the flag must equal the file.
+/// Reads the single BenchmarkRun in a file; `-` means stdin. If both the flag and the file contain a namespace, the two must be equal.
 pub(super) fn read(file: &Path, connection: &ConnectionArgs) -> Result<RunFile, Failure> {
     let path = file.display().to_string();
     let text =

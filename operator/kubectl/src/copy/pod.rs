@@ -68,7 +68,7 @@ pub(super) fn build(source: &Source, name: &str, node: &str, job: FromJob, time:
     ];
     let volume = Volume {
         name: "results".into(),
-        // The volume is read-only as well as the mount. Otherwise the kubelet would change the group of the files.
+        // The volume itself is read-only, and not only the mount. Otherwise the kubelet would change the group of the files.
         persistent_volume_claim: Some(PersistentVolumeClaimVolumeSource {
             claim_name: source.claim.clone(),
             read_only: Some(true),

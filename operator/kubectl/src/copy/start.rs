@@ -1,4 +1,4 @@
-//! [I/O] Waits until the pod that reads the claim is running, and reports why it is not.
+//! [I/O] Waits until the pod that reads the claim is running. If the pod cannot start, reports the reason.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::{
 pub(crate) const GET_POD: Right = Right::new("get", "", "pods", "view");
 /// Time between two checks of the pod.
 const INTERVAL: Duration = Duration::from_millis(500);
-/// Number of checks per read of the pod's events, which explain why a volume is not mounted.
+/// The pod's events are read once per this number of checks. They explain why a volume is not mounted.
 const LOOKS_PER_EVENTS: u32 = 10;
 /// Maximum number of consecutive checks that may fail before the wait is aborted.
 const MAX_SILENT: u32 = 5;

@@ -34,14 +34,17 @@ use crate::{
 
 /// The right to exec. An exec starts with a GET request, and up to version 1.34 Kubernetes requires no other right.
 pub(crate) const EXEC: Right = Right::new("get", "", "pods/exec", "edit");
-/// Size in bytes of a chunk for the unpacking thread, and maximum number of chunks that wait for it.
+/// Size of a chunk for the unpacking thread, in bytes.
 const CHUNK: usize = 128 << 10;
+/// Maximum number of chunks that wait for the unpacking thread.
 const WAITING_CHUNKS: usize = 8;
-/// Maximum number of bytes of the command's stderr to keep. And how long to wait for the end of stderr after the end of stdout.
+/// Maximum number of bytes of the command's stderr to keep.
 const MAX_SAID: usize = 8 << 10;
+/// Maximum time to wait for the end of stderr after the end of stdout.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-/// Time between two updates of the progress: on a terminal, and in a log.
+/// Time between two updates of the progress on a terminal.
 const TERMINAL_INTERVAL: Duration = Duration::from_secs(1);
+/// Time between two updates of the progress in a log.
 const LOG_INTERVAL: Duration = Duration::from_secs(15);
 
 /// Number of bytes already written to disk, and total number of bytes of all files.
@@ -134,7 +137,7 @@ async fn pump(
                 ended = Some(status);
                 continue;
             }
-            // The connection broke. kube does not end the stream in this case, but everything before was read.
+            // The connection broke. kube does not end the stream in this case, but all bytes that arrived before the break were read.
             () = std::future::ready(()), if matches!(ended, Some(None)) => return Ok(None),
         };
         let Ok(read @ 1..) = read else { break };

@@ -16,10 +16,11 @@ const LIMITS: &str = "admission limits";
 /// The labels of the operator's Deployment in the chart.
 const LABELS: &str = "app.kubernetes.io/name=benchwright,app.kubernetes.io/component=operator";
 const CHART: &str = "app.kubernetes.io/part-of=benchwright";
-/// Suffixes of the names of the policies for runs and for schedules.
+/// Suffix of the name of the chart's policy for runs.
 const OF_RUNS: &str = "-secret-access";
+/// Suffix of the name of the chart's policy for schedules.
 const OF_SCHEDULES: &str = "-schedule-secret-access";
-/// Suffix of the name of the policy with limits for runs and schedules.
+/// Suffix of the name of the chart's policy with limits for runs and schedules.
 const OF_LIMITS: &str = "-policy";
 const IMAGE_FLAG: &str = "--launcher-image=";
 const NAMESPACE_FLAG: &str = "--watch-namespace=";
@@ -156,7 +157,7 @@ fn without_effect(subject: &'static str, name: &str, bindings: &[ValidatingAdmis
     (!denies).then(|| Finding::warning(subject, format!("{name} {text}")))
 }
 
-/// Checks the policy with the limits. If it is missing, nothing becomes unprotected, because the operator checks each run as well, only later.
+/// Checks the policy with the limits. Without the policy a run beyond the limits is still refused, but later: the operator checks each run as well.
 fn judge_limits(policies: &[String], bindings: &[ValidatingAdmissionPolicyBinding]) -> Finding {
     let Some(name) = policies.iter().find(|it| it.ends_with(OF_LIMITS)) else {
         return Finding::warning(

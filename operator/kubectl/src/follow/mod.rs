@@ -30,17 +30,18 @@ use crate::{
 pub(crate) use live::PORT_FORWARD;
 use live::{Live, Scrape};
 
-/// Duration of one watch request in seconds. Then the API server ends it, and the client starts another. So a dead connection is noticed in time:
-/// kube waits only five seconds longer.
+/// Duration of one watch request in seconds. Then the API server ends it, and the client starts another. This reveals a dead connection early,
+/// because kube waits only five seconds longer for the end.
 const WATCH_SECONDS: u32 = 60;
-/// Time between two reads of the launcher's progress: for a terminal, and for a log, where each read adds a line.
+/// Time between two reads of the launcher's progress if stderr is a terminal.
 const TERMINAL_INTERVAL: Duration = Duration::from_secs(2);
+/// Time between two reads of the launcher's progress in a log, where each read adds a line.
 const LOG_INTERVAL: Duration = Duration::from_secs(15);
 
 pub(crate) const LIST_RUNS: Right = Right::new("list", GROUP, "benchmarkruns", "view");
 pub(crate) const WATCH_RUNS: Right = Right::new("watch", GROUP, "benchmarkruns", "view");
 
-/// Waits until a run has finished, and returns it. `uid` is the UID of the run. It reveals another run with the same name.
+/// Waits until a run has finished, and returns it. `uid` is the UID of the run. A run with the same name but another UID is not followed.
 pub(crate) async fn follow(
     connection: &Connection,
     name: &str,
@@ -146,7 +147,7 @@ async fn watch(
     }
 }
 
-/// Whether the operator marked this generation of the run as stalled because it cannot begin it. Such a run gets no phase.
+/// Whether the operator marked this generation of the run as stalled because the run cannot start. Such a run gets no phase.
 fn is_left_alone(run: &BenchmarkRun) -> bool {
     let Some(status) = run.status.as_ref().filter(|it| it.phase.is_none()) else { return false };
     let generation = run.metadata.generation.unwrap_or_default();

@@ -32,7 +32,7 @@ fn store(server: &Server, change: impl FnOnce(&mut Value)) {
     store_as(server, "chat", change);
 }
 
-/// The same for a run with another name.
+/// Like [`store`], for a run with another name.
 pub fn store_as(server: &Server, name: &str, change: impl FnOnce(&mut Value)) {
     let mut status = ended("Passed", "RunSucceeded");
     status["effectiveSpec"] = effective();
@@ -173,7 +173,7 @@ async fn a_stream_that_is_not_whole_leaves_nothing() {
             vec![Sent::Stderr("benchwright: cannot read /results\n".into()), Sent::End(Some("exit code 10".into()))],
             "`benchwright archive` failed: exit code 10: benchwright: cannot read /results",
         ),
-        // The message of the command in the launcher's image.
+        // This is the error of the command that runs in the launcher's image.
         (
             vec![
                 Sent::Stderr(format!("benchwright: {}\n", archive::ArchiveError::Empty("/results".into()))),

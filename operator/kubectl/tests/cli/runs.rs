@@ -50,7 +50,7 @@ pub fn ended(outcome: &str, reason: &str) -> Value {
     status
 }
 
-/// The objectives of that status in the form of a spec.
+/// The objectives of the status in [`ended`], as a spec contains them.
 pub fn objectives() -> Value {
     json!({"objectives": [
         {"name": "ttft", "metric": "ttft", "stat": "p99", "stage": "*", "max": "40ms"},

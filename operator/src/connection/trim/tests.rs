@@ -72,7 +72,7 @@ fn an_object_keeps_few_labels_finalizers_and_owners() {
     assert_eq!((metadata["finalizers"].as_array().unwrap().len(), &metadata["name"]), (MOST_ENTRIES, &json!("chat")));
 }
 
-/// The rules are dropped, because as an object a rule of three bytes takes many times as much memory.
+/// The rules are dropped, because a rule of three bytes takes many times as much memory once it is parsed.
 #[test]
 fn a_network_policy_keeps_its_selector_and_no_rules() {
     let path = "/apis/networking.k8s.io/v1/namespaces/bench/networkpolicies";

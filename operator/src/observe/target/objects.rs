@@ -155,7 +155,7 @@ pub(super) struct PoolSelector {
 }
 
 impl Pool {
-    /// The label selector of its pods, for a list request. Empty if the pool has none.
+    /// The label selector of the pool's pods, for a list request. Empty if the pool has none.
     pub(super) fn selector(&self) -> String {
         let labels = self.spec.selector.match_labels.iter().map(|(key, value)| format!("{key}={value}"));
         labels.collect::<Vec<_>>().join(",")

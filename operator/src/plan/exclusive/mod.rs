@@ -22,7 +22,7 @@ impl Decision<'_> {
             false => wait.busy.message(input.run.endpoint.name()),
         };
         let mut plan = self.status_plan(NextStatus::new(Phase::Pending, Reason::TargetBusy, message));
-        // The endpoint is in the status because, after a restart, the operator knows the target behind a Gateway only from there.
+        // The endpoint is written into the status because a restarted operator has no other source for the target behind a Gateway.
         plan.status.resolved = Some(self.resolved(input));
         plan.next_look = Some(wait.next_look);
         plan

@@ -19,7 +19,7 @@ use crate::plan::{
     times::{SOON, seconds_since},
 };
 
-/// Maximum time between two turns that read the Gateway. They are needed because no watch reports its changes.
+/// Maximum time between two turns that read the Gateway. These turns are needed because no watch reports changes of the Gateway.
 const SELDOM: Duration = Duration::from_secs(10);
 
 /// The ConfigMap with all files for the installation of llm-d.
@@ -46,7 +46,7 @@ impl Decision<'_> {
         InferenceStack::new(&meta::identity(self.run, 1), &self.run.spec, self.turn.settings)
     }
 
-    /// Maximum time for llm-d to become ready, in seconds. 0 if the run does not wait for it.
+    /// Maximum time for llm-d to become ready, in seconds. 0 if the run does not wait for llm-d.
     pub(in crate::plan) fn llm_d_seconds(&self) -> u32 {
         self.stack().map_or(0, |_| self.effective.target.readiness.timeout_seconds)
     }
@@ -54,7 +54,7 @@ impl Decision<'_> {
     /// Adds the ConfigMap with the chart values to a plan, until the run measures. It is the last object to create, so that a quota leaves room for
     /// the objects that the run needs.
     pub(in crate::plan) fn with_chart_values(&self, mut plan: Plan) -> Plan {
-        // The input, which the values derive from, is available until the children of an attempt exist.
+        // The chart values derive from the launcher's input, which is available until the children of an attempt exist.
         let goes_on = matches!(plan.status.phase, Some(Phase::Pending | Phase::Preparing | Phase::Starting));
         if goes_on
             && !plan.again

@@ -42,8 +42,8 @@ const READINESS_PERIOD: i32 = 10;
 const READINESS_FAILURES: i32 = 30;
 /// Time limit of a probe, in seconds.
 const PROBE_TIMEOUT: i32 = 5;
-/// Additional time in seconds that the kubelet waits for an engine to start, after the operator's time limit. So normally the operator ends the
-/// engine, and can report the reason.
+/// After the operator's time limit for the start of an engine, the kubelet waits this many more seconds. So normally the operator ends the engine,
+/// and can report the reason.
 const BACKSTOP_SECONDS: u32 = 120;
 
 /// The path to which a server responds with 200 when it is ready.
@@ -155,7 +155,7 @@ impl Started<'_> {
                     match_labels: Some(meta::server_selector(run, names)),
                     ..LabelSelector::default()
                 },
-                // With a rolling update, an old and a new pod of one replica would need the GPUs twice.
+                // With a rolling update, the old and the new pod of a replica would occupy twice as many GPUs.
                 strategy: Some(DeploymentStrategy { type_: Some("Recreate".into()), rolling_update: None }),
                 template: PodTemplateSpec {
                     metadata: Some(ObjectMeta {
@@ -301,7 +301,7 @@ fn volumes(server: &Server) -> Vec<(Volume, VolumeMount)> {
         ));
     }
     if let Some(claim) = &server.model_claim {
-        // The volume is read-only as well as the mount, so that pods on several nodes can mount it, and nobody can change the weights.
+        // The volume itself is read-only, and not only the mount. So pods on several nodes can mount it, and nobody can change the weights.
         let source = PersistentVolumeClaimVolumeSource { claim_name: claim.claim_name.clone(), read_only: Some(true) };
         all.push((
             Volume { name: "model".into(), persistent_volume_claim: Some(source), ..Volume::default() },

@@ -17,7 +17,7 @@ pub enum OtherUse {
 }
 
 impl OtherUse {
-    /// How the run `other` uses the server `name`, which `run` has used as well.
+    /// How the run `other` uses the server `name`, which `run` has also used.
     pub fn from_runs(run: &BenchmarkRun, name: &str, other: &BenchmarkRun) -> OtherUse {
         let Some(status) = &other.status else { return OtherUse::None };
         let uses = status.server.as_ref().is_some_and(|it| it.name == name && it.gone_time.is_none());

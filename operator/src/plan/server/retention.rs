@@ -47,8 +47,8 @@ pub fn removes_shared(run: &BenchmarkRun, now: Timestamp) -> Option<&str> {
     (is_shared(run) && server_is_due(run, now)).then_some(&server.name)
 }
 
-/// The shared server that a run begins to use with this new status. A run records the server in its status before it reads the server. So either a
-/// run that is about to remove the server sees this run, or this run sees that the server is being removed.
+/// The shared server that a run begins to use with this new status. A run records the server in its status before it reads the server. So if another
+/// run is about to remove the server, either that run sees this record, or this run sees the removal.
 pub fn begins_to_share<'a>(run: &BenchmarkRun, after: &'a BenchmarkRunStatus) -> Option<&'a str> {
     let noted = after.server.as_ref().filter(|it| is_shared(run) && it.gone_time.is_none())?;
     let before = run.status.as_ref().and_then(|it| it.server.as_ref()).filter(|it| it.gone_time.is_none());

@@ -8,7 +8,7 @@ use crate::plan::{Presence, times::seconds_since};
 
 /// Time in seconds after which the status reports that a node has not mounted the volumes.
 const MOUNT_SECONDS: u32 = 60;
-/// Maximum time in seconds for which image pulls on a node may fail. A registry may be busy, but a wrong name stays wrong.
+/// Maximum time in seconds for which image pulls on a node may fail. It covers a busy registry. A wrong image name never succeeds.
 const PULL_SECONDS: u32 = 300;
 /// The kubelet's reason for a container that it will restart after a delay.
 const CRASH_LOOP: &str = "CrashLoopBackOff";
@@ -27,7 +27,7 @@ pub struct Fault {
 pub enum Standing {
     /// The Deployment or a Service of the server does not exist.
     Absent,
-    /// The server is being deleted, or pods of an earlier server still are.
+    /// The server is being deleted, or pods of an earlier server are still being deleted.
     Going,
     /// An object with the server's name belongs to somebody else.
     Foreign,
@@ -103,7 +103,7 @@ impl View<'_> {
             let message = format!("Deployment {name} of the server was deleted while the run needed it");
             return Some(Fault { reason: Reason::ServerDied, message });
         }
-        // Pods that were created later are ignored, because they are additional replicas or replace other pods.
+        // Pods that were created after `pods_time` are ignored, because they are additional replicas or replace other pods.
         let known = |it: &&ServerPod| it.created <= self.status.pods_time;
         for pod in state.pods.iter().filter(known) {
             if pod.state.deleting.is_some() || pod.disrupted.is_some() {
@@ -129,7 +129,7 @@ impl View<'_> {
         })
     }
 
-    /// Whether the server was ready before, has had no fault since, and is ready now.
+    /// Whether the server became ready, has had no fault since, and is still ready.
     pub(super) fn is_healthy(&self) -> bool {
         self.status.ready_time.is_some()
             && self.status.last_failure.is_empty()
@@ -137,7 +137,7 @@ impl View<'_> {
             && self.standing() == Standing::Ready
     }
 
-    /// The pods that matter. They exclude failed pods, which an eviction may have left. The pods of a shared server may be old.
+    /// The pods that count. Failed pods, which an eviction may have left, are excluded. The pods of a shared server may be older than the run.
     fn live(&self) -> impl Iterator<Item = &ServerPod> {
         self.state.staying().filter(|it| !it.over)
     }
@@ -148,8 +148,8 @@ impl View<'_> {
         let waits = |it: &ServerPod| it.state.waiting.as_ref().is_some_and(|(reason, _)| reason == CRASH_LOOP);
         for pod in pods {
             let Some(ended) = &pod.ended else { continue };
-            // Only a new failure counts: a shared server may have been restarted long ago, and a server of an earlier attempt has its own number of
-            // restarts.
+            // Only a new failure counts: a shared server may have been restarted long ago, and a server that an earlier attempt used may have
+            // restarts from that time.
             let is_new = pod.restarts > self.status.restarts || !pod.state.running;
             if self.shared && pod.state.running && !waits(pod) || !is_new {
                 continue;
@@ -238,7 +238,7 @@ impl View<'_> {
             return Some(fault);
         }
         for pod in self.live().filter(|it| !it.state.ready) {
-            // A shared server may have started long before the run, so the time counts at the earliest from the run's wait.
+            // A shared server may have started long before the run, so the time counts from the beginning of the run's wait at the earliest.
             let Some(since) = pod.running_since.map(|it| it.max(self.since)) else { continue };
             if seconds_since(since, self.now) > self.ready_seconds {
                 let message = format!(

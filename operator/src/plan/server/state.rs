@@ -46,7 +46,7 @@ impl ServerState {
 /// A pod of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerPod {
-    /// The part of the state that a launcher's pod has as well.
+    /// The fields that are also recorded for a launcher's pod.
     pub state: PodState,
     /// When the API server created the pod.
     pub created: Option<Timestamp>,

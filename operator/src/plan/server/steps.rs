@@ -1,5 +1,5 @@
-//! How the server of a run affects the run. An attempt waits until the server is ready, and ends when the server ends. The run only finishes after
-//! the server is gone.
+//! How a run depends on its server. An attempt waits until the server is ready, and ends when the server ends. The run finishes only after the server
+//! is gone.
 
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ impl Decision<'_> {
         ServerNames::new(&meta::identity(self.run, 1), server, self.turn.settings)
     }
 
-    /// The server for a new attempt: that of the previous attempt, or a new one.
+    /// The server for a new attempt: the server of the previous attempt, or a new one.
     pub(in crate::plan) fn server_of_attempt(&self) -> Option<ServerStatus> {
         let server = self.wanted_server()?;
         let known = self.before.server.clone().filter(|it| it.gone_time.is_none());
@@ -71,7 +71,7 @@ impl Decision<'_> {
         if let Some(unread) = self.unread(&[What::Server]) {
             return Some(self.wait_to_prepare(unread, self.preparing_since()));
         }
-        // A run that measures the start of a server needs a new server, because one that has answered no longer starts, and may be asleep.
+        // A run that measures the start of a server needs a new server. A server that has already answered no longer starts, and may be asleep.
         let measures_start = self.effective.harness == Harness::Nop;
         if view.is_healthy() && !measures_start {
             return None;
@@ -112,7 +112,7 @@ impl Decision<'_> {
         if let Some(unread) = self.unread(&[What::Server]) {
             return Some(self.wait_to_see_server(&view, unread));
         }
-        // The server was ready before. Although the load has not begun, a fault since then would disturb it.
+        // The server was ready before. Although the load has not begun, a fault since then would disturb the load.
         if let Some(fault) = view.fault() {
             return Some(self.server_failed(&fault));
         }
@@ -165,7 +165,7 @@ impl Decision<'_> {
         input.and_then(|it| it.run.server.as_deref()).is_some_and(|it| it.sleep_mode)
     }
 
-    /// Waits until the server can be read. Ends the attempt if that takes too long; a missing right is usually missing from the beginning.
+    /// Waits until the server can be read. Ends the attempt if that takes too long, for example because the operator lacks the right to read it.
     fn wait_to_see_server(&self, view: &View<'_>, unread: &Unread) -> Plan {
         let limit = match unread.passing {
             false => self.effective.execution.deadlines.prepare_seconds,

@@ -21,7 +21,8 @@ fn program() -> String {
     format!("{}{OWN_PROGRAM}", mounts::SERVER_TOOLS)
 }
 
-/// The command of a server's container: the server's own command, inside the wrapper if it has one, with options for what the run measures.
+/// The command of a server's container: the server's own command, inside the wrapper if it has one, with the options that the run's measurements
+/// need.
 pub(super) fn start(
     run: &BenchmarkRun,
     server: &Server,
@@ -49,7 +50,7 @@ pub(super) fn start(
 /// The init container that copies the wrapper into the pod. `None` if the server has no wrapper.
 pub(super) fn container(server: &Server, settings: &Settings) -> Option<Container> {
     log_port(server)?;
-    // The same resources as for the server, except devices. So the pod satisfies a quota, and does not request more than without this container.
+    // The same resources as for the server, except devices. So the container satisfies a quota, and the pod requests no more than without it.
     let Resources { requests, limits } = server.resources.clone().unwrap_or_default();
     let plain = |mut amounts: std::collections::BTreeMap<_, _>| {
         amounts.retain(|name: &String, _| !name.contains('/') && !name.starts_with("hugepages-"));

@@ -13,8 +13,8 @@ use crate::behaviour::fixture::SIMULATOR;
 
 /// Number of runs that are played concurrently, so that their waits for missing responses overlap.
 const AT_ONCE: usize = 16;
-/// Stories whose end does not depend on the failed request. Stories in which somebody deletes the Job without its pod are missing, because their end
-/// depends on timing.
+/// Stories whose end does not depend on which request fails. If somebody deletes the Job without its pod, the end depends on timing, so those stories
+/// are missing here.
 const STORIES: [Story; 6] =
     [Story::Plain, Story::Evicted, Story::Suspended, Story::Cancelled, Story::CancelledAtOnce, Story::JobDeleted];
 
@@ -32,8 +32,8 @@ async fn on_the_network(spec: &str) -> anyhow::Result<(Play, Network)> {
     Ok((play, network))
 }
 
-/// Whether the failure is a false 404 to a read or a deletion, which reports that an existing object is gone. No client can detect that, so the run
-/// may end like a run that has lost its Job.
+/// Whether the failure is a false 404 to a read or a deletion: the response reports that an existing object is gone. No client can detect that. The
+/// run may then end like a run that has lost its Job.
 fn is_misled(trouble: Trouble, request: &str) -> bool {
     trouble == Trouble::Status(404) && ["get", "list", "delete"].iter().any(|it| request.starts_with(it))
 }
@@ -72,7 +72,7 @@ async fn check_every_request(figure: u32, what: &str, troubles: &[Trouble]) -> a
     for story in stories {
         let whole = whole(*story).await?;
         let numbers = 0..whole.1.len();
-        // The cases are sorted by the kind of failure, so that cases with equal waits run concurrently.
+        // The cases are sorted by kind of failure, so that cases that wait equally long run concurrently.
         let cases: Vec<_> = troubles.iter().flat_map(|it| numbers.clone().map(move |number| (number, *it))).collect();
         let count = cases.len();
         let played = stream::iter(cases).map(|(number, trouble)| play_with(*story, number, trouble, &whole));

@@ -135,7 +135,7 @@ async fn a_run_that_ends_ends_every_pod_of_its_job() {
     assert_eq!(play.loading(), Vec::<String>::new());
 }
 
-/// The ConfigMap that the operator creates for this attempt. It is copied from an operator in another world.
+/// The ConfigMap that the operator creates for this attempt. An operator in a separate simulated cluster creates it.
 async fn true_config_map(attempt: u32) -> Value {
     let mut play = Play::new(SIMULATOR);
     play.play_out(if attempt == 1 { Story::Plain } else { Story::Evicted }).await;

@@ -1,5 +1,5 @@
-//! The fake API server behind a TCP socket, for the client of production. It writes its responses byte by byte, so that a case can cut, delay or drop
-//! them. Requests for events are not counted, because turns do not depend on them.
+//! The fake API server behind a TCP socket, for the client of production. It writes its responses byte by byte, so that a test case can cut, delay or
+//! drop them. Requests for events are not counted, because turns do not depend on events.
 
 use std::{
     io,

@@ -156,7 +156,7 @@ async fn a_run_keeps_the_config_maps_of_two_attempts() {
     }
 }
 
-/// Findings 15 and 16: see the tests of the policy.
+/// Like the tests in `../policy.rs`, but as whole runs.
 #[tokio::test]
 async fn a_run_that_the_policy_refuses_ends_before_it_has_a_child() {
     let spec = "{target: {url: 'http://internal'}, launcher: {image: evil/image}}";
@@ -172,7 +172,7 @@ async fn a_run_that_the_policy_refuses_ends_before_it_has_a_child() {
     }
 }
 
-/// Finding 16: see the tests of the policy.
+/// With these labels the launcher's pod would become an endpoint of another Service.
 #[tokio::test]
 async fn a_run_whose_labels_join_a_service_of_the_namespace_ends_before_it_has_a_child() {
     let mut play = play("{target: {simulator: {}}, launcher: {labels: {app: vllm}}}", settings(), "");
@@ -211,7 +211,7 @@ async fn a_service_that_is_another_hosts_name_is_no_way_around_the_target_hosts(
     }
 }
 
-/// Finding 9, here with a claim in the API server.
+/// The kubelet would change the group of all files on a claim that a pod mounts, so a claim of somebody else is refused.
 #[tokio::test]
 async fn no_pod_mounts_a_claim_that_somebody_else_made() {
     let mut play = play("{target: {simulator: {}}, storage: {pvc: {claimName: database}}}", settings(), "");

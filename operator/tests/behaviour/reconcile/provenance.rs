@@ -15,7 +15,7 @@ fn play() -> Play {
     play
 }
 
-/// Stores the ConfigMap with the profile, which ends with this comment.
+/// Stores the ConfigMap with the profile, to which this comment is appended.
 fn put_profile(play: &Play, comment: &str) {
     let text = workload_profiles::shipped(Harness::InferencePerf, "sanity_random").unwrap();
     let object =

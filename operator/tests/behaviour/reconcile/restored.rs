@@ -114,7 +114,7 @@ async fn a_finished_run_is_marked_once_and_then_costs_no_request() {
     let before = requests(&play);
     play.round(Story::Plain).await;
     assert_eq!(requests(&play), before);
-    // This state is left by a release that wrote no marks.
+    // A release that wrote no marks leaves this state.
     super::world::change(&mut play.server.state(), "benchmarkruns", "chat", |it| {
         it["metadata"]["annotations"] = json!({})
     });

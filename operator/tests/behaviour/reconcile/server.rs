@@ -50,7 +50,7 @@ pub struct State {
     pub objects: BTreeMap<Key, Value>,
     /// All writes in order, in the form `POST jobs`.
     pub writes: Vec<String>,
-    /// Number of the write that fails, counted from 0, and how it fails.
+    /// Number of the write that fails (counted from 0), and how it fails.
     pub fault: Option<(usize, Fault)>,
     /// Creations to refuse: the resource, the status of the response, and how often.
     pub refusal: Option<(&'static str, u16, usize)>,
@@ -62,7 +62,7 @@ pub struct State {
     pub refusal_says: &'static str,
     /// Reads that always fail: verb, resource, and the status of the response. With 200 the response is not a valid object.
     pub unreadable: Option<(&'static str, &'static str, u16)>,
-    /// Name of a run whose status patch that records a server waits for this notification.
+    /// The status patch that records a server for the run with this name waits for this notification.
     pub held_note: Option<(&'static str, Arc<Notify>)>,
     /// Total number of reads.
     pub reads: usize,

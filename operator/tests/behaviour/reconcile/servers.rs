@@ -184,7 +184,7 @@ async fn an_installation_without_the_rights_refuses_the_run_at_once() {
 #[tokio::test]
 async fn a_run_without_a_server_asks_for_none() {
     let mut play = Play::new(SIMULATOR);
-    // Each read of a Deployment would now fail the run, so its success shows that there was none.
+    // Each read of a Deployment would now fail the run, so the run's success shows that no Deployment was read.
     play.server.state().unreadable = Some(("get", "deployments", 403));
     play.play_out(Story::Plain).await;
     assert_eq!(play.status().phase, Some(Phase::Succeeded));

@@ -30,7 +30,7 @@ use crate::behaviour::fixture::{SIMULATOR, run};
 const LATE: Duration = Duration::from_secs(60);
 /// Time between two checks for new events in a watch.
 const LOOK: Duration = Duration::from_secs(1);
-/// Time between two steps of the simulated world. It is longer than the 10 seconds after which the operator checks a run without an event.
+/// Time between two steps of the simulated world. It is longer than 10 seconds, the time after which the operator checks a run even without an event.
 const STEP: Duration = Duration::from_secs(15);
 /// Duration of a watch, as requested by the operator.
 const WATCH: Duration = Duration::from_secs(15);
@@ -44,7 +44,7 @@ const STEPS_AFTER: usize = 20;
 enum Watches {
     /// All events arrive a minute late.
     Late,
-    /// Only events of runs arrive a minute late, so that events of their Jobs and pods arrive before.
+    /// Only events of runs arrive a minute late, so that the events of their Jobs and pods arrive earlier.
     RunsLate,
     /// Two of three events never arrive. Every fourth watch request is answered as expired, so that the operator lists all objects again.
     Gaps,
@@ -124,7 +124,7 @@ impl ApiServer {
     }
 }
 
-/// The changes of a resource that the watch must report now: not reported before, and old enough.
+/// The changes of a resource that the watch must report now: old enough, and not reported before.
 fn due(server: &Server, plural: &str, watches: Watches, since: u64) -> Vec<Change> {
     let late = match watches {
         Watches::Late => LATE,

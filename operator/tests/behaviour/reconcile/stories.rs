@@ -56,7 +56,7 @@ async fn a_run_takes_at_most_twelve_writes() {
 /// Plays a story once for each of its writes, with this fault in that write.
 async fn check_every_write(story: Story, faults: &[Fault]) {
     if story == Story::JobOrphanedEarly {
-        // In this story the end depends on the fault: if the response to the Job's creation is lost, the operator creates the Job a second time.
+        // The end of this story depends on the fault: if the response to the Job's creation is lost, the operator creates the Job a second time.
         return;
     }
     let mut whole = Play::new(SIMULATOR);
@@ -221,7 +221,7 @@ async fn a_status_never_lands_on_another_run_of_the_same_name() {
     let mut other = serde_json::to_value(run(SIMULATOR)).unwrap();
     other["metadata"]["uid"] = json!("another");
     play.server.state().put("benchmarkruns", "chat", other);
-    // The cache still has the first run. The turn reads the run live, so it does not touch the objects of the new run.
+    // The cache still has the first run. The turn reads the run from the API server, so it does not touch the objects of the new run.
     reconcile(stale, Arc::clone(&play.context)).await.unwrap();
     assert_eq!(play.cached().unwrap().uid().as_deref(), Some("another"));
     let status = play.status();

@@ -174,7 +174,7 @@ async fn a_run_of_another_namespace_is_waited_for_and_named() {
     runs.play_until("chat", Phase::Succeeded).await;
 }
 
-/// Argo's BeforeHookCreation and Flux's force delete a run and create it again in this way.
+/// Argo CD's BeforeHookCreation and Flux's force delete a run and create it again.
 #[tokio::test]
 async fn a_run_that_is_made_again_waits_for_the_launcher_of_its_namesake() {
     for restarted in [false, true] {

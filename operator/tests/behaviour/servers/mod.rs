@@ -31,7 +31,7 @@ fn preparing(spec: &str) -> BenchmarkRun {
     run
 }
 
-/// The same in another phase. The server has been ready since second 30.
+/// Like [`preparing`], but in another phase, and with a server that has been ready since second 30.
 fn with_ready_server(spec: &str, phase: Phase) -> BenchmarkRun {
     let mut run = preparing(spec);
     let status = run.status.as_mut().unwrap();

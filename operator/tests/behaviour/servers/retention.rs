@@ -140,7 +140,8 @@ fn a_run_that_finished_later_decides_although_another_one_uses_the_server() {
 #[test]
 fn only_the_turn_that_notes_a_shared_server_or_may_remove_it_excludes_others() {
     let server = |run: &BenchmarkRun| run.status.as_ref().unwrap().server.clone().unwrap();
-    // The run waits to begin, begins, has begun before, begins with another server, gives up its server, and has a server that is not shared.
+    // The cases: the run waits to begin, begins, has begun before, begins with another server, gives up its server, and has a server that is not
+    // shared.
     for (spec, noted, then, expected) in [
         (SHARED, None, None, false),
         (SHARED, None, Some("s"), true),

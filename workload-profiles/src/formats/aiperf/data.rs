@@ -25,15 +25,16 @@ use crate::{
     },
 };
 
-/// Default mean length of a prompt, as in the original.
+/// Default mean length of a prompt, as in AIPerf.
 const DEFAULT_INPUT: f64 = 550.0;
 /// Tokens per block in Mooncake's traces.
 const MOONCAKE_BLOCK: u32 = 512;
-/// Maximum images per request, and maximum pixels per side of an image.
+/// Maximum images per request.
 const MAX_IMAGES: u64 = 256;
+/// Maximum pixels per side of an image.
 const MAX_PIXELS: f64 = 8_192.0;
 
-/// Types of files that the original reads.
+/// Types of files that AIPerf reads.
 const FILE_TYPES: [&str; 3] = ["single_turn", "mooncake_trace", "burst_gpt_trace"];
 
 /// What the requests contain.
@@ -78,7 +79,7 @@ fn synthetic(root: &Section, counts: &Counts) -> Option<Data> {
     let think_time = think_time(root, counts);
     let (input, output, prefixes, think_time) = (input??, output?, prefixes?, think_time?);
     let sends_length = output.is_some();
-    // Without an output length, the length is not sent, so any value will do.
+    // Without an output length, requests contain no length, so the value used here has no effect.
     let output = output.unwrap_or_else(|| LengthDistribution::fixed(1));
     let requests = if counts.is_single_turn() && counts.pool.is_none() {
         RequestSource::Random { input, output, text: PromptText::Prose, prefixes }
@@ -252,7 +253,7 @@ fn trace(root: &Section, file: FileSource, is_mooncake: bool) -> Option<Data> {
     let trace = TraceFile { file, format, time, at_column, input_column, output_column, hashes_column };
     let requests = match is_mooncake {
         true => RequestSource::TraceBlocks { block_size: block },
-        // Every row has both lengths, so these are never used.
+        // Every row of a BurstGPT trace has both lengths, so these two fixed lengths are never used.
         false => RequestSource::random(LengthDistribution::fixed(1), LengthDistribution::fixed(1), PromptText::Prose),
     };
     Some(Data { requests, images: None, sends_length: true, needs_tokenizer: true, trace: Some((trace, speed)) })

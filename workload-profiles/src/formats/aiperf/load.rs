@@ -16,15 +16,15 @@ use crate::{
     },
 };
 
-/// The number of requests if no flag ends the load, as in the original.
+/// The number of requests if no flag ends the load, as in AIPerf.
 const DEFAULT_COUNT: u64 = 10;
-/// The number of distinct prompts if no flag sets the number of requests, as in the original.
+/// The number of distinct prompts if no flag sets the number of requests, as in AIPerf.
 const DEFAULT_ENTRIES: u64 = 100;
-/// Default time for requests to finish after the end of the stage's duration, in seconds, as in the original.
+/// Default time for requests to finish after the end of the stage's duration, in seconds, as in AIPerf.
 const DEFAULT_GRACE: f64 = 30.0;
 /// Maximum turns of a session.
 const MAX_TURNS: f64 = 10_000.0;
-/// Interval between two steps of a rising rate in the original, in seconds.
+/// Interval between two steps of a rising rate in AIPerf, in seconds.
 const RAMP_STEP: f64 = 0.1;
 
 /// What triggers a request.
@@ -42,7 +42,7 @@ pub(super) struct Counts {
     pub kind: Kind,
     /// Requests per stage; sessions per stage if the flags count sessions.
     pub count: Option<u64>,
-    /// Requests per warm-up stage, or sessions if the flags count sessions.
+    /// Requests per warm-up stage; sessions per warm-up stage if the flags count sessions.
     pub warm_up_count: Option<u64>,
     pub duration: Option<Span>,
     /// Whether the counts above are numbers of sessions with several turns.
@@ -247,7 +247,7 @@ fn arrivals(root: &Section, key: &'static str) -> Option<Arrivals> {
     Some(arrivals)
 }
 
-/// Returns the rate. With a ramp-up it rises from the rate of the original's first step to the full rate.
+/// Returns the rate. With a ramp-up it rises from the rate of AIPerf's first step to the full rate.
 fn ramped(root: &Section, rate: f64) -> Option<Rate> {
     let target = RequestRate::try_from(rate).ok()?;
     if root.value("request-rate-ramp-duration").is_none() {

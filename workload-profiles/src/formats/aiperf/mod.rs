@@ -1,4 +1,4 @@
-//! The flags of `aiperf profile` (version 0.13), as a flat mapping or as a command line. "The original" in comments is AIPerf.
+//! The flags of `aiperf profile` (version 0.13), as a flat mapping or as a command line.
 
 mod data;
 mod flags;
@@ -28,7 +28,7 @@ pub(super) fn root_keys() -> &'static [&'static str] {
     &KEYS
 }
 
-/// Whether the tool has a flag of this name, which has hyphens.
+/// Whether the tool has this flag. `name` is written with hyphens.
 pub(super) fn has_flag(name: &str) -> bool {
     flags::AIPERF.has_flag(name)
 }
@@ -90,7 +90,7 @@ fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workloa
     Some(workload)
 }
 
-/// Gives the values of `extra-inputs` the types that the original infers from their texts.
+/// Gives the values of `extra-inputs` the types that AIPerf infers from their texts.
 fn type_extra_inputs(flags: &mut Value) {
     let Some(fields) = flags.get_mut("extra-inputs").and_then(Value::as_object_mut) else { return };
     for value in fields.values_mut() {
@@ -112,7 +112,7 @@ fn sampling(root: &Section, sends_length: bool) -> Sampling {
     sampling
 }
 
-/// Returns whether runs send the same prompts. Without a seed, AIPerf's runs share no prompts. With a seed, every run sends the same prompts.
+/// Returns whether runs send the same prompts. AIPerf's runs send different prompts without a seed, and the same prompts with a seed.
 fn prompt_reuse(root: &Section) -> PromptReuse {
     if !root.ignored("random-seed", ValueType::Number) {
         return PromptReuse::Fresh;

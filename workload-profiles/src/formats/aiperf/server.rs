@@ -22,7 +22,7 @@ use crate::{
 
 /// Maximum models of a profile.
 const MAX_MODELS: usize = 1_000;
-/// Default request timeout of the original, in seconds.
+/// Default request timeout of AIPerf, in seconds.
 const DEFAULT_TIMEOUT: f64 = 21_600.0;
 
 const APIS: [(&str, Api, &str); 3] = [
@@ -64,7 +64,7 @@ fn address(root: &Section, target: Target) {
     if let [(_, url)] = urls.as_slice() {
         let url = url.as_str().unwrap_or_default();
         let url = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
-        // The launcher writes this URL for the embedded simulator.
+        // The launcher writes this URL for the embedded simulator, so it never differs from the target.
         if url != "http://simulator" {
             note_url(root, "url", &url, target);
         }

@@ -51,7 +51,7 @@ pub(super) fn check_template(root: &Section, requests: &RequestSource, tokenizer
     );
 }
 
-/// Adds a problem for each stage without a trace that contains block hashes. Prompts of blocks require them.
+/// Adds a problem for each stage that has no trace with block hashes. Prompts made of blocks require such a trace in every stage.
 fn check_hashes(root: &Section, stages: &[Stage]) {
     for (index, stage) in stages.iter().enumerate() {
         let message = match &stage.load {

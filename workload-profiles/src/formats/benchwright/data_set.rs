@@ -78,7 +78,7 @@ fn has_no_name(section: &Section) -> bool {
     prompt.is_some_and(|it| it.is_object() && it.get("name").is_none())
 }
 
-/// Reads the column of the prompts: its name, its name and form, or only its form.
+/// Reads the column of the prompts, which the profile describes by its name, its form, or both.
 fn prompt(holder: &Section) -> Option<PromptColumn> {
     if holder.value("prompt").is_some_and(serde_json::Value::is_string) {
         return column(holder, "prompt").map(|name| PromptColumn { name, form: PromptForm::Text });
@@ -203,7 +203,7 @@ fn chat_template(section: &Section, row: Option<&RowContent>) -> Option<ChatRend
     None
 }
 
-/// Adds a problem for each setting that needs a conversation. Rows with a prompt have neither turns nor a recorded answer.
+/// Adds a problem for each setting that needs a conversation, if the rows are prompts. Such rows have neither turns nor a recorded answer.
 fn check_answers(section: &Section, row: Option<&RowContent>, output: Option<&OutputLength>, filter: &LengthFilter) {
     if !matches!(row, Some(RowContent::Prompt(_))) {
         return;

@@ -84,7 +84,7 @@ fn check_arrivals(section: &Section, arrivals: Arrivals, rate: &Rate) {
     }
 }
 
-/// Checks that a load with a count can reach it within the maximum stage length.
+/// Checks that a load with a number of requests can reach this number within the maximum stage length.
 fn check_length(section: &Section, load: &Load) {
     if let Some(count) = unreachable_count(load) {
         let what = format!("is {count}, which takes more than {MAX_STAGE_SECONDS}s, the longest stage, at this rate");
@@ -101,7 +101,7 @@ fn burst(section: &Section) -> Option<Load> {
 fn closed(section: &Section, requests: Option<&RequestSource>) -> Option<Load> {
     section.require("concurrency", "write how many requests are in flight");
     let concurrency = concurrency(section, "concurrency");
-    // A stage of recorded sessions ends after the last session, and a stage of rows may end after the last row.
+    // A stage of recorded sessions ends after the last session. A stage that sends the rows of a file may end after the last row.
     let ends_with_data = match requests {
         Some(RequestSource::Recorded(_)) => true,
         Some(RequestSource::DataSet(set)) => set.used_up == UsedUp::EndStage,

@@ -44,7 +44,7 @@ pub(super) fn check(section: &Section, stage: &Stage, window: Window) {
     check_ends(section, stage, window);
 }
 
-/// Adds a problem for a margin with a duration. All requests of a burst are due at the same time, so such a margin would cover all of them.
+/// Adds a problem for a burst with a margin in time. All requests of a burst are due at the same time, so the margin would cover all of them.
 fn check_burst(section: &Section, stage: &Stage) {
     if !matches!(stage.load, Load::Burst { .. }) {
         return;

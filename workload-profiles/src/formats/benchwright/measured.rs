@@ -1,4 +1,4 @@
-//! Rates of a sweep. They are derived from the rates that earlier stages measure.
+//! The rates of a sweep, which are computed from the rates that earlier stages measured.
 
 use crds::units::RequestRate;
 

@@ -1,5 +1,5 @@
-//! Benchwright's own profile format: a [`Workload`] as in `report.json`. Keys with a default are optional, and some values have short forms. So the
-//! `workload` of a report is a valid profile.
+//! Benchwright's own profile format. It has the same structure as the `workload` in `report.json`, so this part of a report is a valid profile. A
+//! profile may omit keys with a default, and write some values in a short form.
 //!
 //! `docs/profiles.md` describes every key.
 
@@ -121,7 +121,7 @@ fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workloa
     let probes = root.section("probes").and_then(probes::read);
     let stop_rules = stop_rules::read(&root, streaming).unwrap_or_default();
     let accuracy = root.section("accuracy").and_then(|it| accuracy::read(it, None));
-    // If answers are scored, the model decides where they end.
+    // If answers are scored, the model decides where they end. So end-of-sequence tokens are then not ignored by default.
     let sampling = sampling(&root, Sampling { ignore_eos: accuracy.is_none(), ..Sampling::default() });
     let sampling = if accuracy.is_some() { greedy(sampling) } else { sampling };
     let timeouts = timeouts(&root, Timeouts::default(), streaming);

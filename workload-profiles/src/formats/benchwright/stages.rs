@@ -73,7 +73,7 @@ fn stage(section: &Section, names: &mut StageNames, requests: Option<&RequestSou
 }
 
 fn name(section: &Section) -> Option<String> {
-    // These characters need no escaping in file names.
+    // The characters that a name may contain need no escaping in file names.
     let is_name_letter = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
     let name = section.text("name")?;
     if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(is_name_letter) {

@@ -39,7 +39,7 @@ pub(in crate::formats) fn words(text: &str) -> Result<Vec<String>, CommandLineEr
     Ok(words)
 }
 
-/// Returns the options among the words after the program. Words that follow an option and are not options are its values. An option written as
+/// Returns the options among the words after the program. All words between two options are values of the first of them. An option written as
 /// `--key=value` takes no further values. A negative number is a value, not an option.
 pub(in crate::formats) fn options(words: &[String]) -> Result<Vec<CommandOption>, CommandLineError> {
     let mut options: Vec<CommandOption> = Vec::new();
@@ -108,7 +108,7 @@ pub(crate) fn with_option(line: &str, key: &str, value: &str, known: &[&str]) ->
         }
     }
     let options = options.iter().flat_map(|it| {
-        // Otherwise a value that begins with a dash, such as a negative number, would be read as an option.
+        // Write a value that begins with a dash, such as a negative number, as `--key=value`. Otherwise it would be read as an option.
         let joined = it.values.len() == 1 && it.values[0].starts_with('-');
         let first = if joined { format!("--{}={}", it.name, it.values[0]) } else { dashed(&it.name) };
         [first].into_iter().chain(it.values.iter().filter(move |_| !joined).cloned())

@@ -52,7 +52,7 @@ pub(in crate::formats) fn sampling(root: &Section, defaults: Sampling) -> Sampli
 pub(in crate::formats) fn greedy(sampling: Sampling) -> Sampling {
     let mut fields = BTreeMap::from(sampling.extra.clone());
     fields.entry("temperature".to_owned()).or_insert_with(|| 0.into());
-    // If the fields are now too long, they are sent without the temperature.
+    // If the fields exceed the maximum size with the temperature, they are sent without it.
     let extra = Extra::try_from(fields).unwrap_or_else(|_| sampling.extra.clone());
     Sampling { extra, ..sampling }
 }
@@ -70,7 +70,7 @@ pub(in crate::formats) fn extra(parent: &Section) -> Option<Extra> {
     }
 }
 
-/// Without streaming, adds a problem for each of the given keys, which only apply to a stream.
+/// If answers are not streamed, adds a problem for each of the given keys, because these keys only apply to a stream.
 pub(in crate::formats) fn needs_streaming(section: &Section, streaming: bool, keys: &[&'static str]) {
     for key in keys.iter().filter(|key| !streaming && section.value(key).is_some()) {
         section

@@ -54,8 +54,8 @@ pub(in crate::formats) fn check_prompt_count(
     }
 }
 
-/// Where the mean of a normal distribution may lie. Both rules come from inference-perf. Our format accepts both, because the workload in a report
-/// has to be a valid profile.
+/// Which means are allowed for a normal distribution. inference-perf has both of these rules. Our format accepts every mean, because the workload in
+/// a report has to be a valid profile.
 #[derive(Clone, Copy, PartialEq)]
 pub(in crate::formats) enum NormalMean {
     /// Between min and max.
@@ -141,7 +141,7 @@ fn distribution(section: Section, normal: NormalMean, range: RangeInclusive<u64>
 fn min_and_max(section: &Section, fixed: Option<f64>, range: RangeInclusive<u64>) -> (u32, u32) {
     let (min, max) = (section.count_u32("min", range.clone()), section.count_u32("max", range.clone()));
     match fixed.map(|it| it.round() as u32) {
-        // A default bound never contradicts the given bound. If the mean lies outside of them, the check of the mean reports it.
+        // A default bound never contradicts the given bound. If the mean is outside the given bound, the check of the mean reports it.
         Some(fixed) => (min.unwrap_or(fixed.min(max.unwrap_or(fixed))), max.unwrap_or(fixed.max(min.unwrap_or(fixed)))),
         None => (min.unwrap_or(*range.start() as u32), max.unwrap_or(*range.end() as u32)),
     }
@@ -152,7 +152,7 @@ fn check_mean(section: &Section, shape: Option<Shape>, normal: NormalMean, mean:
     let (min, max) = bounds.into_inner();
     let within = |mean: f64| (f64::from(min)..=f64::from(max)).contains(&mean);
     let is_right = match shape {
-        // A fixed length is rounded to an integer.
+        // A fixed length is rounded to an integer, so the rounded value must be within the bounds.
         Some(Shape::Fixed) => within(mean.round()),
         Some(Shape::Normal) => normal == NormalMean::Anywhere || within(mean),
         Some(Shape::Lognormal | Shape::SkewNormal { .. } | Shape::Poisson | Shape::Uniform) | None => true,

@@ -45,7 +45,8 @@ impl<'a> Shell<'a> {
     }
 
     /// Returns the words of the next command. `None` at the end. Quotes and backslashes have their POSIX meaning, and `#` at the start of a word
-    /// begins a comment. A line that begins with a dash continues the command of the previous line, because a trailing backslash may have been lost.
+    /// begins a comment. A line that begins with a dash continues the previous line's command, even if the backslash at the end of that line was
+    /// lost.
     pub fn next_command(&mut self) -> Result<Option<Vec<String>>, ShellError> {
         let mut words = Vec::new();
         // `None` outside a word.
@@ -127,7 +128,7 @@ impl<'a> Shell<'a> {
             return Err(ShellError::Expansion { found: quoted(&format!("${{{name}{rest}}}")) });
         }
         match is_plain {
-            // A `$` at the end of a word, or before `(`, which is refused as an operator.
+            // Keep a `$` at the end of a word, or before `(`. The `(` is then refused as an operator.
             false if name.is_empty() && !matches!(self.letters.peek(), Some('@' | '*' | '#' | '?' | '!' | '$')) => {
                 Ok("$".to_owned())
             }

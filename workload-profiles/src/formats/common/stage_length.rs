@@ -1,5 +1,5 @@
-//! Checks how long the stages of a complete workload take. A stage that ends after a number of requests has to reach it within the maximum stage
-//! length. A stage that ends after a time has to send a request within this time. The slots of a closed loop have to open before the stage ends.
+//! Checks how long the stages of a complete workload take. A stage with a number of requests has to reach this number within the maximum stage
+//! length. A stage with a duration has to send at least one request. The slots of a closed loop have to open before the stage ends.
 
 use super::bounds::MAX_STAGE_SECONDS;
 use crate::{

@@ -5,8 +5,7 @@ use serde_json::Value;
 use super::{files::from_text, flags::word};
 use crate::{reader::Section, workload::FileSource};
 
-/// Reads the flag `tokenizer`, if it names a file. Without a file, a notice follows if the tokenizer is `needed`, because the lengths of prompts
-/// matter.
+/// Reads the flag `tokenizer`, if it names a file. If there is no file but the tokenizer is `needed` for the lengths of the prompts, adds a notice.
 pub(in crate::formats) fn tokenizer(root: &Section, tool: &str, needed: bool) -> Option<FileSource> {
     let name = name(root, "tokenizer");
     let file = name.as_deref().and_then(file);

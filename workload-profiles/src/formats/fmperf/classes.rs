@@ -1,4 +1,4 @@
-//! The classes Homogeneous and Heterogeneous of fmperf. Their load is a number of users, each of whom sends the next request when the last one has
+//! The classes Homogeneous and Heterogeneous of fmperf. Their load is a number of users. Each user sends the next request when the previous one has
 //! ended.
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
@@ -28,7 +28,7 @@ use crate::{
 
 /// The seed with which fmperf generates its requests.
 const SEED: u64 = 42;
-/// Defaults for values that fmperf's profiles do not contain. They come from fmperf's own example.
+/// Defaults for values that fmperf's profiles do not contain: users, duration and grace period in seconds. They come from fmperf's own example.
 const USERS: u32 = 1;
 const SECONDS: u32 = 30;
 const GRACE: u32 = 10;
@@ -105,9 +105,9 @@ fn finish(
     })
 }
 
-/// Generates one distinct prompt per sample. The prompts are the same in every run. Each prompt is a group of its own, with a prefix and a question
-/// of at least one token each. A prompt of a single token cannot be split in this way, so it is a random request. (A prefix cache does not store a
-/// single token anyway.)
+/// Generates one distinct prompt per sample, the same ones in every run. Each prompt is a group of its own, with a prefix and a question of at least
+/// one token each. A prompt of a single token cannot be split in this way, so it is a random request. (A prefix cache does not store a single token
+/// anyway.)
 fn prompts(input: &RangeInclusive<u32>, output: &RangeInclusive<u32>, samples: u32) -> RequestSource {
     let distribution = |range: RangeInclusive<u32>| match range.into_inner() {
         (min, max) if min == max => LengthDistribution::fixed(min),
@@ -130,7 +130,7 @@ fn prompts(input: &RangeInclusive<u32>, output: &RangeInclusive<u32>, samples: u
     }
 }
 
-/// The temperature of all requests. Empty if greedy and sampled requests have different temperatures.
+/// The temperature of all requests. Empty if the profile mixes greedy and sampled requests, because these have different temperatures.
 fn temperature(greedy: f64) -> Extra {
     let all = if greedy >= 1.0 {
         Some(0)

@@ -47,7 +47,7 @@ pub(super) fn read(root: Section, target: Target) -> Option<Workload> {
     let content = match scenario {
         Some(Scenario::ShareGpt) => sharegpt::read(&root, rates.as_deref()),
         Some(Scenario::Users(kind)) => users::read(&root, kind, rates.as_deref()),
-        // The scenario is wrong, so this reads the keys of a scenario with users, which most are, only to report their problems.
+        // The scenario is unknown. Only to report problems, read the keys as for a scenario with users, because most scenarios have users.
         None => users::read(&root, scenario::LONG_INPUT, rates.as_deref()).filter(|_| false),
     };
     root.finish();
@@ -57,7 +57,7 @@ pub(super) fn read(root: Section, target: Target) -> Option<Workload> {
         Sessions { header: Some("x-user-id".to_owned()), after_failure: AfterFailure::End, ..Sessions::default() };
     Some(Workload {
         model,
-        // The texts of a user depend on the user's number. Every run begins to count at init_user_id, so it repeats the texts.
+        // The texts of a user depend on the user's number. Every run numbers its users from init_user_id, so it repeats the texts of earlier runs.
         prompts: if is_users { PromptReuse::PerStage } else { PromptReuse::Fresh },
         sessions: if is_users { sessions } else { Sessions::default() },
         sampling: Sampling { extra: extra(0), ..Sampling::default() },

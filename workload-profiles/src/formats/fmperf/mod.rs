@@ -1,7 +1,6 @@
-//! The formats of fmperf: the scenarios of LMBenchmark, which llm-d-benchmark runs through fmperf, and fmperf's own workload classes. "The original"
-//! in comments is LMBenchmark or fmperf.
+//! The formats of fmperf: the scenarios of LMBenchmark, which llm-d-benchmark runs through fmperf, and fmperf's own workload classes.
 //!
-//! The keys of a profile determine its class. A notice reports each key that the original ignores.
+//! The keys of a profile determine its class. A notice reports each key that LMBenchmark or fmperf ignores.
 
 mod classes;
 mod guidellm;
@@ -20,8 +19,8 @@ use super::{
 };
 use crate::{problem::Findings, reader::Section, workload::Workload};
 
-/// The keys that an override may add: LMBenchmark's keys, and our own keys for values that a profile does not contain. The latter are `dataset_file`
-/// of the scenario sharegpt, and `duration` and `grace_period` of fmperf's classes.
+/// The keys that an override may add: LMBenchmark's keys, and our own keys for values that these profiles cannot contain. Our own keys are
+/// `dataset_file` of the scenario sharegpt, and `duration` and `grace_period` of fmperf's classes.
 pub(super) const KEYS: [&str; 21] = [
     "answer_len",
     "base_url",
@@ -45,8 +44,9 @@ pub(super) const KEYS: [&str; 21] = [
     "test_duration",
     "use_chat_completions",
 ];
-/// The keys of each workload class. One of them in a profile identifies the class.
+/// Keys that only the class Homogeneous has. One of them in a profile identifies the class.
 const HOMOGENEOUS: [&str; 3] = ["input_tokens", "output_tokens", "greedy"];
+/// Keys that only the class Heterogeneous has. One of them in a profile identifies the class.
 const HETEROGENEOUS: [&str; 5] =
     ["min_input_tokens", "max_input_tokens", "min_output_tokens", "max_output_tokens", "frac_greedy"];
 

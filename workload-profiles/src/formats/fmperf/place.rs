@@ -1,8 +1,8 @@
-//! Keys of a workload that specify where the original runs.
+//! Keys that specify where fmperf runs a workload.
 
 use crate::reader::{Section, ValueType};
 
-/// Checks the types of the keys that specify where the original runs. They have no effect here.
+/// Checks the types of the keys that specify where fmperf runs. These keys have no effect here.
 pub(super) fn place(root: &Section) {
     root.all_ignored(&[
         ("image", ValueType::Text),

@@ -16,7 +16,7 @@ pub(super) enum Scenario {
 pub(super) struct UsersScenario {
     /// The name of the scenario in a profile.
     pub name: &'static str,
-    /// Whether the original's script hard-codes the users, rounds, lengths and time, and ignores the values in the profile.
+    /// Whether LMBenchmark's script hard-codes the users, rounds, lengths and time, and ignores the values in the profile.
     pub hard_coded: bool,
     /// Number of users who are active at any time.
     pub users: u32,
@@ -29,7 +29,7 @@ pub(super) struct UsersScenario {
 /// The only scenario whose script uses the values in the profile.
 pub(super) const LONG_INPUT: UsersScenario =
     UsersScenario { name: "long-input", hard_coded: false, users: 15, answer: 100, texts: (1_000, 20_000) };
-/// Each text has one word. The script passes a setting as the text and not as its length, and the setting has one word.
+/// Each text has one word: the script passes the setting for the length as if it were the text itself, and this setting has one word.
 const SHORT_INPUT: UsersScenario =
     UsersScenario { name: "short-input", hard_coded: true, users: 320, answer: 20, texts: (1, 1) };
 const LONG_LONG: UsersScenario =

@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// Maximum requests per stage. The file has fewer rows, so a stage ends with the last row.
+/// Maximum requests per stage. The file has fewer rows, so the last row ends a stage first.
 const ROWS: f64 = 100_000.0;
 
 /// Reads the requests and the stages. `None`: at least one problem was reported.

@@ -91,7 +91,7 @@ fn a_warm_up_of_half_a_second_is_none() {
     assert_eq!(one.stages.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["r1"]);
 }
 
-// The notices report that prompts repeat one word, that the times in llm-d-benchmark's report are wrong by a factor of 1000, and that the original's
+// The notices report three things: prompts repeat one word, the times in llm-d-benchmark's report are wrong by a factor of 1000, and LMBenchmark's
 // load drops when the server is slow.
 #[test]
 fn what_the_scripts_of_short_scenarios_ignore_is_named() {

@@ -21,8 +21,9 @@ use crate::{
 const QUESTION: u32 = 15;
 /// Maximum rounds per user.
 const MAX_ROUNDS: u64 = 10_000;
-/// Default rounds per user, and default seconds per rate.
+/// Default rounds per user.
 const ROUNDS: u32 = 20;
+/// Default seconds per rate.
 const SECONDS: u32 = 100;
 /// Default number of users in the warm-up. The warm-up takes half a second per user.
 const WARM_UP_USERS: u32 = 20;

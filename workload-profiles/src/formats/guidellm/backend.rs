@@ -49,7 +49,7 @@ enum Format {
     Unsupported(&'static str),
 }
 
-/// Reads the section. If it is absent, returns the original's defaults.
+/// Reads the section. If it is absent, returns GuideLLM's defaults.
 pub(super) fn read(spec: &Section, target: Target) -> Option<Backend> {
     let Some(section) = spec.section("backend") else {
         return Some(Backend {
@@ -103,7 +103,7 @@ fn request_format(section: &Section) -> Option<Api> {
         ("/v1/chat/completions", Format::Api(Api::Chat)),
         ("/v1/completions", Format::Api(Api::Completions)),
         ("/v1/responses", Format::Api(Api::Responses)),
-        // These names are from the versions up to 0.6.
+        // Versions up to 0.6 have these names.
         ("chat_completions", Format::Api(Api::Chat)),
         ("text_completions", Format::Api(Api::Completions)),
         ("/v1/embeddings", Format::Unsupported("/v1/embeddings")),
@@ -139,7 +139,7 @@ fn request_format(section: &Section) -> Option<Api> {
     Some(api)
 }
 
-/// The original's `timeout` is the maximum time without any data from the server.
+/// GuideLLM's `timeout` limits the time without any data from the server.
 fn timeouts(timeout: Option<f64>, connect: Option<f64>, streaming: bool) -> Option<Timeouts> {
     let connect = span(connect.unwrap_or(MAX_PAUSE_SECONDS as f64))?;
     let silence: Option<Span> = timeout.and_then(span);
@@ -192,7 +192,7 @@ fn body(section: Section) -> Body {
     Body { extra, ignore_eos, min_tokens }
 }
 
-/// Checks keys about the connection. The run's target decides these settings.
+/// Checks keys about the connection. They have no effect, because the run's target decides these settings.
 fn connection(section: &Section, target: Target) {
     if section.ignored("api_key", ValueType::Text) {
         section.notice("api_key", "is not sent; put the token into a Secret, and name the Secret in target.auth");
@@ -220,7 +220,7 @@ fn connection(section: &Section, target: Target) {
             unsupported("on", "set it to false, and later turns hold the answers without the reasoning"),
         );
     }
-    // These keys have no effect: no request has tools, and the launcher checks in its own way whether the server is ready.
+    // The two keys below have no effect: no request has tools, and the launcher checks in its own way whether the server is ready.
     section.ignored("tool_call_missing_behavior", ValueType::Text);
     section.value("validate_backend");
 }

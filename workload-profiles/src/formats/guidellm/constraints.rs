@@ -1,4 +1,4 @@
-//! `spec.constraints`: what ends a strategy.
+//! `spec.constraints`: what ends a strategy. A strategy is GuideLLM's word for a stage.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::{
 
 /// Maximum number of constraints. There are seven kinds.
 const MAX_CONSTRAINTS: usize = 64;
-/// Default number of requests in the window of an error rate, and default minimum number of requests.
+/// Default number of requests over which an error rate is computed, and default minimum number of requests.
 const DEFAULT_WINDOW: u32 = 30;
 /// Maximum number of requests in a window.
 const MAX_WINDOW: u64 = 1_000_000;
@@ -139,7 +139,8 @@ fn requests(section: &Section) -> Vec<u64> {
     counts(section, "count", MAX_REQUESTS).unwrap_or_default()
 }
 
-/// Returns the value if it is the same for all strategies. It must be, because a stop rule applies to all stages.
+/// Returns the value if it is the same for all strategies. Otherwise adds a problem, because the value becomes a stop rule, and a stop rule applies
+/// to all stages.
 fn single<T: Copy + PartialEq>(section: &Section, key: &'static str, values: Option<Vec<T>>) -> Option<T> {
     let values = values?;
     let first = *values.first()?;
@@ -156,7 +157,7 @@ fn share(section: &Section) -> Option<f64> {
     single(section, "rate", shares)
 }
 
-/// Reads a number of requests. The original also accepts fractions.
+/// Reads a number of requests. GuideLLM also accepts fractions.
 fn window(section: &Section, key: &'static str) -> Option<u32> {
     let number = section.positive_number(key, MAX_WINDOW as f64)?;
     // The cast is exact, because the number is at most one million.

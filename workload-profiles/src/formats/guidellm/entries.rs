@@ -1,4 +1,4 @@
-//! `benchmarks`: a list of benchmarks, each with its changes to `spec`. As in the original, all of them become one run. Only rates, streams and some
+//! `benchmarks`: a list of benchmarks, each with its changes to `spec`. As in GuideLLM, all of them become one run. Only rates, streams and some
 //! limits may differ between benchmarks.
 
 use serde_json::Value;
@@ -10,7 +10,7 @@ use crate::{
     reader::described,
 };
 
-/// The keys of a constraint that may differ between benchmarks.
+/// The keys of a constraint whose values may differ between benchmarks.
 const BOUNDS: [&str; 3] = ["seconds", "count", "rate"];
 
 /// Maximum number of keys that one benchmark changes.
@@ -32,7 +32,7 @@ pub(super) fn merge(
     let count = benchmarks.len();
     let entries: Vec<_> = benchmarks.into_iter().map(|(path, value)| entry(path, value, findings)).collect();
     let entries: Vec<Entry> = entries.into_iter().collect::<Option<_>>()?;
-    // Merge the first benchmark first, so that `spec` alone may be incomplete.
+    // Merge the first benchmark before the checks, because `spec` alone may lack required keys.
     let mut names = Vec::new();
     for change in entries.first().into_iter().flat_map(|it| &it.changes) {
         paths::set(&mut spec, &change.parts, change.value.clone());
@@ -43,7 +43,8 @@ pub(super) fn merge(
         if report_differences(&spec, &entries, findings) {
             return None;
         }
-        // Collect all values before any of them is set, because they come from `spec` as changed by the first benchmark.
+        // Collect all values before setting any of them, because a value that a benchmark omits comes from `spec` with the changes of the first
+        // benchmark.
         let merged: Vec<(Vec<Part>, Vec<Value>)> = differing(&spec, &entries)
             .into_iter()
             .map(|parts| values_of(&spec, &entries, &parts, &mut names, findings).map(|values| (parts, values)))
@@ -130,8 +131,8 @@ fn differing(spec: &Value, entries: &[Entry]) -> Vec<Vec<Part>> {
     all
 }
 
-/// Returns the values of all benchmarks at a path, in order. A benchmark that does not set the path contributes all values of `spec`, so their number
-/// and size are checked before they are copied. `None`: a problem was reported.
+/// Returns the values of all benchmarks at a path, in order. A benchmark that does not set the path contributes all values of `spec` at that path, so
+/// the number and the size of the copies are checked first. `None`: a problem was reported.
 fn values_of(
     spec: &Value,
     entries: &[Entry],

@@ -1,8 +1,8 @@
 //! The formats of GuideLLM (0.3 to 0.8): flat scenarios up to version 0.6, nested scenarios from 0.7 on, the scenario in a result file, and the
-//! command lines of both forms. "The original" in comments is GuideLLM.
+//! command lines of both forms.
 //!
-//! Every form is converted to the nested form, which [`spec`] reads. A problem or a notice names the key as its author wrote it. Features of the
-//! original that this engine does not support are problems. Features with another effect here are notices.
+//! Every form is converted to the nested form, which [`spec`] reads. A problem or a notice names the key as its author wrote it. A feature of
+//! GuideLLM that this engine does not support is a problem. A feature that has another effect here than in GuideLLM causes a notice.
 
 mod backend;
 mod command_line;
@@ -68,7 +68,7 @@ pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Opt
     if let Some(workload) = &workload {
         stage_length::check(&workload.stages, &STAGE_LENGTH, &nested);
     }
-    // The original also refuses unknown keys outside the data, such as unknown keys of the backend.
+    // GuideLLM also refuses unknown keys outside the data, such as unknown keys of the backend.
     nested.refuse_unknown_keys(|path| !path.starts_with("spec.data["));
     nested.named_url().iter().for_each(|it| findings.names_url(it));
     match nested.into_result() {

@@ -6,7 +6,7 @@ use crate::{problem::quoted, yaml};
 
 /// Maximum parts per path. The scenario's own keys need 6.
 const MAX_PARTS: usize = 16;
-/// Maximum list index in a path. It is bounded, because the elements before it are created, too.
+/// Maximum list index in a path. It is bounded, because setting an element creates all elements before it.
 const MAX_INDEX: usize = 63;
 /// Maximum number of `key=value` pairs in a text.
 const MAX_PAIRS: usize = 256;
@@ -50,7 +50,7 @@ pub(super) fn get<'a>(root: &'a Value, path: &[Part]) -> Option<&'a Value> {
     })
 }
 
-/// Sets a value. As in the original, missing mappings and lists along the path are created.
+/// Sets a value. As in GuideLLM, missing mappings and lists along the path are created.
 pub(super) fn set(root: &mut Value, path: &[Part], value: Value) {
     let mut place = root;
     for (name, index) in path {
@@ -93,7 +93,7 @@ pub(super) fn arguments(text: &str) -> Result<Value, String> {
     Ok(arguments)
 }
 
-/// Parses a value like the original's command line. An empty text is null.
+/// Parses a value like GuideLLM's command line. An empty text is null.
 pub(super) fn typed(text: &str) -> Result<Value, String> {
     if text.trim().is_empty() { Ok(Value::Null) } else { yaml::typed(text) }
 }

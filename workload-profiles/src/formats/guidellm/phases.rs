@@ -47,7 +47,7 @@ pub(super) fn read(profile: &Section, key: &'static str) -> Option<Phase> {
         profile.problem(key, format!("is {}; {wanted}", described(value)));
         return None;
     };
-    // As in the original, a bare number below 1 is always a share.
+    // As in GuideLLM, a bare number below 1 is always a share.
     let size = if number < 1.0 { Size::Share(number) } else { Size::Amount(number) };
     not_empty(Phase { key, size, mode: Mode::PreferDuration })
 }

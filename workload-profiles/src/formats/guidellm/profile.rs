@@ -14,7 +14,7 @@ use crate::{
     reader::Section,
 };
 
-/// Default concurrency limit. It is the original's limit over all its processes.
+/// Default concurrency limit: GuideLLM's default for all its processes together.
 pub(super) const MAX_UNDER_WAY: u32 = 10_240;
 /// Default number of strategies in a sweep.
 const DEFAULT_SWEEP: u64 = 10;
@@ -32,7 +32,7 @@ pub(super) struct Profile<'a> {
     pub cool_down: Option<Phase>,
 }
 
-/// A strategy. It becomes one stage.
+/// A strategy: GuideLLM's word for a stage. Each strategy becomes one stage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Strategy {
     /// One request at a time.
@@ -80,7 +80,7 @@ pub(super) fn read<'a>(spec: &Section<'a>) -> Option<Profile<'a>> {
     ];
     let kind = section.choice("kind", &kinds)?;
     if let Kind::Unsupported(name) = kind {
-        // These kinds choose each strategy from the results of earlier ones, with rules that only the original defines.
+        // A profile of this kind chooses each strategy from the results of earlier ones, by rules that only GuideLLM has.
         let remedy = "write a profile of kind concurrent with a list of streams, and read the knee or the goodput from its report";
         section.problem("kind", unsupported(&format!("{name}, a search"), remedy));
         return None;
@@ -146,8 +146,8 @@ fn max_concurrency(section: &Section) -> Option<u32> {
     concurrency(section, "max_concurrency").map(|it| it.min(MAX_UNDER_WAY))
 }
 
-/// Returns the synchronous strategy, the throughput strategy, and strategies with evenly spaced rates between these two. The spaced rates exclude the
-/// synchronous rate and include the throughput.
+/// Returns the synchronous strategy, the throughput strategy, and strategies with evenly spaced rates between the rates of these two. The lowest
+/// spaced rate is above the synchronous rate, and the highest one is the throughput.
 fn sweep(section: &Section) -> Option<Vec<Strategy>> {
     let size = section.or_default("sweep_size", DEFAULT_SWEEP, |it, key| it.count(key, 2..=MAX_STAGES as u64));
     let types = [("constant", false), ("poisson", true)];

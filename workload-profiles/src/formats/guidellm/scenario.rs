@@ -13,7 +13,7 @@ use crate::{
 pub(super) const ROOT: [&str; 3] = ["metadata", "spec", "benchmarks"];
 /// Keys whose content belongs to the user or to another library. Names inside their content are not changed.
 const FREE: [&str; 7] = ["extras", "load_kwargs", "api_routes", "column_mappings", "tools", "labels", "metadata"];
-/// Maximum nesting of a scenario. The original's own keys need 6 levels.
+/// Maximum nesting of a scenario. GuideLLM's own keys need 6 levels.
 const MAX_DEPTH: usize = 64;
 
 /// A scenario in the nested form. Its single `spec` contains the values of all its benchmarks.
@@ -21,7 +21,7 @@ const MAX_DEPTH: usize = 64;
 pub(super) struct Scenario {
     /// A mapping with the key `spec`.
     pub value: Value,
-    /// Pairs of a path in the scenario and the path as its author wrote it. The first match counts.
+    /// Pairs of a path in the scenario and the same path as its author wrote it. If several pairs match, the first one counts.
     pub names: Vec<(String, String)>,
     /// Whether the author used the flat form.
     pub is_flat: bool,
@@ -59,7 +59,7 @@ impl Scenario {
     }
 }
 
-/// Replaces hyphens by underscores in all keys of a value, because the original accepts both.
+/// Replaces hyphens by underscores in all keys of a value, because GuideLLM accepts both.
 pub(super) fn underscored(value: &Value, path: &str, depth: usize, findings: &Findings) -> Option<Value> {
     if depth > MAX_DEPTH {
         findings.problem(path, format!("is nested more than {MAX_DEPTH} levels deep; take levels out"));

@@ -64,7 +64,7 @@ pub(super) fn read(scenario: &Value, target: Target, findings: &Findings) -> Opt
         },
         extra: backend.body.extra,
     };
-    // The original's figures cover each strategy until its end, when it cancels the requests in flight.
+    // GuideLLM's figures cover each strategy until its end, when it cancels the requests in flight.
     let window = if stages.iter().all(|it| it.grace.is_some()) { Window::Cut } else { Window::All };
     Some(Workload {
         streaming: backend.streaming,

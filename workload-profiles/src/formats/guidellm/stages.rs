@@ -17,9 +17,9 @@ use crate::{
     },
 };
 
-/// The length of a strategy without any limit, in seconds. The original would run the first strategy forever.
+/// The length of a strategy without any limit, in seconds. GuideLLM itself would run the first such strategy forever.
 const UNBOUNDED_SECONDS: f64 = 60.0;
-/// Maximum requests of an open strategy that nothing but its finite data limits.
+/// Maximum requests of an open strategy that ends only when its data is used up.
 const UNBOUNDED_REQUESTS: u64 = 100_000;
 
 /// The limits of a stage.
@@ -75,8 +75,8 @@ pub(super) fn stages(spec: &Section, profile: Profile, limits: &Limits, data: &D
     Some(stages)
 }
 
-/// Adds a problem for each limit with the scope `all` if there are several strategies. The first strategy reaches the limit, and the original then
-/// runs no other one.
+/// Adds a problem for each limit with the scope `all` if there are several strategies. GuideLLM would run no further strategy after the first one
+/// reaches the limit.
 fn check_scope(spec: &Section, strategies: usize, limits: &Limits) {
     if strategies < 2 {
         return;
@@ -87,7 +87,7 @@ fn check_scope(spec: &Section, strategies: usize, limits: &Limits) {
     }
 }
 
-/// Reports differences in how turns count. This engine starts whole conversations, while the original counts their turns.
+/// Reports rates and limits that count turns. This engine starts whole conversations, so it cannot follow them exactly.
 fn check_turns(section: &Section, strategies: &[Strategy], limits: &Limits, data: &Data, unit: Unit) {
     if unit == Unit::Request || data.turns == 1 {
         return;
@@ -182,7 +182,7 @@ fn load(strategy: Strategy, bounds: Bounds, data: &Data) -> Option<Load> {
                 lengths: true,
                 max_concurrency: Some(MAX_UNDER_WAY),
             },
-            // A replay of recorded sessions.
+            // A replay of recorded sessions is a closed loop with the maximum concurrency.
             None => closed(MAX_UNDER_WAY, Span::default()),
         },
     })
@@ -202,9 +202,9 @@ fn open(rate: Rate, arrivals: Arrivals, max_concurrency: u32, bounds: Bounds) ->
     }
 }
 
-/// Returns a rate that rises linearly from 0 to `rate` within `ramp_up`, for a process that sends its first request at 0. In the original, request k
-/// is due when the area below the line is k, except for the first request, which is due at 0. So the rate up to the second request is constant,
-/// chosen so that the area is 1 at that time. After it, the rate follows the line.
+/// Returns a rate that rises linearly from 0 to `rate` within `ramp_up`, for a process that sends its first request at 0. In GuideLLM, request k is
+/// due when the area below the line is k, except for the first request, which is due at 0. To match this, the rate is constant up to the second
+/// request, so that the area is 1 when that request is due in GuideLLM. After it, the rate follows the line.
 fn ramped(rate: RequestRate, ramp_up: Span) -> Option<Rate> {
     let (rate, length) = (rate.per_second(), ramp_up.0.as_secs_f64());
     let area = rate * length / 2.0;
@@ -244,7 +244,7 @@ fn leaves_nothing(margins: [Option<Margin>; 2], bounds: Bounds) -> bool {
     bounds.seconds.is_some_and(|it| time >= it) || bounds.count().is_some_and(|it| count >= it)
 }
 
-/// Whether the load starts whole sessions or single requests.
+/// Returns whether the load starts whole sessions or single requests.
 pub(super) fn unit(requests: &RequestSource) -> Unit {
     match requests {
         RequestSource::Conversations(_) | RequestSource::Recorded(_) => Unit::Session,

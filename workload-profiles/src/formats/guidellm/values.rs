@@ -51,7 +51,7 @@ pub(super) fn is_null(section: &Section, key: &str) -> bool {
     section.entries().any(|(it, value)| it == key && value.is_null())
 }
 
-/// The message for a feature of the original that this engine does not support.
+/// The message for a feature of GuideLLM that this engine does not support.
 pub(super) fn unsupported(what: &str, remedy: &str) -> String {
     format!("is {what}, which GuideLLM supports and this engine does not; {remedy}")
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{formats::common::command_line::CommandOption, problem::quoted};
 
-/// Options that only affect the original's console output.
+/// Options that only affect GuideLLM's console output.
 pub(super) const DISPLAY: [&str; 5] = [
     "disable-console",
     "disable-console-outputs",
@@ -24,7 +24,7 @@ pub(super) fn single(option: &CommandOption) -> Result<&str, String> {
     }
 }
 
-/// Returns a scenario that ships with the original. Other options override its values.
+/// Returns a scenario that ships with GuideLLM. Other options override its values.
 pub(super) fn builtin(name: &str) -> Result<Map<String, Value>, String> {
     let text = |tokens: [u32; 8]| {
         let keys = ["prompt_tokens", "prompt_tokens_stdev", "prompt_tokens_min", "prompt_tokens_max"];

@@ -25,7 +25,7 @@ pub(super) struct ApiSection {
     pub goodput: Goodput,
     /// The header field that contains the id of a session.
     pub session_header: Option<String>,
-    /// A header field of answers whose value the original sends with the next request of the session.
+    /// A header field of answers whose value inference-perf sends with the next request of the session.
     pub session_token_header: Option<String>,
 }
 
@@ -36,7 +36,7 @@ enum Type {
 }
 
 impl ApiSection {
-    /// Reads the section. If it is absent, returns the original's defaults.
+    /// Reads the section. If it is absent, returns inference-perf's defaults.
     pub fn read(section: Option<Section>) -> Self {
         let Some(section) = section else {
             return ApiSection {
@@ -100,7 +100,7 @@ impl ApiSection {
     }
 }
 
-/// Reads the format that answers must have. As in the original, only chats send it, in the body field of the same name.
+/// Reads the format that answers must have. As in inference-perf, only chats send the format. The body field has the same name as the key.
 fn response_format(api: &Section, section: Section, kind: Api) -> Extra {
     let schema = section.section("json_schema").map(|it| {
         let fields: serde_json::Map<_, _> = it.entries().map(|(key, value)| (key.to_owned(), value.clone())).collect();

@@ -1,7 +1,7 @@
 //! Section `circuit_breakers`: rules that end a stage when requests fail.
 //!
-//! The original matches the record of each request against JMESPath expressions. This module only supports the expressions that match every request,
-//! failed requests, or requests that timed out. Other expressions are problems.
+//! inference-perf matches the record of each request against JMESPath expressions. This module only supports the expressions that match every
+//! request, failed requests, or requests that timed out. Other expressions are problems.
 
 use super::values::span;
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     workload::{Hit, HitLimit, MAX_REQUESTS, StopRule, StopScope},
 };
 
-/// Maximum circuit breakers, and maximum triggers per breaker.
+/// Maximum circuit breakers, and maximum triggers per circuit breaker.
 const MAX_BREAKERS: usize = 100;
 /// Expressions that match every request, written without blanks.
 const ALWAYS: [&str; 8] =
@@ -38,11 +38,11 @@ const TIMED_OUT: [&str; 4] = [
 /// The requests that an expression matches. `None`: all requests.
 type Holds = Option<Hit>;
 
-/// The requests that a breaker evaluates, and which of these are hits.
+/// The requests that a circuit breaker evaluates, and which of them are hits.
 #[derive(Clone, Copy)]
 struct Watched {
     hit: Hit,
-    /// Whether the breaker evaluates every request. Otherwise it evaluates only hits, so that other requests do not interrupt a sequence of hits.
+    /// Whether the circuit breaker evaluates every request. Otherwise it evaluates only hits, so other requests do not interrupt a sequence of hits.
     every_request: bool,
 }
 
@@ -116,7 +116,8 @@ fn watched(section: Section) -> Option<Watched> {
     watched
 }
 
-/// Combines the expressions. A request is evaluated if any of `matches` matches it. It is a hit if any rule matches it, or if there are no rules.
+/// Combines the expressions of a circuit breaker. It evaluates a request that any of `matches` matches. The request is a hit if any of `rules`
+/// matches it, or if there are no rules.
 fn combined(section: &Section, matches: &[Holds], rules: &[Holds]) -> Option<Watched> {
     let every_request = matches.contains(&None);
     let filters = if rules.is_empty() { matches } else { rules };

@@ -1,4 +1,4 @@
-//! Lengths, counts and times, which the original writes as a distribution object.
+//! Lengths, counts and times, which inference-perf writes as an object that describes a distribution.
 
 use std::ops::RangeInclusive;
 
@@ -11,12 +11,12 @@ use crate::{
     workload::{LengthDistribution, Shape, TimeDistribution},
 };
 
-/// The original's defaults: min, max, mean and standard deviation.
+/// inference-perf's defaults: min, max, mean and standard deviation.
 const DEFAULT: (u32, u32, f64, f64) = (10, 1024, 512.0, 200.0);
 /// Beyond this skew a skew-normal distribution equals half of a normal distribution.
 const MAX_SKEW: f64 = 1e6;
 
-/// The sampler of the original that draws the lengths. Its two samplers have different rules.
+/// The sampler of inference-perf that draws the lengths. Its two samplers have different rules.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Sampler {
     /// The sampler for random and synthetic prompts. The mean of a normal distribution must lie between min and max, and a fixed length is rounded
@@ -52,9 +52,9 @@ fn distribution(section: Section, sampler: Sampler, range: RangeInclusive<u64>) 
     let mean = if least == 0 { section.number("mean", 0.0..=most) } else { section.positive_number("mean", most) };
     let mean = mean.unwrap_or(DEFAULT.2);
     let std_dev = std_dev(&section, MAX_TOKENS as f64);
-    // The original draws at least this many lengths, and uses each of them once.
+    // inference-perf draws at least `total_count` lengths and uses each only once, so the key is only checked and has no effect.
     section.count_u32("total_count", 1..=MAX_DRAWN);
-    // The original ignores min and max of a fixed length, and the mean of a uniform distribution.
+    // inference-perf ignores min and max of a fixed length, and the mean of a uniform distribution.
     let is_fixed = shape == Some(Shape::Fixed);
     let is_uniform = shape == Some(Shape::Uniform);
     let mut usable = true;
@@ -133,8 +133,8 @@ fn shape(section: &Section, sampler: Sampler) -> Option<Shape> {
     shape
 }
 
-/// Reads the standard deviation. It comes from `std_dev`, from `std`, which the original ignores, or from `variance`, which the original uses only
-/// together with `std_dev: 0`.
+/// Reads the standard deviation. It comes from `std_dev`; from `std`, which inference-perf ignores; or from `variance`, which inference-perf uses
+/// only together with `std_dev: 0`.
 fn std_dev(section: &Section, most: f64) -> f64 {
     let given = section.number("std_dev", 0.0..=most);
     let std = section.number("std", 0.0..=most);
@@ -162,7 +162,7 @@ fn std_dev(section: &Section, most: f64) -> f64 {
     }
 }
 
-/// Returns ` (the default)` if the key is absent, for messages about a value that the profile does not contain.
+/// Returns ` (the default)` if the key is absent. A message about the default value then shows that the profile does not contain it.
 fn default_note(section: &Section, key: &'static str) -> &'static str {
     if section.value(key).is_none() { " (the default)" } else { "" }
 }

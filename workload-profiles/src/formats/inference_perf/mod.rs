@@ -1,9 +1,9 @@
-//! The profile format of inference-perf (version 0.6). "The original" in comments is inference-perf.
+//! The profile format of inference-perf (version 0.6).
 //!
-//! The sections api, circuit_breakers, data, load, report, server and tokenizer describe the load. Features of the original that this engine does not
-//! support are problems. Sections and keys about the original's own work, such as its worker processes, have no effect. Only their types are checked,
-//! with a notice if an author may expect an effect. Mistakes that the original silently ignores are read as the author meant them, with a notice: a
-//! `data` section in the wrong place, or `std` instead of `std_dev`.
+//! The sections api, circuit_breakers, data, load, report, server and tokenizer describe the load. A feature of inference-perf that this engine does
+//! not support is a problem. Sections and keys about inference-perf's own work, such as its worker processes, have no effect. Only their types are
+//! checked, with a notice if an author may expect an effect. inference-perf silently ignores some mistakes, such as a `data` section in the wrong
+//! place, or `std` instead of `std_dev`. Here they are read as the author meant them, with a notice.
 
 mod api;
 mod circuit_breakers;
@@ -122,8 +122,8 @@ fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workloa
     })
 }
 
-/// Adds a notice about lengths in a sweep. A sweep has no stages whose requests the original could count. So it draws only one length, and sends only
-/// the first request.
+/// Adds a notice about lengths in a sweep. inference-perf draws one length for each request of the stages, but a sweep has no stages. So
+/// inference-perf draws only one length, and sends only the first request.
 fn note_sweep(root: &Section, profile: &Value, data: Option<&DataSection>) {
     let drawn = data.is_some_and(|it| matches!(it.requests, RequestSource::Random { .. }) && it.trace.is_none());
     if !drawn || profile.pointer("/load/sweep").is_none_or(Value::is_null) {

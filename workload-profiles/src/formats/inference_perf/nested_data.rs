@@ -1,5 +1,5 @@
-//! A section `data` that is indented too far, and so is inside another section. The original finds no `data` at the root, and silently sends mock
-//! prompts.
+//! A section `data` that is indented too far, so that it is inside another section. inference-perf then finds no `data` at the root, and silently
+//! sends mock prompts.
 
 use serde_json::Value;
 
@@ -20,8 +20,8 @@ pub(super) struct NestedData<'a> {
     pub rest: Value,
 }
 
-/// Finds a nested `data` in a profile that has no `data` at its root, and adds a notice. A nested `data` with placeholders without a value is not
-/// moved: the profile cannot run, and [`report_missing`] reports the missing section.
+/// Finds a `data` section inside another section, if the root has none, and adds a notice. A nested `data` that contains placeholders without a value
+/// is not moved: the profile cannot run, and [`report_missing`] reports the missing section.
 pub(super) fn find<'a>(profile: &'a Value, findings: &Findings) -> Option<NestedData<'a>> {
     let (section, data) = nested(profile)?;
     let path = child(section, "data");

@@ -55,7 +55,7 @@ impl Effective {
                 if settings.sample_concatenate_permutation {
                     let expected = (2.0 * seconds * it.target_qps) as u64;
                     let least = it.min_query_count.max(expected);
-                    // LoadGen rounds down to a multiple of the library's sample count, and then adds that count.
+                    // LoadGen rounds down to a multiple of the library's sample count, then adds this count once.
                     let pass = qsl.performance_sample_count.max(1);
                     it.min_query_count = (least - least % pass).saturating_add(pass);
                 }

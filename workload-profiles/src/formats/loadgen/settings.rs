@@ -93,7 +93,7 @@ pub struct Settings {
     /// Number of threads that issue queries. 0: only the thread that runs the test.
     pub server_num_issue_query_threads: u64,
     pub offline_expected_qps: f64,
-    /// Equal issue: sends the whole sample set again and again, each time in a new order.
+    /// Sends the whole sample set again and again, each time in a new order. LoadGen calls this equal issue.
     pub sample_concatenate_permutation: bool,
     pub min_duration_ms: u64,
     /// 0: no limit.

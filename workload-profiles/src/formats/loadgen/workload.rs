@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Effective, Mode, Qsl, Settings};
 
-/// MLPerf LoadGen tests on one data set, run one after the other. Sample i of the data set is request i of the workload's source.
+/// MLPerf LoadGen tests on one data set, run one after the other. Sample i of the data set is request i of the workload's request source.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -17,9 +17,9 @@ pub struct LoadGen {
     pub sut_name: String,
     /// The counts that the sample library reports.
     pub qsl: Qsl,
-    /// Maximum concurrency in Server and Offline. Other requests wait in the client, and their latency includes the wait. Absent: no limit.
+    /// Maximum concurrency in Server and Offline. Requests above it wait in the client, and their latency includes the wait. Absent: no limit.
     pub max_concurrency: Option<u32>,
-    /// Number of Offline samples per request, each with its own prompt: static batches. Absent: one request per sample.
+    /// Number of Offline samples in one request (a static batch), each with its own prompt. Absent: one sample per request.
     pub batch_size: Option<u32>,
     /// The tests, in order. Each test has its own logs.
     pub tests: Vec<LoadGenTest>,
@@ -39,8 +39,8 @@ pub struct LoadGenTest {
     /// Whether an audit.config was applied. The logs then contain a warning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub audited: bool,
-    /// The rates of the earlier trials if this test is a trial of a search, in queries per second. Its sample numbers continue after the earlier
-    /// trials.
+    /// If this test is a trial of a search: the rates of the earlier trials, in queries per second. The sample numbers of this trial continue after
+    /// those of the earlier trials. Otherwise empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trials_before: Vec<f64>,
 }
@@ -51,7 +51,7 @@ impl LoadGenTest {
         if self.settings.mode == Mode::AccuracyOnly { "Accuracy" } else { "Performance" }
     }
 
-    /// Returns the phases of the test, in order. A search for the peak has one phase for all its trials.
+    /// Returns the phases of the test, in order. A search for the peak has only one phase, which contains all trials.
     pub fn phases(&self, qsl: &Qsl) -> Vec<Phase> {
         let sets = || (0..Effective::new(&self.settings, qsl).accuracy_sets(qsl)).map(|set| Phase::Accuracy { set });
         match self.settings.mode {

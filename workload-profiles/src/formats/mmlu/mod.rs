@@ -49,15 +49,17 @@ pub(super) const KEYS: [&str; 20] = [
     "totalLimit",
 ];
 
-/// Default number of examples before each question, as in the original.
+/// Default number of examples before each question, as in MLPerf's accuracy runner.
 const SHOTS: u32 = 5;
+/// Default number of concurrent requests, as in MLPerf's accuracy runner.
 const CONCURRENCY: u32 = 16;
 /// Maximum output tokens if the answer's text is scored: a letter, and a few words before it.
 const TEXT_TOKENS: u32 = 16;
-/// Default number of candidates for the first token to request. It is vLLM's default maximum, and the maximum of the chat API.
+/// Default number of candidates for the first token to request. It is vLLM's default maximum, and also the maximum of the chat API.
 const TOP_LOGPROBS: u32 = 20;
 /// Maximum number of candidates that a profile may request.
 const MOST_TOP_LOGPROBS: u64 = 1_000;
+/// Default text of the instruction.
 const INSTRUCTION: &str = "Reply with the letter only.";
 /// Maximum length of the instruction, in bytes.
 const MAX_INSTRUCTION: usize = 64 << 10;

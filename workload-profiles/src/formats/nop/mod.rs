@@ -11,7 +11,7 @@ use crate::{
 
 /// The keys of a profile.
 const KEYS: [&str; 5] = ["model_name", "pvc_name", "image", "service_account", SLEEP_LEVELS];
-/// A key of our own. The original reads the sleep mode from the deployment.
+/// A key of our own. llm-d-benchmark reads the sleep mode from the deployment.
 const SLEEP_LEVELS: &str = "sleep_levels";
 
 /// The profiles of nop.
@@ -22,7 +22,7 @@ pub(super) const FORMAT: Format = Format {
     shipped: &[profile!("nop", "nop")],
 };
 
-/// Reads a profile. The original's keys have no effect, because the run names the server to start and its model.
+/// Reads a profile. llm-d-benchmark's keys have no effect, because the run names the server to start and its model.
 fn parse(profile: &Value, findings: &Findings) -> Option<Workload> {
     let root = Section::root(profile, &KEYS, findings)?;
     // Earlier releases of llm-d-benchmark also have `image` and `service_account`.

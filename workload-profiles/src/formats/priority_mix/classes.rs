@@ -10,11 +10,13 @@ use crate::{
     workload::{Assignment, Extra, TrafficClass, TrafficClasses},
 };
 
-/// The header fields that llm-d's gateway reads.
+/// The header field with a class's objective, which llm-d's gateway reads.
 const OBJECTIVE: &str = "x-llm-d-inference-objective";
+/// The header field with a class's flow, which llm-d's gateway reads.
 const FAIRNESS: &str = "x-llm-d-inference-fairness-id";
-/// Maximum weight of a class, and maximum number of classes.
+/// Maximum weight of a class.
 const MAX_WEIGHT: f64 = 1e9;
+/// Maximum number of classes.
 const MAX_CLASSES: usize = 1_000;
 
 /// The classes, and the settings that all classes share.
@@ -77,7 +79,7 @@ fn check_alike(section: &Section, (prompt, streams): (Prompt, bool), (first, fir
     }
 }
 
-/// Returns the one of two names for a key that the section contains. Adds a problem if it contains both.
+/// Returns which of the two names of a key the section contains. Adds a problem if it contains both.
 fn spelling(section: &Section, name: &'static str, alias: &'static str) -> &'static str {
     match (section.value(name).is_some(), section.value(alias).is_some()) {
         (true, true) => section.problem(alias, format!("means the same as {name}; keep one of them")),

@@ -11,9 +11,11 @@ use crate::{
     workload::{Arrivals, Load, MAX_REQUESTS, Rate, Stage, Timeouts},
 };
 
-/// The original's defaults: the rate in requests per second, and two times in seconds.
+/// llm-d-benchmark's default rate, in requests per second.
 const RATE: f64 = 1.0;
+/// llm-d-benchmark's default duration of the load, in seconds.
 const DURATION: f64 = 30.0;
+/// llm-d-benchmark's default request timeout, in seconds.
 const TIMEOUT: f64 = 60.0;
 
 /// Returns the only stage, and the timeouts. `None`: at least one problem was reported.
@@ -29,7 +31,7 @@ pub(super) fn read(section: Section) -> Option<(Stage, Timeouts)> {
         section.notice("fail_on_error", "is not used: failed requests are in the report, and the run goes on");
     }
     let rate = rate?;
-    // As in the original, the number is truncated, and at least one request is sent.
+    // As in llm-d-benchmark, the number is truncated, and at least one request is sent.
     let count = count.or_else(|| duration.map(|it| ((it * rate) as u64).max(1)));
     if let Some(count) = count.filter(|it| *it > MAX_REQUESTS || *it as f64 / rate > most) {
         let message = format!(

@@ -1,5 +1,4 @@
-//! priority-mix: evenly spaced requests of several classes, which differ in their objective and their flow. "The original" in comments is
-//! llm-d-benchmark's script.
+//! priority-mix: llm-d-benchmark's script that sends evenly spaced requests of several classes. The classes differ in their objective and their flow.
 
 mod classes;
 mod load;

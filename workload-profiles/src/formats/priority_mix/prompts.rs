@@ -9,17 +9,17 @@ use crate::{
     workload::{LengthDistribution, PrefixPlace, Prefixes, PromptText, RequestSource},
 };
 
-/// Placeholders that the original replaces with the number of the request.
+/// Placeholders that llm-d-benchmark replaces with the number of the request.
 const NUMBERS: [&str; 2] = ["{variation}", "{request_index}"];
-/// The placeholder that the original replaces with the name of the class.
+/// The placeholder that llm-d-benchmark replaces with the name of the class.
 const CLASS: &str = "{traffic_class}";
-/// Number of words in the original's default prompt.
+/// Number of words in llm-d-benchmark's default prompt.
 const DEFAULT_WORDS: u32 = 7;
 
 /// The prompt of a class.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Prompt<'a> {
-    /// The text that is repeated. Empty for the original's default text.
+    /// The text that is repeated. Empty for llm-d-benchmark's default text.
     text: &'a str,
     words: u32,
     varies: Varies,
@@ -52,7 +52,7 @@ impl<'a> Prompt<'a> {
         Prompt::new(text, words(text), repeat, Varies::Never)
     }
 
-    /// The original's default prompt, repeated; `None` if it has too many words.
+    /// llm-d-benchmark's default prompt, repeated; `None` if it has too many words.
     pub fn default(repeat: u32) -> Option<Prompt<'a>> {
         Prompt::new("", u64::from(DEFAULT_WORDS), repeat, Varies::Never)
     }

@@ -4,7 +4,7 @@
 use super::prompts::Prompt;
 use crate::{formats::common::bounds::MAX_TOKENS, reader::Section};
 
-/// Default output length, as in the original.
+/// Default output length, as in llm-d-benchmark.
 const MAX_ANSWER: u32 = 32;
 
 /// The keys of a request from one place.
@@ -38,7 +38,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Returns these keys. Missing keys come from `other`.
+    /// Returns these keys of a request. A key that is absent here comes from `other`.
     pub fn or(self, other: Request<'a>) -> Request<'a> {
         let [camel, snake] = self.templates;
         let [other_camel, other_snake] = other.templates;

@@ -123,7 +123,7 @@ fn all_classes_share_one_text_and_a_number_makes_it_fresh() {
         let rest = if place.contains("of") { 16.0 } else { 10.0 };
         assert_eq!((input.mean, prefixes.buckets[0].tokens), (rest, 2), "{text}");
     }
-    // The original only replaces placeholders in templates, not in prompts.
+    // llm-d-benchmark only replaces placeholders in templates, not in prompts.
     let plain = read(&profile("{prompt: 'one {variation}'}", "[{name: a}]")).unwrap().0.requests;
     assert!(matches!(plain, RequestSource::SharedPrefix { groups: 1, .. }), "{plain:?}");
     let one = read(&profile("{prompt: one}", "[{name: a}]")).unwrap().0.requests;

@@ -54,14 +54,15 @@ pub(super) fn read(root: &Section, original: Original, data: Option<&Data>) -> O
             );
             return None;
         }
-        // In a closed loop, a slot sends a request when its previous one has ended. In the original, the clock of a request starts at the same time.
+        // In a closed loop, a slot sends a request when its previous one has ended. The tool's clock for the request starts at the same time, so
+        // there is no difference to report.
         (Times::ByRate, None) => match max_concurrency {
             Some(concurrency) => Load::closed(concurrency, data.count),
             None => Load::Burst { count: data.count, max_concurrency },
         },
         (Times::ByRate, Some(rate)) => {
             let arrivals = match (arrivals, &rate) {
-                // The original rescales the gaps only if the rate is steady.
+                // The tool rescales the gaps only if the rate is steady.
                 (Arrivals::ConditionedGamma { burstiness }, Rate::Varying(_)) => Arrivals::Gamma { burstiness },
                 (other, _) => other,
             };

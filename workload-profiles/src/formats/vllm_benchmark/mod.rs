@@ -1,8 +1,8 @@
-//! The flags of `vllm bench serve` (version 0.32), as a flat mapping or as a command line, and the flags of InferenceMAX's `benchmark_serving.py`.
-//! The latter is an older form of the same tool with some different rules. "The original" in comments is the tool that the flags belong to.
+//! The flags of `vllm bench serve` (version 0.32), and the flags of InferenceMAX's `benchmark_serving.py`, an older form of the same tool with some
+//! different rules. "The tool" in comments is the one that the profile's flags belong to. Flags are written as a flat mapping or as a command line.
 //!
-//! llm-d-benchmark writes the flags as a mapping. It runs the original with the time of day as `--seed`, so texts and times differ in every run. A
-//! command line has the original's default seed, so every run sends the same texts.
+//! llm-d-benchmark writes the flags as a mapping, and runs the tool with the time of day as `--seed`. So texts and times differ in every run. A
+//! command line has the tool's default seed, so every run sends the same texts.
 
 mod data_sets;
 mod flags;
@@ -29,10 +29,10 @@ use crate::{
 
 use original::Original;
 
-/// The original's request timeout.
+/// The tool's request timeout.
 const REQUEST_TIMEOUT: Span = Span(Duration::from_secs(6 * 3600));
 
-/// Commands that run the original.
+/// Commands that run the tool.
 const COMMANDS: [&[&str]; 4] = [
     &["vllm", "bench", "serve"],
     &["python", "benchmark_serving.py"],
@@ -46,7 +46,7 @@ pub(super) fn root_keys() -> &'static [&'static str] {
     &KEYS
 }
 
-/// Whether the tool has a flag of this name, which has hyphens.
+/// Whether the tool has this flag. `name` is written with hyphens.
 pub(super) fn has_flag(name: &str) -> bool {
     flags::VLLM.has_flag(name)
 }
@@ -105,7 +105,7 @@ fn parse(original: Original, profile: &Value, target: Target, findings: &Finding
     note_results(&root, original == Original::VllmBenchServe && !profile.is_string());
     let (api, data, stages) = (api?, data?, stages?);
     let needs_tokenizer = data.needs_tokenizer();
-    // For a trace, the original generates new texts in each run, whatever the seed is.
+    // For a trace, the tool generates new texts in each run, whatever the seed is.
     let has_seeded_texts = data.is_synthetic && !matches!(data.requests, RequestSource::TraceBlocks { .. });
     let mut workload = Workload::new(api, data.requests, stages);
     server::fill(&root, target, &mut workload);
@@ -129,7 +129,7 @@ fn parse(original: Original, profile: &Value, target: Target, findings: &Finding
     Some(workload)
 }
 
-/// Adds a notice if the program's name does not show which of both tools it belongs to.
+/// Adds a notice if the program's name fits both tools.
 fn note_tool(profile: &Value, original: Original, findings: &Findings) {
     let Some(program) = profile.as_str().and_then(|it| it.split_whitespace().next()) else { return };
     if program.ends_with("benchmark_serving.py") {
@@ -163,8 +163,8 @@ fn prompt_reuse(root: &Section, original: Original, is_command_line: bool, has_s
     PromptReuse::PerStage
 }
 
-/// Adds notices about the original's result files. `converts`: llm-d-benchmark converts only some of these results to its own report, which is one of
-/// the notices.
+/// Adds notices about the tool's result files. `converts`: adds the notice that llm-d-benchmark converts only some of these results to its own
+/// report.
 fn note_results(root: &Section, converts: bool) {
     let word = |key| common_flags::word(root, key);
     word("percentile-metrics");

@@ -10,12 +10,12 @@ use crate::{
     workload::Sampling,
 };
 
-/// Maximum number of answers from which the best is chosen, and maximum number of log probabilities per token.
+/// Maximum number of answers from which the best is chosen. Also the maximum number of log probabilities per token.
 const MAX_OF_A_TOKEN: u64 = 1_000;
 /// Maximum value of a sampling flag. Servers have their own limits.
 const MOST: f64 = 1e9;
 
-/// Reads the flags. `ignore_eos`: the original turns it on for this data set.
+/// Reads the flags. `ignore_eos`: whether the tool turns `ignore_eos` on for this data set.
 pub(super) fn read(root: &Section, original: Original, api: Api, ignore_eos: bool) -> Sampling {
     let asked = root.bool("ignore-eos");
     if ignore_eos && asked.is_none() {
@@ -55,7 +55,7 @@ pub(super) fn read(root: &Section, original: Original, api: Api, ignore_eos: boo
             root.notice(flag, format!("is not sent: {} sends it only with completions", original.name()));
         }
     }
-    // The original adds these fields last, so they take precedence.
+    // The tool adds these fields last, so they take precedence.
     add_request_fields(root, "extra-body", &mut sampling);
     sampling
 }

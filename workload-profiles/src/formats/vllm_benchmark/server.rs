@@ -75,7 +75,7 @@ pub(super) fn address(root: &Section, api: Api, target: Target) {
     let completions = "/v1/completions";
     match word(root, "endpoint").as_deref() {
         Some(found) if found == path => {}
-        // This is the original's default, which the original itself refuses for this backend.
+        // This is the tool's default path, but the tool itself refuses it for this backend.
         None | Some("/v1/completions") if path != completions => {
             let message =
                 format!("is {completions}, with which vllm bench serve refuses this backend; requests go to {path}");

@@ -1,8 +1,8 @@
 //! A server that is started by llm-d's own charts. This module writes the values files with which the charts start the described server. Benchwright
 //! only writes these files; it installs nothing.
 //!
-//! The values are for the charts of one release of llm-d, with the chart versions below. They only use values that all 0.4 versions of the chart
-//! llm-d-modelservice support: the schema of 0.4 allows only two labels, and 0.4 renders environment variables as templates.
+//! The values are for the charts of one release of llm-d, with the chart versions below. They only use what every 0.4 version of the chart
+//! llm-d-modelservice supports. For example, the schema of 0.4 allows only two labels, and 0.4 renders environment variables as templates.
 
 use std::{
     collections::BTreeMap,
@@ -197,7 +197,7 @@ impl InferenceStack {
         values
     }
 
-    /// The model artifacts that the chart mounts. The engine's arguments contain the model as well, because the chart adds no model to an explicit
+    /// The model artifacts that the chart mounts. The engine's arguments contain the model as well, because the chart does not add it to an explicit
     /// command.
     fn artifacts(&self) -> Value {
         let server = &self.server;
@@ -238,7 +238,7 @@ impl InferenceStack {
         names.find_map(known).unwrap_or("cpu")
     }
 
-    /// The container, the same as the operator would start it.
+    /// The container, with the same settings as if the operator started it.
     fn container(&self) -> Value {
         let server = &self.server;
         let start = self.managed.replica(0, self.port(), "");
@@ -279,7 +279,7 @@ impl InferenceStack {
         })
     }
 
-    /// Requests and limits. Both contain the GPUs, because the chart inserts its own number where they are missing.
+    /// Requests and limits. Both contain the GPUs, because the chart inserts a number of its own where GPUs are missing.
     fn resources(&self) -> Value {
         let resources = self.server.resources.clone().unwrap_or_default();
         let all = |own: &BTreeMap<String, AnyValue>, other: &BTreeMap<String, AnyValue>| {

@@ -1,4 +1,4 @@
-//! Estimates the uncertainty of ITL from its counts over time.
+//! Estimates the uncertainty of ITL from ITL counts over time.
 //!
 //! A run does not keep the time of each token. Instead, each bin of the time series counts ITLs in buckets. The gaps in one bin depend on each other,
 //! so the unit of the estimate is the bin. The share of gaps below a percentile varies between bins, and this variation gives the ranks of the
@@ -19,7 +19,7 @@ use crate::figures;
 /// interval are bucket edges; a bucket is at most 3.2 % wide.
 pub(super) fn estimates(tally: &StageTally, series: &TimeSeries) -> Option<Latencies> {
     let (itl, window) = (figures::itl(tally)?, tally.span()?);
-    // If there are few gaps, they may all belong to one request.
+    // Requires a minimum number of gaps, because a few gaps may all belong to one request.
     let enough = itl.count as f64 >= enough::FOR_AN_INTERVAL;
     let bins = if enough { within(series, window) } else { Vec::new() };
     let mut all = QuantileSketch::default();
@@ -34,8 +34,8 @@ pub(super) fn estimates(tally: &StageTally, series: &TimeSeries) -> Option<Laten
     Some(Latencies { count: itl.count, mean: mean(&bins, millis(itl.mean)), percentiles })
 }
 
-/// Combines the value of a percentile with its interval. The interval is widened if needed so that it contains the value, because the distribution
-/// has finer buckets than the series.
+/// Combines the value of a percentile with its interval. The value comes from a histogram with finer buckets than the series behind the interval. If
+/// it lies outside the interval, the interval is widened to contain it.
 fn percentile(found: Option<Estimate>, value: f64, has_value: bool) -> Estimate {
     let interval = found.and_then(|it| it.interval).filter(|_| has_value);
     Estimate {
@@ -63,7 +63,7 @@ fn mean(bins: &[&QuantileSketch], value: f64) -> Estimate {
         .collect();
     let found = ratio_with_interval(&sums);
     let shifted = |it: &Estimate| {
-        // In `found`, the middle of a bucket replaces each value. So only the width of its interval is used, around the exact value.
+        // `found` was computed from bucket middles instead of the values. So only the width of its interval is used, around the exact value.
         let half = (it.interval?.high - it.value?) * 1e-6;
         Some(Interval { low: (value - half).max(0.0), high: value + half })
     };

@@ -28,7 +28,7 @@ impl Random {
     }
 }
 
-/// Durations of engine steps: 10 ms, with slow variation by a third. One step in 40 also waits 30 to 60 ms for a prefill.
+/// Durations of engine steps: 10 ms, slowly varying by up to a third. One step in 40 also waits 30 to 60 ms for a prefill.
 fn steps(seconds: f64, seed: u64) -> Vec<Duration> {
     let mut random = Random(seed << 32);
     let (mut passed, mut level, mut steps) = (0.0, 0.0, Vec::new());
@@ -47,7 +47,7 @@ fn recorder(steps: &[Duration]) -> Recorder {
     recorder_of(steps, TOKENS)
 }
 
-/// The same as [`recorder`] with `tokens` tokens per answer.
+/// Like [`recorder`], with `tokens` tokens per answer.
 fn recorder_of(steps: &[Duration], tokens: u32) -> Recorder {
     let mut recorder = Recorder::new(1, Goodput::default(), Keep::Summary);
     let mut now = Duration::ZERO;
@@ -105,7 +105,7 @@ fn intervals_contain_the_true_figures_as_often_as_they_claim() {
                 widths[place] += (interval.high - interval.low) / truth[place];
             }
         }
-        // In the other cases there is no interval, because the ranks of a percentile would lie beyond the last value.
+        // In the other cases there is no interval, because the interval of the percentile would reach beyond the largest value.
         assert!(given.iter().all(|it| *it >= 85), "{seconds} s: {given:?}");
         assert!(
             held.iter().zip(given).all(|(held, given)| held * 10 >= given * 9),

@@ -10,7 +10,7 @@ use crate::{
     thin,
 };
 
-/// Half the width of an interval that has no neighbours, in pixels.
+/// Half the drawn width of an interval without neighbours, in pixels.
 const ALONE: f64 = 2.0;
 
 pub(crate) fn draw(canvas: &mut Canvas, paint: Paint, frame: &Frame, intervals: &[Interval], tone: Tone) {
@@ -38,7 +38,7 @@ pub(crate) fn draw(canvas: &mut Canvas, paint: Paint, frame: &Frame, intervals: 
     }
 }
 
-/// The position of an end. On a logarithmic axis, zero is drawn at the low end.
+/// The position of an end of an interval. On a logarithmic axis, zero is drawn at the low end.
 fn end(frame: &Frame, value: f64) -> Option<f64> {
     frame.y(value).or_else(|| frame.y_within(value))
 }

@@ -11,7 +11,7 @@ use crate::{
     thin,
 };
 
-/// Bars that are narrower than this have no gap between them. In pixels.
+/// Minimum width in pixels at which bars have gaps between them.
 const WITH_GAP: f64 = 4.0;
 /// Minimum width of a bar in pixels, so that it is visible.
 const LEAST: f64 = 0.6;

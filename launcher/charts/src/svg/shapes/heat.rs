@@ -12,12 +12,12 @@ use crate::{
     units,
 };
 
-/// The colour level of a count; `None` for an empty cell. Levels are equal steps of the logarithm, so that rare slow tokens get a visible colour next
+/// The colour level of a count; `None` for an empty cell. Levels are equal steps of the count's logarithm, so that a few slow tokens are visible next
 /// to thousands of fast ones.
 fn level(count: u64, greatest: u64) -> Option<usize> {
     match count {
         0 => None,
-        // There are enough levels for each count to have its own.
+        // There are enough levels for each count to have a level of its own.
         _ if greatest <= HEAT_LEVELS as u64 => usize::try_from(count - 1).ok(),
         _ => {
             let share = (count as f64).ln() / (greatest as f64).ln();
@@ -65,7 +65,7 @@ pub(crate) struct Key {
 }
 
 const CELL: f64 = 14.0;
-/// Text size for which the key is spaced, because a page enlarges texts on a narrow screen.
+/// The key is spaced for this text size, in pixels, because a page enlarges texts on a narrow screen.
 const FONT: f64 = 12.5;
 
 /// The key for the first heat map of a figure; `None` if there is none.

@@ -50,7 +50,7 @@ fn alone(run: &[(f64, f64)], dots: &mut Path) {
     }
 }
 
-/// The runs of values without gaps, as positions in pixels.
+/// The parts of the line between gaps, as positions in pixels.
 fn runs(frame: &Frame, places: &[Place]) -> Vec<Vec<(f64, f64)>> {
     let pixels = |it: &Place| Some((frame.x(it.x)?, frame.y(it.y?)?));
     let placed: Vec<Option<(f64, f64)>> = places.iter().map(pixels).collect();

@@ -72,7 +72,7 @@ pub(crate) fn draw(
     }
 }
 
-/// Writes the names of points at free places. Call it after all points and marks are drawn, because it must know their places.
+/// Writes the names of points at free places. Call it after all points and marks are drawn, because their places are then taken.
 pub(crate) fn names(
     canvas: &mut Canvas,
     paint: Paint,
@@ -81,7 +81,7 @@ pub(crate) fn names(
     layout: &Layout,
     taken: &mut Taken,
 ) {
-    // If the x axis has labels for the points, they need no names.
+    // If the labels of the x axis name the points, the points need no names.
     if !figure.x.labels.is_empty() {
         return;
     }

@@ -21,7 +21,7 @@ const LARGE: usize = 60;
 /// With more points than this, no names are written, because they would hide the points.
 const NAMED: usize = 60;
 
-/// Distance in pixels between the reserved rectangles along a line. They keep names away from the line.
+/// Rectangles are reserved along a line, at this distance in pixels, so that names do not cover it.
 const ALONG: f64 = 5.0;
 
 /// Draws points and reserves their places.
@@ -85,14 +85,16 @@ fn whiskers(canvas: &mut Canvas, colour: &str, frame: &Frame, placed: &[(&Point,
     }
 }
 
-/// The radius around a point that reacts to the pointer, and the distance of its note, in pixels.
+/// The radius around a point that reacts to the pointer, in pixels.
 const REACH: f64 = 12.0;
+/// The distance from the point up to the top of its note, in pixels.
 const ABOVE: f64 = 38.0;
+/// The height of a note, in pixels.
 const NOTE: f64 = 24.0;
 /// The font size of a note.
 const NOTE_TEXT: f64 = 12.0;
 
-/// Draws a point with its note. The page's style shows the note while the point is focused.
+/// Draws a point with its note. The page's style shows the note while the point has the focus.
 fn with_note(canvas: &mut Canvas, paint: Paint, frame: &Frame, tone: Tone, point: &Point, (x, y): (f64, f64)) {
     let note = text::escape(&point.note);
     canvas.put(format_args!(r#"<g class="chart-point" tabindex="0" role="img" aria-label="{note}">"#));

@@ -15,7 +15,7 @@ use crate::{
 const FAILED: usize = 3;
 /// The share of a row's height that its bar takes.
 const FILLED: f64 = 0.78;
-/// Maximum height of a bar in pixels. Higher bars would not show more.
+/// Maximum height of a bar in pixels. Higher bars would not be more readable.
 const THICKEST: f64 = 12.0;
 
 pub(crate) fn draw(canvas: &mut Canvas, paint: Paint, frame: &Frame, requests: &[Request], key: usize, id: &str) {
@@ -24,7 +24,7 @@ pub(crate) fn draw(canvas: &mut Canvas, paint: Paint, frame: &Frame, requests: &
     let every = requests.len().div_ceil(thin::MOST).max(1);
     for (index, request) in requests.iter().enumerate().step_by(every) {
         let (top, height) = frame.row(index);
-        // If rows are left out, the remaining rows are higher.
+        // If rows are left out, the remaining rows become higher.
         let height = height * every as f64;
         let thick = (height * FILLED).clamp(0.5, THICKEST);
         let middle = top + height / 2.0;

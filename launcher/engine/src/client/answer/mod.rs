@@ -1,8 +1,8 @@
 //! Interprets an answer: its head, and its bytes with the times at which they arrived. Pure.
 //!
-//! The first token is the first event with visible output. The response headers and the role chunk do not count. An answer has failed in
-//! any of these cases: its status is not 2xx; it holds an error in place of output; a stream ends without `[DONE]` before each of its
-//! choices has a finish reason; a finish reason shows that the server gave up.
+//! The first token is the first event with visible output. The response headers and the role chunk do not count. An answer has failed in any of these
+//! cases: its status is not 2xx; it holds an error in place of output; a stream ends without `[DONE]` before all of its choices have a finish reason;
+//! a finish reason shows that the server gave up.
 
 use std::time::Duration;
 
@@ -30,9 +30,9 @@ const MAX_ERROR_BODY: usize = 512 << 10;
 /// Numbers of events that hold no text but may represent a token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SilentEvents {
-    /// All such events, including `length_ends`.
+    /// All silent events, including `length_ends`.
     pub all: u32,
-    /// Such events that end a choice because of its length limit. Most servers put no token into such an event.
+    /// Silent events that end a choice because of its length limit. Most servers put no token into such an event.
     pub length_ends: u32,
 }
 
@@ -64,7 +64,7 @@ pub struct Answer {
     /// Whether an event has arrived, with or without output.
     has_event: bool,
     status: u16,
-    /// The content type if it is neither JSON nor an event stream, and the content encoding. Both are quoted if the stream does not end
+    /// The content type if it is neither JSON nor an event stream, and the content encoding. Both are quoted in the error if the stream does not end
     /// properly.
     foreign: (Option<String>, Option<String>),
     form: Form,
@@ -113,9 +113,8 @@ impl Answer {
         self.apart = Some(Vec::new());
     }
 
-    /// Splits the answer to a request with `prompts` prompts and `each` choices per prompt. Returns the first choice of each prompt. Call
-    /// it once, after the answer has ended without an error. A prompt for which the server sent no choice, or whose choice it gave up, is a
-    /// failure.
+    /// Splits the answer to a request with `prompts` prompts and `each` choices per prompt. Returns the first choice of each prompt. Call it once,
+    /// after the answer has ended without an error. A prompt without a choice, or with a choice that the server gave up, is a failure.
     ///
     /// The usage covers the whole request. If the server sends no token ids, the length of each answer is unknown. The tokens of the usage
     /// are then divided evenly: their sum is right, but the count of a single answer is an estimate.
@@ -293,9 +292,9 @@ impl Answer {
     /// maximum.
     ///
     /// # Errors
-    /// Returns the server's count if it is impossible: 0 for an answer with output; more than was requested; or, if no maximum was
-    /// requested, more than the answer has bytes. A count may exceed the requested maximum by one token and an eighth if the answer has at
-    /// least as many bytes, because a server may count the end token, or overshoot with speculative decoding.
+    /// Returns the server's count if it is impossible. The count is impossible if it is 0 for an answer with output, if it exceeds the requested
+    /// maximum, or, without a requested maximum, if it exceeds the answer's number of bytes. Servers may count the end token, or overshoot with
+    /// speculative decoding. So a count may exceed the requested maximum by an eighth of it plus one token, if the answer has at least as many bytes.
     pub fn told_tokens(&self, requested: Option<u32>) -> Result<Option<u32>, u32> {
         let Some(told) = self.usage.completion_tokens else { return Ok(None) };
         let least = u32::from(self.has_output);

@@ -240,7 +240,8 @@ fn tokens_without_text_at_the_ends_are_told_apart() {
     assert_eq!(silent(&[&empty, &text, &empty, &empty, &text, end, DONE]), 2);
     assert_eq!(silent(&[&text, &text, &empty, end, DONE]), 2);
     assert_eq!(silent(&[ROLE, &text, DONE]), 0);
-    // An event that ends a choice by length is also counted in `length_ends`. If output of another choice follows, it is no longer outside.
+    // An event that ends a choice by length is also counted in `length_ends`. If output of another choice follows, the event no longer counts as
+    // outside.
     let end = "data: {\"choices\":[{\"text\":\"\",\"finish_reason\":\"length\"}]}\n\n";
     let both = |pieces: &[&str]| check((200, EVENTS), pieces).0.silent_outside();
     assert_eq!(both(&[&text, &empty, end, DONE]), SilentEvents { all: 2, length_ends: 1 });

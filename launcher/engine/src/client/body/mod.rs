@@ -14,7 +14,7 @@ use workload_profiles::workload::{Departure, LengthField, PromptForm, Sampling, 
 
 use crate::image::Image;
 
-/// The vLLM request field that asks for token ids in the response.
+/// The vLLM request field that requests token ids in the response.
 const RETURN_TOKEN_IDS: &str = "return_token_ids";
 
 /// The prompt of a request.
@@ -82,7 +82,7 @@ impl<'a> Content<'a> {
     }
 }
 
-/// The response format that a request asks for.
+/// The response format that a request selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Streaming {
     /// One JSON document.

@@ -1,6 +1,6 @@
 //! Parses the individual choices of an answer in one piece, for a request with several prompts.
 //!
-//! Used in addition to [`Chunk`](super::Chunk). As there, unknown content is ignored, except for token ids that are not a list of numbers.
+//! Used in addition to [`Chunk`](super::Chunk). It ignores unknown content as well. But `token_ids` that are not a list of numbers are an error.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! Parses the text and the token ids of the first choice of an event, or of an answer in one piece.
 //!
-//! Used in addition to [`Chunk`](super::Chunk), and only if the output is kept. As there, unknown content is ignored, except for token ids
-//! that are not a list of numbers.
+//! Used in addition to [`Chunk`](super::Chunk), and only if the output is kept. It ignores unknown content as well. But `token_ids` that are not a
+//! list of numbers are an error.
 
 use std::fmt;
 

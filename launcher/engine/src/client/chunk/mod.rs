@@ -1,8 +1,8 @@
 //! Parses one event of a stream, or an answer in one piece, as far as the measurement needs it. Pure.
 //!
-//! Borrows from the bytes, keeps no text, and allocates nothing for an event of the usual shape. Unknown keys and types are ignored,
-//! because servers differ and only output, finish reason, usage and errors matter here. Invalid UTF-8 and single surrogates count as text,
-//! because a token may be a part of a character.
+//! Parsing borrows from the bytes, keeps no text, and allocates nothing for an event of the usual shape. Unknown keys and types are ignored, because
+//! servers differ and only output, finish reason, usage and errors matter here. Invalid UTF-8 and single surrogates count as text, because a token
+//! may be a part of a character.
 
 use std::fmt;
 

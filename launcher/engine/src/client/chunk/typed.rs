@@ -18,7 +18,7 @@ pub(super) struct TypedChunk {
 struct Output {
     /// Whether there is visible output: text, reasoning, or a part of a tool call.
     has_output: bool,
-    /// Whether it is a part without text, which may represent a token.
+    /// Whether the output is a part without text, which may represent a token.
     is_empty_part: bool,
     text: String,
 }

@@ -1,4 +1,4 @@
-//! [I/O] Closed loop: when the last one has ended, each slot starts the next session, or the next request of its session.
+//! [I/O] Closed loop: when its last session or request has ended, each slot starts its next session, or the next request of its session.
 
 use std::{
     collections::VecDeque,

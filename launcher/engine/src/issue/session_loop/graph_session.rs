@@ -184,7 +184,8 @@ impl GraphSession {
         let Some(it) = session.messages.get(place) else { return };
         match it.answer_of.and_then(|it| self.answers.get(it as usize)) {
             Some(answer) => message("assistant", ["", answer], text),
-            // Also used if the recorded request failed in this run. Without any answer, the rest of the conversation would make no sense.
+            // The recorded message is also sent if the request that it answers failed in this run. Without any answer, the rest of the conversation
+            // would make no sense.
             None => {
                 let marker = self.recorded.marker().filter(|_| text == "[");
                 if text != "[" {

@@ -136,8 +136,8 @@ impl SessionStage {
         self.context.shared.clock.now()
     }
 
-    /// Counts turns that are not sent because an earlier turn failed. They count in the part of the stage for which the load scheduled
-    /// them, or their session.
+    /// Counts turns that are not sent because an earlier turn failed. They count in the part of the stage (for example its warm-up) for which the
+    /// load scheduled them or their session.
     pub(super) fn skip_rest(&self, number: u64, due: Duration, turns: u32) {
         let shared = &self.context.shared;
         let due = shared.began(self.stage).map(|start| due.saturating_sub(start));

@@ -78,7 +78,7 @@ fn waits_are_kept_as_wanted() {
     assert_eq!(waits(|it| it.waits = RecordedWaits::Nothing), [0; 5]);
     assert_eq!(waits(|it| it.waits = RecordedWaits::ThinkTime), [250; 5]);
     assert_eq!(waits(|it| it.max_wait = Span(Duration::from_secs(1))), [0, 500, 1_000, 500, 1_000]);
-    // No request is in flight from 5.5 to 8. The second search waits while the first one is in flight, so that wait is not shortened.
+    // No request is in flight from 5.5 to 8 s. The second search waits while the first one is in flight, so that wait is not shortened.
     assert_eq!(waits(|it| it.max_idle = Some(Span(Duration::from_secs(1)))), [0, 500, 1_500, 500, 1_000]);
     assert_eq!(waits(|it| it.max_idle = Some(Span(Duration::ZERO))), [0, 0, 1_000, 500, 0]);
 }

@@ -29,8 +29,9 @@ const MIN_WORDS: usize = 16;
 const MAX_FIRST: u32 = 4;
 /// If at least this many words are a single token at the start of a text, texts begin only with such words.
 const ENOUGH_FIRST: usize = 32;
-/// Number of texts used to check that the sums are right.
+/// Number of generated texts whose token counts are compared with the sums over their words.
 const SAMPLES: u64 = 48;
+/// Maximum length of such a text, in tokens.
 const LONGEST_SAMPLE: u64 = 400;
 /// Number of words of the passage that are checked together: the sum of their tokens must be right.
 const BLOCK: usize = 512;
@@ -59,7 +60,7 @@ struct WordTable {
 struct PassageTable {
     /// The byte offset of each word.
     begins: Vec<u32>,
-    /// For each word, the number of tokens before it. The last entry is the total. Words are counted as they are after a space.
+    /// For each word, the number of tokens before it. The last entry is the total. A word counts with the tokens that it has after a space.
     sums: Vec<u64>,
     /// The indices of the words that a text may begin with, and the number of tokens of each at the start of a text.
     starts: Vec<(u32, u32)>,

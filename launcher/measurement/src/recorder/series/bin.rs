@@ -3,7 +3,7 @@
 use super::{outcome_group::OutcomeGroup, quantile_sketch::QuantileSketch};
 use crate::wire::{Reader, Wire, WireError, Writer, fields};
 
-/// The events within one bin. A count or a time belongs to the bin of the moment that its field names.
+/// The events within one bin. Each event is counted in the bin of its own time: for example, `due` by the due time and `sent` by the send time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bin {
     /// Number of requests that were due, including those that were never sent.
@@ -78,7 +78,7 @@ impl Bin {
         self.under_way.offsets += i128::from(self.under_way.net) * i128::from(nanos);
     }
 
-    /// Returns the requests in flight at the end of the bin minus those at its start.
+    /// Returns the requests in flight at the end of the bin minus the requests in flight at its start.
     pub(super) fn net_under_way(&self) -> i64 {
         self.under_way.net
     }

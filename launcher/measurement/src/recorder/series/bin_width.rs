@@ -2,9 +2,9 @@
 
 use crate::wire::{Reader, Wire, WireError, Writer};
 
-/// The smallest width, 62.5 ms in nanoseconds. A stage of 15 s has it, with 240 bins.
+/// The smallest width, 62.5 ms in nanoseconds. A stage of 15 s has 240 bins of this width.
 const BASE: u64 = 62_500_000;
-/// The largest width is `BASE` doubled this many times. Two bins of it cover all times that fit into 64 bits.
+/// The largest width is `BASE` doubled this many times. Two bins of this width cover all times that fit into 64 bits.
 const MOST_DOUBLINGS: u32 = 38;
 
 /// The width of a bin: 62.5 ms times a power of two. A bin starts at a multiple of its width from time zero of the run, so two neighbouring

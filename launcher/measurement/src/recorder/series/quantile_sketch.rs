@@ -1,8 +1,7 @@
 //! Estimates quantiles of times in little memory, with counts in buckets that are wider for longer times. Pure.
 //!
-//! The buckets are those of an HDR histogram (<https://hdrhistogram.org>) with 32 buckets per power of two. They are fixed, so sketches can
-//! be merged exactly. A sketch stores only the powers of two in which it has counts: in a bin of a series, most times are within two to
-//! four of them.
+//! The buckets are those of an HDR histogram (<https://hdrhistogram.org>) with 32 buckets per power of two. They are fixed, so sketches can be merged
+//! exactly. A sketch stores only the powers of two in which it has counts: in a bin of a series, most times fall into two to four of these powers.
 
 use crate::wire::{Reader, Wire, WireError, Writer, fields};
 

@@ -94,7 +94,7 @@ proptest! {
         let (bytes, content) = form(seed);
         let cut = |all: &[u8]| (all.len() as f64 * part) as usize;
         prop_assert!(Recorder::from_bytes(&bytes[..cut(&bytes)], MEMORY).is_err());
-        // The same, with a matching header and checksum.
+        // The cut content is also refused with a matching header and checksum.
         prop_assert!(Recorder::from_bytes(&seal(RECORDER, &content[..cut(&content)]), MEMORY).is_err());
     }
 

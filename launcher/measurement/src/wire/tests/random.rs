@@ -155,7 +155,7 @@ impl Load {
 
     /// Returns a random event. No two events have the same number.
     pub(crate) fn event(&self, draws: &mut Draws, number: u64) -> Event {
-        // There is one stage more than the load has. Requests in that stage have no tally.
+        // The stage may be one that the load does not have. Requests in such a stage have no tally.
         let stage = match draws.below(20) {
             0 => self.stages(),
             _ => draws.below(self.stages() as u64) as usize,

@@ -11,8 +11,8 @@ pub fn deepseek_code(text: &str) -> Option<&str> {
     blocks(strip(text), PYTHON).next()
 }
 
-/// Returns the last Python block of the final part. If it has none, returns its last block in any language. If it has no block at all, does
-/// the same for the whole text. Source: `parse_code` of gpt-oss-120b/eval_accuracy.py.
+/// Returns the last Python block of the final part of an answer. If there is none, returns the last block in any language. If the final part has no
+/// block at all, does the same for the whole text. Source: `parse_code` of gpt-oss-120b/eval_accuracy.py.
 pub fn gpt_oss_code(text: &str) -> Option<&str> {
     let last = |text| blocks(text, PYTHON).last().or_else(|| blocks(text, FENCE).last().map(without_language));
     last(gpt_oss_final_part(text)).or_else(|| last(strip(text)))

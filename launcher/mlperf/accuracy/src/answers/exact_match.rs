@@ -8,9 +8,9 @@ use crate::{
 /// The lengths of an identifier's parts, which hyphens separate.
 const PARTS: [usize; 5] = [8, 4, 4, 4, 12];
 
-/// Returns the share of hidden identifiers that were found, in percent with two decimals. Expected and predicted identifiers are paired in
-/// order. For each pair, the share of expected **characters** that occur anywhere in the predicted identifier is computed, ignoring case.
-/// The sum of these shares is divided by the number of predicted identifiers. If there are none, the result is 0.
+/// Returns the share of hidden identifiers that were found, in percent with two decimals. Expected and predicted identifiers are paired in order.
+/// Each pair has a score: the share of expected **characters** that occur anywhere in the predicted identifier, ignoring case. The result is the sum
+/// of these scores divided by the number of predicted identifiers; 0 if there are none.
 pub fn niah_em(expected: &str, predicted: &str) -> f64 {
     let (expected, predicted) = (identifiers(expected), identifiers(predicted));
     let share = |(wanted, found): (&String, &String)| {
@@ -47,8 +47,8 @@ fn identifiers(text: &str) -> Vec<String> {
     found
 }
 
-/// Returns 100 if an answer matches one of the expected texts, which `|` separates, else 0. The answer is the text after the last
-/// `Answer: `, or the whole text. It matches if it is contained in an expected text, even if it is empty.
+/// Returns 100 if an answer matches one of the expected texts, which are separated by `|`; otherwise 0. The answer is the text after the last
+/// `Answer: `, or the whole text without that mark. It matches if an expected text contains it, so an empty answer matches.
 pub fn qa_em(expected: &str, predicted: &str) -> f64 {
     let answer = predicted.rsplit_once("Answer: ").map_or(predicted, |(_, it)| it);
     let plain = |text: &str| text.chars().filter(|it| !is_space(*it)).collect::<String>().to_lowercase();
@@ -65,7 +65,7 @@ mod tests {
     fn identifiers_are_compared_by_their_characters() {
         let (a, b) = ("aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa", "bbbbbbbb-bbbb-bbbb-bbbb-bbbbbbbbbbbb");
         assert_eq!(niah_em(a, &a.to_uppercase()), 100.0);
-        // Only the four hyphens are found among the 36 characters.
+        // Of the 36 characters, only the four hyphens are found.
         assert_eq!(niah_em(a, b), 11.11);
         assert_eq!(niah_em(a, &format!("{a} {b}")), 50.0);
         assert_eq!(niah_em(a, "none"), 0.0);

@@ -16,8 +16,8 @@ pub enum LastLetter {
 }
 
 impl LastLetter {
-    /// Returns the upper-case letter if it is a choice. Ignoring case, Python also matches the letter I with U+0130 and U+0131; the upper
-    /// case of U+0130 is U+0130 itself.
+    /// Returns the letter in upper case if it is a choice. When Python ignores case, U+0130 and U+0131 also match the letter I. The upper case of
+    /// U+0130 is U+0130 itself.
     fn choice(self, it: char) -> Option<char> {
         let last = match self {
             LastLetter::D => 'D',
@@ -31,16 +31,16 @@ impl LastLetter {
     }
 }
 
-/// Returns the letter of an answer by the rules of deepseek-r1: the last letter after `ANSWER` or `FINAL ANSWER`. If there is none and the
-/// question has ten choices, returns the last standalone letter.
+/// Returns the letter of an answer by the rules of deepseek-r1: the last letter after `ANSWER` or `FINAL ANSWER`. If there is none, and the question
+/// has ten choices, returns the last letter that is a separate word.
 pub fn deepseek_letter(text: &str, last: LastLetter) -> Option<char> {
     let text: Vec<char> = unescaped(unwrapped(strip(text))).chars().collect();
     labelled(&text, last).or_else(|| (last == LastLetter::J).then(|| alone(&text, last)).flatten())
 }
 
-/// Returns the letter of an answer by the rules of gpt-oss-120b. In the final part, that is the first letter if it is standalone, else the
-/// letter after the first `Answer`. If neither exists, applies the rules of [`deepseek_letter`] to the whole text, but its last step only
-/// to the final part.
+/// Returns the letter of an answer by the rules of gpt-oss-120b. These look at the final part first: at its first letter if that is a separate word,
+/// otherwise at the letter after the first `Answer`. If neither exists, the rules of [`deepseek_letter`] apply to the whole text, but their last step
+/// only to the final part.
 pub fn gpt_oss_letter(text: &str, last: LastLetter) -> Option<char> {
     let text = strip(text);
     let part = without_bold(gpt_oss_final_part(text));
@@ -52,7 +52,7 @@ pub fn gpt_oss_letter(text: &str, last: LastLetter) -> Option<char> {
         .or_else(|| (last == LastLetter::J).then(|| alone(&part, last)).flatten())
 }
 
-/// Returns the first standalone capital letter from A to D. Used for MMLU answers in free form.
+/// Returns the first capital letter from A to D that is a separate word. Used for MMLU answers in free form.
 pub fn first_capital(text: &str) -> Option<char> {
     let text: Vec<char> = text.chars().collect();
     let mut found = text.iter().enumerate().filter(|(_, it)| matches!(it, 'A'..='D'));
@@ -63,7 +63,7 @@ pub fn first_capital(text: &str) -> Option<char> {
 fn unwrapped(text: &str) -> &str {
     let starts = text.starts_with("['") || text.starts_with("[\"");
     let ends = text.ends_with("']") || text.ends_with("\"]");
-    // Slicing by bytes is safe, because all four removed characters are ASCII. If the text is shorter than four, Python's slice is empty.
+    // Slicing by bytes is safe, because the four removed characters are ASCII. Like Python's slice, it is empty if the text is shorter than four.
     if starts && ends { strip(text.get(2..text.len() - 2).unwrap_or_default()) } else { text }
 }
 
@@ -93,7 +93,7 @@ fn without_bold(text: &str) -> String {
     plain
 }
 
-/// Returns the last letter after `ANSWER` or `FINAL ANSWER`, with `:` or `=` and a bracket in between, that no other letter follows.
+/// Returns the last letter after `ANSWER` or `FINAL ANSWER` that no other letter follows. Between them may be `:` or `=` and a bracket.
 fn labelled(text: &[char], last: LastLetter) -> Option<char> {
     const ANSWER: &str = "answer";
     (0..text.len()).rev().filter(|at| stands_at(text, *at, ANSWER)).find_map(|at| {
@@ -126,7 +126,7 @@ fn first(text: &[char], last: LastLetter) -> Option<char> {
     last.choice(text[at]).filter(|_| text.get(at + 1).is_none_or(|it| !is_latin_letter(*it)))
 }
 
-/// Returns the letter after the first `Answer` that has one, with `:` or `.` in between. The letter must end a word.
+/// Returns the letter after the first `Answer` that has one, with `:` or `.` in between. The letter must be the end of a word.
 fn after_answer(text: &[char], last: LastLetter) -> Option<char> {
     const ANSWER: &str = "answer";
     (0..text.len()).filter(|at| stands_at(text, *at, ANSWER) && is_boundary(text, *at)).find_map(|at| {
@@ -156,7 +156,7 @@ mod tests {
         check("Answer: Cat", None, None);
         check("['Answer: D']", Some('D'), Some('D'));
         check("Answer: \u{131}", None, Some('I'));
-        // If case is ignored, the long s (U+017F) matches the letter S.
+        // When case is ignored, the long s (U+017F) matches the letter S.
         check("An\u{17f}wer: B", Some('B'), Some('B'));
         check("Answer: B\u{17f}", None, None);
         check("", None, None);

@@ -15,8 +15,8 @@ pub use numbers::{aime_answer, boxed, gsm8k_is_correct, gsm8k_number, same_integ
 
 use crate::chars::strip;
 
-/// Returns the final part of a gpt-oss answer, which is what a user sees: the text after `<|channel|>final` and `<|message|>` with no `<`
-/// in between, up to `<|return|>` or the end, without surrounding white space. If there is no such part, returns the whole text. Source:
+/// Returns the final part of a gpt-oss answer, which is what a user sees. It is the text after `<|channel|>final` and `<|message|>`, without any `<`
+/// between these two, up to `<|return|>` or the end. Surrounding white space is removed. Without such a part, returns the whole text. Source:
 /// `extract_final_section` of gpt-oss-120b/eval_accuracy.py.
 pub fn gpt_oss_final_part(text: &str) -> &str {
     const CHANNEL: &str = "<|channel|>final";

@@ -5,9 +5,9 @@ use crate::chars::{digit, float, is_boundary, is_digit, is_space, skip_space, st
 /// The largest answer of an AIME question.
 const MAX_AIME: u64 = 999;
 
-/// Returns the final number of an answer to GSM8K, without commas; `None` if there is none. The text is cut at the first line that begins
-/// with `Q:`. The first number after the last `The answer is` counts; without it, the last number in the text. Source: `postprocess_text`
-/// and `find_number` of mixtral-8x7b/evaluate-accuracy.py.
+/// Returns the final number of an answer to GSM8K, without commas; `None` if there is none. The text is cut at the first line that begins with `Q:`.
+/// The final number is the first one after the last `The answer is`; without that text, it is the last number. Source: `postprocess_text` and
+/// `find_number` of mixtral-8x7b/evaluate-accuracy.py.
 pub fn gsm8k_number(text: &str) -> Option<String> {
     let text = text.split("\nQ:").next().unwrap_or(text);
     let named = text.rsplit_once("The answer is").and_then(|(_, rest)| numbers(rest).into_iter().next());
@@ -15,8 +15,8 @@ pub fn gsm8k_number(text: &str) -> Option<String> {
     Some(number.replace(',', ""))
 }
 
-/// Whether an answer to GSM8K is the expected number. As in the reference, commas are removed only from the answer: an expected `1,000` is
-/// not a number, so any answer to it is wrong.
+/// Whether an answer to GSM8K is the expected number. As in the reference, commas are removed only from the answer. So an expected `1,000` is not a
+/// number, and every answer to it is wrong.
 pub fn gsm8k_is_correct(text: &str, expected: &str) -> bool {
     let number = gsm8k_number(text).and_then(|it| float(&it));
     number.is_some_and(|it| float(expected) == Some(it))
@@ -53,8 +53,8 @@ fn number_end(text: &[char], at: usize) -> Option<usize> {
     Some(start + last + 1)
 }
 
-/// Returns the final integer of an answer to an AIME question: the last `\boxed{digits}`, else the last digits after `Answer:`. `None` if
-/// there is none, or if it exceeds 999. Source: `parse_aime_answer` of deepseek-r1/eval_accuracy.py.
+/// Returns the final integer of an answer to an AIME question: the last `\boxed{digits}` or, if there is none, the last digits after `Answer:`.
+/// `None` if neither exists, or if the integer exceeds 999. Source: `parse_aime_answer` of deepseek-r1/eval_accuracy.py.
 pub fn aime_answer(text: &str) -> Option<u64> {
     let text: Vec<char> = strip(text).chars().collect();
     let from_the_end = || (0..text.len()).rev();
@@ -110,9 +110,9 @@ pub fn boxed(text: &str) -> Option<&str> {
     None
 }
 
-/// Whether two mathematical expressions are equal as text, after parts without meaning are removed: white space, `$`, `\left`, `\right`,
-/// `\!`, `\,`, `\;`, degree and percent signs, a final period, and the size of fractions. The reference uses PRM800K's grader, which also
-/// recognises equivalent expressions in different forms. This figure therefore differs from the reference's, and never exceeds it by much.
+/// Whether two mathematical expressions are equal as text, after parts without meaning are removed: white space, `$`, `\left`, `\right`, `\!`, `\,`,
+/// `\;`, degree and percent signs, a final period, and the size of fractions. The reference uses PRM800K's grader, which also recognises equivalent
+/// expressions in different forms. So this figure differs from the reference's, and never exceeds it by much.
 pub fn same_math(found: &str, expected: &str) -> bool {
     let (found, expected) = (plain_math(found), plain_math(expected));
     !found.is_empty() && found == expected

@@ -87,7 +87,7 @@ impl Counts {
 /// The figures of an MMLU run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
-    /// All questions. The headline figure is a micro average, as in the original.
+    /// All questions. The headline figure is the share of correct answers over all questions (micro average), as in the original.
     pub overall: Counts,
     /// Number of questions without a letter. They count as wrong.
     pub unanswered: u64,
@@ -95,7 +95,7 @@ pub struct Figures {
     pub by_subject: BTreeMap<String, Counts>,
     /// The counts of each domain.
     pub by_domain: BTreeMap<Domain, Counts>,
-    /// Subjects that are missing from the table. They count in the domain Other.
+    /// Subjects that are missing from the table of domains. They count in the domain Other.
     pub unknown_subjects: BTreeSet<String>,
 }
 
@@ -216,8 +216,8 @@ pub fn csv<'a>(
     file.flush()
 }
 
-/// Distributes a limited number of questions equally over subjects, and returns the number per subject. Subjects get one more question
-/// each, in order, until the limit is reached or no question remains. `available`: number of questions per subject.
+/// Distributes a limited number of questions as equally as possible over subjects, and returns the number per subject. In each round, every subject
+/// gets one more question, until the limit is reached or no question is left. `available`: number of questions per subject.
 pub fn shares(limit: usize, available: &[usize]) -> Vec<usize> {
     let mut shares = vec![0; available.len()];
     let mut left = limit;

@@ -4,12 +4,12 @@ use crate::answers::{LastLetter, deepseek_letter, first_capital};
 
 /// The letter of each choice.
 pub const LETTERS: [char; 4] = ['A', 'B', 'C', 'D'];
-/// The log probability that the original assigns to a letter that is not among the most probable tokens.
+/// The log probability that the original assigns to a letter if it is not among the most probable tokens.
 const ABSENT: f64 = -100.0;
 
-/// Returns the letter with the highest log probability. Only tokens that are exactly one letter count. One leading space mark is ignored: a
-/// space, U+2581 or U+0120. If a letter appears in two forms, its larger value counts. Of letters with equal values, the first wins.
-/// Returns `None` if no letter appears, which counts as unanswered. The original would choose A.
+/// Returns the letter with the highest log probability. Only tokens that are exactly one letter count, ignoring one leading mark for a space: a
+/// space, U+2581 or U+0120. If a letter appears in two forms, the larger value counts. If letters have equal values, the first one wins. Returns
+/// `None` if no letter appears, which counts as unanswered. The original would choose A.
 pub fn from_log_probabilities<'a>(top: impl IntoIterator<Item = (&'a str, f64)>) -> Option<char> {
     let mut best: [Option<f64>; 4] = [None; 4];
     for (token, log_probability) in top {
@@ -22,7 +22,7 @@ pub fn from_log_probabilities<'a>(top: impl IntoIterator<Item = (&'a str, f64)>)
     first_largest(best.into_iter().zip(LETTERS).filter_map(|(it, letter)| Some((letter, it?))))
 }
 
-/// Returns the letter that the authors' `evaluate.py` chooses. Only letters after a space count. An absent letter counts as -100, so the
+/// Returns the letter that the authors' `evaluate.py` chooses. Only letters after a space count. A letter that is absent gets the value -100. So the
 /// result is A if all letters are absent.
 pub fn original_from_log_probabilities<'a>(top: impl IntoIterator<Item = (&'a str, f64)>) -> char {
     let mut of_letters = [ABSENT; 4];
@@ -43,8 +43,8 @@ fn first_largest(letters: impl Iterator<Item = (char, f64)>) -> Option<char> {
     best.map(|(letter, _)| letter)
 }
 
-/// Returns the letter in a generated text: the letter that [`deepseek_letter`] finds after the last `Answer`, else the first standalone
-/// capital. `None` if there is none, which counts as unanswered.
+/// Returns the letter in a generated text. It is the letter that [`deepseek_letter`] finds after the last `Answer` or, if there is none, the first
+/// capital letter that is a separate word. `None` if there is neither, which counts as unanswered.
 pub fn from_text(text: &str) -> Option<char> {
     deepseek_letter(text, LastLetter::D).or_else(|| first_capital(text))
 }

@@ -1,7 +1,7 @@
 //! MMLU: prompts, letters of answers, and figures. Pure.
 //!
-//! Sources: `evaluate.py` and `categories.py` of the authors' repository (hendrycks/test), and the task `mmlu` of lm-evaluation-harness.
-//! Deliberately absent: reading the data, and sending the prompts.
+//! Sources: `evaluate.py` and `categories.py` of the authors' repository (hendrycks/test), and the task `mmlu` of lm-evaluation-harness. This module
+//! neither reads the data nor sends the prompts.
 
 mod figures;
 mod letter;

@@ -15,7 +15,7 @@ pub enum Format {
     /// The format of lm-evaluation-harness: one space after `about`, and questions without surrounding white space.
     #[serde(rename = "lm-eval")]
     Harness,
-    /// The authors' format. The caller puts an instruction before it.
+    /// The authors' format for chats. The caller puts an instruction in front of it.
     #[serde(rename = "chat")]
     Chat,
 }
@@ -31,8 +31,8 @@ pub struct Question {
     pub answer: usize,
 }
 
-/// Returns the prompt of a question: a headline, the examples with their answers, and the question. The headline is kept if there are no
-/// examples. Source: `gen_prompt` and `format_example` of evaluate.py.
+/// Returns the prompt of a question: a headline, the examples with their answers, and the question. Without examples, the headline is kept. Source:
+/// `gen_prompt` and `format_example` of evaluate.py.
 pub fn prompt(format: Format, subject: &str, examples: &[Question], question: &Question) -> String {
     let words = subject.split('_').filter(|it| !it.is_empty() || format != Format::Harness);
     let subject = words.map(|it| format!(" {it}")).collect::<String>();
@@ -48,7 +48,7 @@ pub fn prompt(format: Format, subject: &str, examples: &[Question], question: &Q
     prompt
 }
 
-/// Returns an example as it appears in a prompt. Used to measure its length.
+/// Returns an example as it appears in a prompt, so that its length can be measured.
 pub fn example(format: Format, example: &Question) -> String {
     let mut text = String::new();
     add_example(&mut text, format, example);

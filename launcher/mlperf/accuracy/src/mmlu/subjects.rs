@@ -1,7 +1,7 @@
 //! The subjects of MMLU and their domains. Pure.
 //!
-//! Source: `categories.py` of the authors' repository (hendrycks/test). lm-evaluation-harness differs only in anatomy, which it counts as
-//! STEM.
+//! Source: `categories.py` of the authors' repository (hendrycks/test). The table of lm-evaluation-harness differs only in anatomy, which it counts
+//! as STEM.
 
 use serde::Serialize;
 

@@ -1,10 +1,10 @@
 //! Splits English text into sentences as `sent_tokenize` of NLTK 3.8.1 does. Pure.
 //!
 //! Sources: T. Kiss and J. Strunk, "Unsupervised Multilingual Sentence Boundary Detection", Computational Linguistics 32(4), 2006, and
-//! `nltk/tokenize/punkt.py` of NLTK 3.8.1, which MLPerf pins. NLTK 3.10 also treats curly quotes as closing punctuation; this version does
-//! not.
+//! `nltk/tokenize/punkt.py` of NLTK 3.8.1, the version that MLPerf requires. NLTK 3.10 also treats curly quotes as closing punctuation; this module
+//! does not.
 //!
-//! The tables are not part of this crate, because the licence of the data is unclear. [`Punkt::read`] gets them from the caller.
+//! The tables are not part of this crate, because the licence of their data is unclear. The caller passes them to [`Punkt::read`].
 
 mod tables;
 mod words;
@@ -26,13 +26,14 @@ const fn is_ascii_space(it: char) -> bool {
 /// A position where a sentence may end. Positions count characters.
 #[derive(Clone, Copy)]
 struct Candidate {
-    /// The position of its `.`, `?` or `!`.
+    /// The position of the `.`, `?` or `!` of the candidate.
     at: usize,
-    /// The start of the word before it.
+    /// The start of the word before this character.
     word: usize,
-    /// The end of the context after it. The context is one punctuation mark, or white space and the following run of other characters.
+    /// The end of the context after this character. The context is either one punctuation mark, or white space and the characters after it up to the
+    /// next white space.
     after: usize,
-    /// The start of that run; `None` if a punctuation mark follows instead.
+    /// The start of these characters after the white space; `None` if the context is a punctuation mark.
     run: Option<usize>,
 }
 
@@ -76,8 +77,8 @@ fn candidates(text: &[char]) -> impl Iterator<Item = Candidate> {
     })
 }
 
-/// Returns the candidates to test, each with the word before it: NLTK's `_match_potential_end_contexts`. If several candidates are in one
-/// word, only the last one is returned.
+/// Returns the candidates to test, each with the word before it: NLTK's `_match_potential_end_contexts`. If a word contains several candidates, only
+/// the last one is returned.
 fn tested(text: &[char]) -> Vec<Candidate> {
     let mut tested = Vec::new();
     let mut before: Option<Candidate> = None;
@@ -112,7 +113,7 @@ fn realigned(text: &[char], slices: &[(usize, usize)]) -> Vec<(usize, usize)> {
     sentences
 }
 
-/// Returns the number of closing punctuation marks at the start of a sentence, and the number of characters including the white space after
+/// Returns the number of closing punctuation marks at the start of a sentence, and the number of characters of these marks and the white space after
 /// them. `None` if no marks belong to the previous sentence. NLTK's `re_boundary_realignment`.
 fn closing(sentence: &[char]) -> Option<(usize, usize)> {
     let signs = sentence.iter().take_while(|it| matches!(it, '"' | '\'' | ')' | ']' | '}')).count();

@@ -8,8 +8,8 @@ use crate::chars::{is_digit, is_space, is_word};
 /// The type of all words that are numbers.
 const NUMBER: &str = "##number##";
 
-// The bits of `ortho_context.tab`: upper case (UC) and lower case (LC), each at the beginning of a sentence, within one, or at an unknown
-// place.
+// The bits of `ortho_context.tab`. A word occurs in upper case (UC) or lower case (LC), and at the beginning of a sentence, within one, or at an
+// unknown place.
 const BEGINNING_LOWER: u8 = 16;
 const WITHIN_UPPER: u8 = 4;
 const UPPER: u8 = 2 | 4 | 8;
@@ -39,7 +39,7 @@ enum Beginning {
 }
 
 impl Punkt {
-    /// Whether a sentence ends within a context, before its last word: NLTK's `text_contains_sentbreak`.
+    /// Whether a sentence ends before the last word of a context: NLTK's `text_contains_sentbreak`.
     pub(super) fn has_break(&self, context: &[char]) -> bool {
         let mut words: Vec<Word> = split(context).into_iter().map(|it| self.first_pass(it)).collect();
         for index in 1..words.len() {
@@ -110,7 +110,7 @@ impl Punkt {
 }
 
 impl Word {
-    /// The type without the period that ends the sentence.
+    /// The type without a period that ends the sentence.
     fn kind_in_sentence(&self) -> &str {
         if self.is_break { without_period(&self.kind) } else { &self.kind }
     }
@@ -163,8 +163,8 @@ fn is_word_end(line: &[char], at: usize) -> bool {
     hard(at) || (line[at] == ',' && hard(at + 1))
 }
 
-/// Returns the length of the match of NLTK's `_re_multi_char_punct` at `at`: several `-`, several `.`, or three or more `.` with one white
-/// space between each.
+/// Returns the length of the match of NLTK's `_re_multi_char_punct` at `at`: several `-`, several `.`, or three or more `.` that are separated by one
+/// white space each.
 fn multi(line: &[char], at: usize) -> Option<usize> {
     let rest = &line[at..];
     let of = |sign: char| Some(rest.iter().take_while(|it| **it == sign).count()).filter(|it| *it >= 2);

@@ -2,7 +2,7 @@
 //!
 //! Source: `_lcs_table`, `_backtrack_norec` and `_find_union` of `rouge_score/rouge_scorer.py` 0.1.2.
 
-/// Returns the length of a longest common subsequence. Takes time `a × b`, and memory for one row.
+/// Returns the length of a longest common subsequence. Needs time proportional to `a × b`, and memory for one row.
 pub(super) fn length(a: &[u32], b: &[u32]) -> usize {
     let mut row = vec![0_u32; b.len() + 1];
     for found in a {
@@ -11,8 +11,8 @@ pub(super) fn length(a: &[u32], b: &[u32]) -> usize {
     row.last().map_or(0, |it| *it as usize)
 }
 
-/// Marks in `taken` the positions of `a` that belong to a longest common subsequence with `b`. Chooses the same subsequence as the
-/// reference. Takes time `a × b`, and one bit of memory per pair.
+/// Marks in `taken` the positions of `a` that belong to a longest common subsequence with `b`. If there are several, it is the same as in the
+/// reference. Needs time proportional to `a × b`, and one bit of memory per pair.
 pub(super) fn mark(a: &[u32], b: &[u32], taken: &mut [bool]) {
     let words = b.len().div_ceil(64);
     let mut left = vec![0_u64; words * a.len()];
@@ -34,8 +34,8 @@ pub(super) fn mark(a: &[u32], b: &[u32], taken: &mut [bool]) {
     }
 }
 
-/// Computes the next row of the table in place. `found` is the token of that row. For each column with another token, `left` is called with
-/// the column and with whether the value to the left is larger than the value above.
+/// Computes the next row of the table in place. `found` is the token of that row. For each column with a different token, calls `left` with the
+/// column, and with whether the value to its left is larger than the value above it.
 fn next_row(found: u32, b: &[u32], row: &mut [u32], mut left: impl FnMut(usize, bool)) {
     let mut diagonal = 0;
     let mut before = 0;
@@ -68,7 +68,8 @@ mod tests {
         check(&[1, 2, 3], &[1, 3], &[0, 2]);
         check(&[], &[1], &[]);
         check(&[1], &[], &[]);
-        // Of several subsequences with equal length, the one found by preferring to go up, when walking back from the end, is chosen.
+        // There are several longest subsequences. The reference walks back from the end and prefers to go up, which determines the one that is
+        // chosen.
         check(&[1, 2], &[2, 1], &[0]);
         check(&[1, 1], &[1], &[1]);
     }

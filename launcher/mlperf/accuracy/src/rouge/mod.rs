@@ -22,7 +22,7 @@ pub struct Score {
 }
 
 impl Score {
-    /// Computes `hits / predicted` and `hits / expected`. A count of 0 divides as 1. Source: `_score_ngrams` and `fmeasure` of
+    /// Computes `hits / predicted` and `hits / expected`. If a divisor is 0, it is replaced by 1. Source: `_score_ngrams` and `fmeasure` of
     /// `rouge_score/scoring.py`.
     fn from_counts(hits: usize, predicted: usize, expected: usize) -> Score {
         let (precision, recall) = (hits as f64 / predicted.max(1) as f64, hits as f64 / expected.max(1) as f64);
@@ -45,9 +45,8 @@ pub struct Scores {
     pub rouge_lsum: Score,
 }
 
-/// Computes the figures of a prediction and an expected text. The texts are not preprocessed. `stem`: whether to stem the tokens, as
-/// MLPerf's check does. Takes time proportional to the product of both lengths, and one bit of memory per pair of tokens in the two longest
-/// sentences.
+/// Computes the figures of a prediction and an expected text. The texts are not preprocessed. `stem`: whether to stem the tokens, as MLPerf's check
+/// does. Needs time proportional to the product of both lengths, and one bit of memory per pair of tokens in the longest sentence of each text.
 pub fn score(prediction: &str, expected: &str, stem: bool) -> Scores {
     let mut ids = HashMap::new();
     let mut read = |text: &str| Tokens::read(text, stem, &mut ids);
@@ -149,8 +148,8 @@ fn common(a: &[u64], b: &[u64]) -> usize {
     hits
 }
 
-/// Returns the hits of ROUGE-Lsum: `_summary_level_lcs` of `rouge_scorer.py`. In each expected sentence, all positions count that belong to
-/// its longest common subsequence with any predicted sentence. A token counts at most as often as it occurs in each of the texts.
+/// Returns the hits of ROUGE-Lsum: `_summary_level_lcs` of `rouge_scorer.py`. In each expected sentence, a position counts if it belongs to the
+/// sentence's longest common subsequence with any predicted sentence. A token counts at most as often as it occurs in each of the two texts.
 fn union_hits(predicted: &Tokens, expected: &Tokens, ids: usize) -> usize {
     let counts = |tokens: &[u32]| {
         let mut counts = vec![0_u32; ids];

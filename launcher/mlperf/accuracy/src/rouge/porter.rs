@@ -1,7 +1,7 @@
 //! Porter's stemmer with the changes that NLTK's `PorterStemmer` makes in its default mode, which `rouge_score` uses. Pure.
 //!
-//! Sources: M. F. Porter, "An algorithm for suffix stripping", Program 14(3), 1980, and `nltk/stem/porter.py` of NLTK 3.8.1, mode
-//! `NLTK_EXTENSIONS`. Other crates implement the plain algorithm or Porter 2, which yield different stems.
+//! Sources: M. F. Porter, "An algorithm for suffix stripping", Program 14(3), 1980, and `nltk/stem/porter.py` of NLTK 3.8.1, mode `NLTK_EXTENSIONS`.
+//! Other crates implement the original algorithm or Porter 2, and these give different stems.
 
 /// Irregular words and their stems, as NLTK lists them.
 const IRREGULAR: [(&str, &str); 17] = [
@@ -56,8 +56,8 @@ const STEP_4: [&str; 19] = [
     "ous", "ive", "ize",
 ];
 
-/// Returns the stem of a word that consists of the letters `a` to `z` and of digits, which count as consonants. A word with any other
-/// character is returned unchanged. Takes time linear in the length of the word.
+/// Returns the stem of a word that consists of the letters `a` to `z` and of digits, which count as consonants. A word with any other character is
+/// returned unchanged. Needs time proportional to the length of the word.
 pub fn stem(word: &str) -> String {
     if let Some((_, stem)) = IRREGULAR.iter().find(|(it, _)| *it == word) {
         return (*stem).to_owned();
@@ -89,7 +89,7 @@ fn consonants(word: &str) -> impl Iterator<Item = bool> {
     })
 }
 
-/// Porter's m: how many times a consonant directly follows a vowel.
+/// Porter's m: how many times a vowel is directly followed by a consonant.
 fn measure(word: &str) -> usize {
     let mut before = true;
     consonants(word).filter(|consonant| std::mem::replace(&mut before, *consonant) != *consonant && *consonant).count()
@@ -107,7 +107,8 @@ fn ends_in_doubled_consonant(word: &str) -> bool {
     matches!(word.as_bytes(), [.., a, b] if a == b) && ends_in_consonant(word)
 }
 
-/// Porter's condition *o, extended by NLTK to words of two letters.
+/// Porter's condition *o: the word ends with a consonant, a vowel, and a consonant other than w, x and y. NLTK adds words that are a vowel and a
+/// consonant.
 fn ends_short(word: &str) -> bool {
     let kinds: Vec<bool> = consonants(word).collect();
     match kinds.as_slice() {
@@ -122,8 +123,8 @@ fn cut(word: &mut String, letters: usize, end: &str) {
     word.push_str(end);
 }
 
-/// Replaces the first suffix in `rules` that matches, if the rest of the word meets the condition. Returns whether a suffix matched. Later
-/// suffixes are not tried.
+/// Replaces the first suffix in `rules` that matches, if the rest of the word meets the condition. Returns whether a suffix matched. After a match,
+/// further suffixes are not tried.
 fn replace_first(word: &mut String, rules: &[(&str, &str)], condition: impl Fn(&str) -> bool) -> bool {
     let Some((suffix, end)) = rules.iter().find(|(suffix, _)| word.ends_with(suffix)) else { return false };
     if condition(&word[..word.len() - suffix.len()]) {
@@ -173,7 +174,7 @@ fn step_2(word: &mut String) {
         cut(word, 2, "");
     }
     if !replace_first(word, &STEP_2, |rest| measure(rest) > 0) && word.ends_with("logi") {
-        // NLTK counts the l of the suffix as part of the rest.
+        // NLTK counts the `l` of the suffix as part of the rest of the word.
         if measure(&word[..word.len() - 3]) > 0 {
             cut(word, 1, "");
         }

@@ -1,7 +1,7 @@
 //! Scores the answers of an accuracy log. Pure: the caller reads the log and decodes tokens.
 //!
-//! Several threads score the answers in batches. Memory holds the answers of one batch, eight bytes per figure and sample, and the set of
-//! samples. Scores are returned in the order of the log.
+//! Several threads score the answers in batches. Memory contains the answers of one batch, eight bytes per figure and sample, and the numbers of all
+//! samples so far. Scores are returned in the order of the log.
 
 mod outcome;
 mod totals;
@@ -125,7 +125,7 @@ pub struct Scorer<'a> {
     pub benchmark: Benchmark,
     /// The expected answers, indexed by sample.
     pub expected: &'a [Expected],
-    /// The tables that sentences are split with; `None`: figures that need them are not computed.
+    /// The tables for splitting sentences. With `None`, figures that need them are not computed.
     pub punkt: Option<&'a Punkt>,
     /// Type of the numbers in the log.
     pub element: Element,

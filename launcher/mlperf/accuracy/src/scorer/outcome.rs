@@ -22,7 +22,7 @@ pub struct KindOutcome {
     pub check: Check,
     /// Number of answers.
     pub total: u64,
-    /// Number of correct answers; `None` if the check does not grade answers as correct or wrong, or would have to run them.
+    /// Number of correct answers. `None` if the check does not grade answers as correct or wrong, or if grading would have to run them.
     pub correct: Option<u64>,
 }
 

@@ -103,7 +103,7 @@ impl Totals {
                     None => values.count("mbxp", 0),
                 }
                 self.add_length(&mut values);
-                // The reference counts all lines of the log, including skipped ones.
+                // As in the reference, all lines of the log are counted, including skipped ones.
                 self.add_tokens(&mut values, self.lines);
             }
             Benchmark::Llama3_1_405b => {
@@ -112,7 +112,7 @@ impl Totals {
                     Some(None) => values.missing.push((key, "the log answers no sample that it is of")),
                     None => values.missing.push((key, NO_TABLES)),
                 };
-                // The figures of the kind that was answered first come first.
+                // The figures of the kind of row that was answered first come first.
                 let rouge_first = self.kinds.first().is_some_and(|it| it.check == Check::RougeL);
                 if rouge_first {
                     of(&mut values, "rougeL", Some(&self.rouge[2]));
@@ -208,12 +208,12 @@ impl Totals {
         (total > 0).then(|| 100.0 * correct as f64 / total as f64)
     }
 
-    /// Returns why the official figure cannot be computed for the checks of some rows.
+    /// Returns why the official figure cannot be computed, if this is so for the checks of some rows.
     fn open(&self) -> Option<&'static str> {
         self.kinds.iter().find_map(|it| it.check.open())
     }
 
-    /// Returns the percentage score of gpt-oss-120b: the correct answers of each data set, divided by how often its questions are repeated.
+    /// Returns the percentage score of gpt-oss-120b. The correct answers of each data set are divided by how often its questions are repeated.
     /// Source: gpt-oss-120b/eval_mlperf_accuracy.py.
     fn weighted_share(&self) -> f64 {
         let repeats = |kind: &str| match kind.to_lowercase().as_str() {
@@ -229,7 +229,7 @@ impl Totals {
     }
 }
 
-/// Appends a figure. The whole list becomes `None` as soon as one figure was not computed.
+/// Appends a figure to a list. If any figure was not computed, the whole list becomes `None`.
 fn push(all: &mut Option<Vec<f64>>, value: Option<f64>) {
     match (all.as_mut(), value) {
         (Some(all), Some(value)) => all.push(value),

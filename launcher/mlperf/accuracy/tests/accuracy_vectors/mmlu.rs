@@ -55,7 +55,7 @@ fn letters_of_log_probabilities_are_those_of_the_authors() {
             case["top_logprobs"].as_object().unwrap().iter().map(|(token, it)| (token.as_str(), it.as_f64().unwrap()))
         };
         assert_eq!(original_from_log_probabilities(top()).to_string(), string(&case["pred_hendrycks"]), "{case}");
-        // The chosen letter must appear in one of its forms, and no other letter may be more probable.
+        // The chosen letter must appear in one of its forms, and no other letter may have a higher probability.
         let of = |letter: char| {
             let forms = ["", " ", "\u{2581}", "\u{120}"].map(|it| format!("{it}{letter}"));
             let all = top().filter(|(token, _)| forms.iter().any(|it| it == token)).map(|(_, it)| it);

@@ -1,11 +1,11 @@
 //! Compares the figures of the crate with those of the Python programs that MLPerf uses.
 //!
-//! `ACCURACY_VECTORS=DIR cargo test -p accuracy --test tests accuracy_vectors::` compares with another folder of the same layout. The test
-//! always reports on stderr how much it compared. If another folder lacks files, the test reports this, and it fails if the folder has none
-//! of the files.
+//! `ACCURACY_VECTORS=DIR cargo test -p accuracy --test tests accuracy_vectors::` compares with the vectors in DIR instead of the project's own. DIR
+//! must have the same layout. The test always prints to stderr how much it compared. If DIR lacks some files, the test reports this. If it has none
+//! of them, the test fails.
 //!
-//! Splitting sentences needs Punkt's tables, which are not part of the project. `PUNKT_DATA` names their folder, and
-//! `make accuracy-vectors` downloads them. Without the tables the test reports what it did not compare.
+//! To split sentences, the tests need Punkt's tables, which are not part of the project. `PUNKT_DATA` names their folder, and `make accuracy-vectors`
+//! downloads them. Without the tables, the test reports what it did not compare.
 
 #![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]
 
@@ -38,7 +38,7 @@ fn folder() -> Folder {
     }
 }
 
-/// A test runs in the folder of its package, but the caller gave a path relative to the project's root.
+/// A relative path is meant from the root of the project, but a test runs in the folder of its package.
 fn from_root(path: PathBuf) -> PathBuf {
     if path.exists() { path } else { Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").join(path) }
 }
@@ -57,7 +57,7 @@ fn the_folder_has_vectors() {
     assert!(names.iter().any(|it| path.join(it).exists()), "{} has none of {names:?}", path.display());
 }
 
-/// Reads a file of the folder; `None` if a folder other than the project's own lacks it.
+/// Reads a file of the folder. `None` if the file is missing in DIR; the project's own folder must have it.
 fn text_of(name: &str) -> Option<String> {
     bytes_of(name).map(|it| String::from_utf8(it).unwrap())
 }

@@ -21,7 +21,7 @@ use tokenizer::{Tokenizer, TokenizerConfig};
 
 use crate::accuracy_vectors::{bytes_of, folder, json_of, list, punkt_for, say, string, text_of};
 
-/// A tokenizer of the vectors, and whether its texts are cleaned up.
+/// A tokenizer of the vectors, and whether the texts that it decodes are cleaned up.
 pub(crate) struct Decoder {
     pub(crate) tokenizer: Tokenizer,
     cleans: bool,
@@ -123,7 +123,7 @@ fn llama3_1_8b() {
     assert_decoded("e2e/llama3.1-8b/decoded.json", &decoder);
 }
 
-/// Checks that figures which do not depend on sentences equal the reference's, and that the other figures are missing.
+/// Checks that figures that do not need sentences equal the reference's, and that the other figures are missing.
 fn assert_figures_without_tables(outcome: &Outcome, file: &str) {
     let Some(expected) = text_of(file) else { return };
     for value in &outcome.values {
@@ -160,7 +160,7 @@ fn texts_of_tokens_are_those_of_the_python_tokenizers() {
         let mut count = 0;
         for case in all {
             let ids = ids_of(&case["ids"]);
-            // Compares the texts as the tokenizer returns them, before the clean-up.
+            // Compares the texts as the tokenizer returns them, before they are cleaned up.
             let tokenizer = &decoder.tokenizer;
             assert_eq!(tokenizer.decode_all(&ids).unwrap(), string(&case["decoded"]), "{name} {ids:?}");
             assert_eq!(tokenizer.decode(&ids).unwrap(), string(&case["decoded_skip_special"]), "{name} {ids:?}");
@@ -207,7 +207,7 @@ fn expected_of(list: &[Value], samples: &[u64]) -> Vec<Expected> {
     };
     let row = |sample| {
         let row = by_sample.get(&sample);
-        // The expected answer of a sample without an answer is not used.
+        // If a sample has no answer, its expected answer is not needed.
         row.map_or_else(Expected::default, |it| Expected {
             text: text(&it["ground_truth"]),
             kind: text(&it["dataset"]),
@@ -265,7 +265,7 @@ fn gpt_oss_120b() {
     let samples: Vec<u64> = rows.iter().map(|it| it["qsl_idx"].as_u64().unwrap()).collect();
     let expected = expected_of(rows, &samples);
     let (outcome, scores) = scored(Benchmark::GptOss120b, &log, &expected, &decoder, None);
-    // The reference groups its rows by data set, but the scores are in the order of the log.
+    // The reference groups its rows by data set. The scores here are in the order of the log.
     let by_sequence: HashMap<u64, &SampleScore> = scores.iter().map(|it| (it.seq_id, it)).collect();
     assert_eq!(by_sequence.len(), rows.len());
     for row in rows {

@@ -1,7 +1,7 @@
 //! Writes and reads the accuracy log, mlperf_log_accuracy.json: one answer per line, in order of completion.
 //!
-//! For language models, the data of an answer are the ids of its output tokens, each a little-endian 32-bit integer. Writer and reader hold
-//! one answer at a time, because a log can reach a gigabyte.
+//! For language models, the data of an answer is the ids of its output tokens, each a little-endian 32-bit integer. Writer and reader keep only one
+//! answer in memory, because a log can have a gigabyte.
 
 use std::io::{self, BufRead, Read as _, Write};
 
@@ -41,7 +41,7 @@ impl<W: Write> Writer<W> {
     /// Begins a log.
     ///
     /// # Errors
-    /// Writing to `out` fails. The same applies to the other methods.
+    /// Writing to `out` fails. All other methods can fail for the same reason.
     pub fn new(mut out: W) -> io::Result<Writer<W>> {
         out.write_all(b"[")?;
         Ok(Writer { out, entries: 0 })
@@ -50,7 +50,7 @@ impl<W: Write> Writer<W> {
     /// Appends an answer.
     ///
     /// # Errors
-    /// The same as [`Writer::new`].
+    /// Writing to `out` fails.
     pub fn add(&mut self, entry: &AccuracyEntry) -> io::Result<()> {
         let separator = if self.entries == 0 { "\n" } else { ",\n" };
         self.entries += 1;
@@ -70,7 +70,7 @@ impl<W: Write> Writer<W> {
     /// Ends the log. Returns the number of answers in it.
     ///
     /// # Errors
-    /// The same as [`Writer::new`].
+    /// Writing to `out` fails.
     pub fn finish(mut self) -> io::Result<u64> {
         self.out.write_all(b"\n]\n")?;
         self.out.flush()?;

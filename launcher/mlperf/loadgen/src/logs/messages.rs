@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Maximum number of messages kept per phase. Further messages are only counted, so that a log has at most some megabytes.
+/// Maximum number of messages kept per phase. Further messages are only counted, so that a log has at most a few megabytes.
 const MOST: usize = 2_000;
 
 /// An event in the detail log.
@@ -29,7 +29,7 @@ pub enum Event {
     NoTokens,
     OneToken,
     NegativeTokens,
-    /// An error during a phase, including errors that LoadGen itself does not have.
+    /// An error during a phase. Some of these errors exist only in this launcher.
     Runtime(String),
     /// A warning.
     Warning(String),
@@ -131,7 +131,7 @@ impl Messages {
             Level::Warning => self.warnings += 1,
             Level::Error => self.errors += 1,
         }
-        // The reason for the end of a phase is kept even if the limit is reached.
+        // The message on why the phase ended is kept even if the limit is reached.
         if self.kept.len() < MOST || event.is_ending() {
             self.kept.push(Message { at, event });
         }

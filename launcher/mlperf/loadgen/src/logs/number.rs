@@ -7,7 +7,7 @@ pub fn general(value: f64) -> String {
     if !value.is_finite() {
         return not_finite(value).into();
     }
-    // The exponent must come from the rounded value: 999999.5 becomes a number with seven digits.
+    // The exponent must come from the rounded value: 999999.5 is rounded to a number with seven digits.
     let rounded = format!("{value:.*e}", DIGITS as usize - 1);
     let (mantissa, exponent) = rounded.split_once('e').unwrap_or((&rounded, "0"));
     let exponent: i32 = exponent.parse().unwrap_or_default();
@@ -29,8 +29,8 @@ pub fn general_json(value: f64) -> String {
     }
 }
 
-/// Returns what a JSON reader gets from a value written with [`general_json`]: a number with six significant digits, or a string for a
-/// non-finite value.
+/// Returns what a JSON reader gets from a value that [`general_json`] wrote: a number with six significant digits, or a string for a non-finite
+/// value.
 pub fn rounded(value: f64) -> serde_json::Value {
     let text = general_json(value);
     text.parse().map_or_else(|_| text.into(), serde_json::Value::Number)
@@ -143,7 +143,7 @@ mod tests {
         fn it_reads_back_to_within_half_a_unit_of_the_sixth_digit(value in prop::num::f64::NORMAL) {
             let text = general(value);
             let back: f64 = text.parse().unwrap();
-            // Close to the largest double, the rounded value can exceed the range.
+            // If the value is close to the largest double, rounding can exceed the range.
             if back.is_finite() {
                 prop_assert!((back - value).abs() <= value.abs() * 5.000_001e-6, "{} is {}", value, text);
             }

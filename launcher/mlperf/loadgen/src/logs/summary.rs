@@ -1,5 +1,5 @@
-//! Writes the summary, mlperf_log_summary.txt. Byte for byte the same as LoadGen's, except that faults which only this launcher checks for
-//! make the result INVALID, and appear among the recommendations.
+//! Writes the summary, mlperf_log_summary.txt. It equals LoadGen's byte for byte, with one exception: faults that only this launcher checks for make
+//! the result INVALID, and appear among the recommendations.
 
 use std::io::{self, Write};
 
@@ -215,7 +215,7 @@ fn parameters(results: &Results, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "{name} : {value}")?;
     }
     if effective.sample_concatenate_permutation {
-        // LoadGen also writes the blank at the end of the first line.
+        // LoadGen also writes a blank at the end of the first line.
         writeln!(out, "WARNING: sample_concatenate_permutation was set to true. ")?;
         writeln!(out, "Generated samples per query might be different as the one in the setting.")?;
         writeln!(out, "Check the generated_samples_per_query line in the detailed log for the real")?;

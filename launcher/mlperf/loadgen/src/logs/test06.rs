@@ -1,8 +1,8 @@
-//! TEST06, the compliance test of language models. It checks in the accuracy log of a run that the first tokens match the answers, that no
-//! answer continues after its end, and that token counts are right. An empty answer would pass all of these checks, but fails here: failed
+//! TEST06, the compliance test of language models. It checks in the accuracy log of a run that first tokens match the answers, that no answer
+//! continues after its end, and that token counts are right. In this implementation, empty answers fail: they would pass those checks, but failed
 //! samples have empty answers, and a model must not be silent.
 //!
-//! The run need not be VALID, because such a run has only a hundred queries.
+//! The run does not have to be VALID, because it has only a hundred queries.
 
 use std::io::BufRead;
 
@@ -35,7 +35,7 @@ pub struct Test06 {
     pub answers: u64,
     /// Whether the first token matches the answer; `None` in Offline, where no first token is logged.
     pub first_token: Option<Check>,
-    /// Whether there is at most one end-of-sequence token, at the end.
+    /// Whether the answer has at most one end-of-sequence token, and only at its end.
     pub end: Check,
     /// Whether `token_count` equals the number of tokens.
     pub length: Check,
@@ -84,7 +84,7 @@ impl Test06 {
             let entry = entry?;
             answers += 1;
             answered.note(!entry.data.is_empty(), &entry);
-            // If the bytes are not whole tokens, the answer is invalid and fails every check.
+            // If the bytes are not a whole number of tokens, the answer is invalid and fails every check.
             let tokens = elements.tokens(&entry.data);
             let first = entry.token_data.as_ref().and_then(|it| elements.tokens(it));
             let both = tokens.as_ref().zip(first.as_ref());
@@ -134,7 +134,7 @@ impl Test06 {
 }
 
 impl ElementType {
-    /// Parses token ids; `None` if the last one is incomplete.
+    /// Parses token ids; `None` if the bytes end within a token id.
     fn tokens(self, bytes: &[u8]) -> Option<Vec<i64>> {
         match self {
             ElementType::Int64 => elements(bytes, i64::from_le_bytes),

@@ -1,5 +1,5 @@
-//! The plan of a workload's LoadGen tests: what each phase will issue, how long it takes, and what a VALID result needs. All of this is
-//! known before the first request. `text.rs` prints it.
+//! The plan of a workload's LoadGen tests: what each phase will issue, how long it takes, and what is needed for a VALID result. All of this is known
+//! before the first request. `text.rs` prints it.
 
 mod text;
 
@@ -37,8 +37,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Returns an error text if the deadline is earlier than the end of all phases, by their expected durations. `None` also if a rate must
-    /// be found first, because the durations are then unknown.
+    /// Returns an error text if the expected durations of all phases together exceed the deadline. `None` if they do not, and if a rate must be found
+    /// first, because the durations are then unknown.
     pub fn past(&self, deadline: Duration) -> Option<String> {
         let phases = self.tests.iter().flat_map(|it| &it.phases);
         let expected: f64 = phases.map(|it| it.expected.seconds).sum();
@@ -73,7 +73,7 @@ struct PhasePlan {
     queries: usize,
     samples: usize,
     samples_per_query: usize,
-    /// How often each loaded sample is issued, on average.
+    /// How often each loaded sample is issued on average.
     passes: f64,
     expected: Expected,
     early_stopping: Option<Needed>,
@@ -82,12 +82,12 @@ struct PhasePlan {
     first_queries: Option<FirstQueries>,
 }
 
-/// The expected number of queries and duration of a phase.
+/// The expected number of queries of a phase, and its expected duration.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Expected {
     queries: usize,
-    /// Time from the start of the phase to the last issue, or to the last response in Offline.
+    /// Seconds from the start of the phase until the last query is issued; in Offline, until the last response.
     seconds: f64,
     basis: Basis,
 }
@@ -111,13 +111,13 @@ struct Needed {
     percentile: f64,
     /// Minimum number of queries for a VALID result.
     least_queries: u64,
-    /// How many of the expected queries may exceed the limit (Server), or are excluded from the estimate as the slowest (SingleStream,
-    /// MultiStream). `None` if there are too few queries.
+    /// In Server, how many of the expected queries may exceed the limit. In SingleStream and MultiStream, how many of the slowest queries are
+    /// excluded from the estimate. `None` if there are too few queries.
     #[serde(skip_serializing_if = "Option::is_none")]
     budget: Option<u64>,
 }
 
-/// The first queries of a phase, to be shown.
+/// The first queries of a phase, which are printed.
 #[derive(Debug)]
 struct FirstQueries {
     of: PhaseQueries,
@@ -254,7 +254,7 @@ fn expected(settings: &Settings, effective: &Effective, queries: &PhaseQueries, 
             Expected { queries: all, seconds: queries.sample_count() as f64 * latency, basis: Basis::TargetQps }
         }
         Scenario::SingleStream | Scenario::MultiStream => {
-            // The number of queries issued until the first one after the given time.
+            // The number of queries that are issued until one is issued at or after the given time.
             let issued_until = |seconds: f64| ((seconds / latency).ceil() as usize).saturating_add(1);
             let target = Duration::from_millis(effective.target_duration_ms).as_secs_f64();
             let least = usize::try_from(effective.min_query_count).unwrap_or(usize::MAX);
@@ -284,8 +284,8 @@ fn needed(settings: &Settings, effective: &Effective, queries: u64) -> Result<Op
     Ok(Some(Needed { percentile, least_queries, budget: budget.filter(|_| queries >= least_queries) }))
 }
 
-/// Returns a workload with one Server test of at least this many queries, in whole passes over the samples of Llama-3.1-8B. Used to measure
-/// how long planning takes.
+/// Returns a workload with one Server test of at least this many queries, in whole passes over the samples of Llama-3.1-8B. It is used to measure how
+/// long planning takes.
 pub fn yardstick(queries: u64) -> LoadGen {
     const SAMPLES: u64 = 13_368;
     let settings = Settings {

@@ -13,7 +13,7 @@ use workload_profiles::{
 
 use super::{Basis, Expected, FirstQueries, Needed, PhasePlan, Plan, TestPlan};
 
-/// Maximum number of samples printed per query. JSON contains all of them.
+/// Maximum number of samples printed per query. The JSON form of the plan contains all of them.
 const MAX_SAMPLES: usize = 16;
 
 impl fmt::Display for Plan {
@@ -67,7 +67,7 @@ fn found(auto: &AutoQps) -> String {
     format!("The target rate {how}; what follows is for the rate in the settings.")
 }
 
-/// Returns the settings that matter in the scenario, by LoadGen's names: the requested value, and the effective value if it differs.
+/// Returns the settings that matter in the scenario, by LoadGen's names, with the requested value. If the effective value differs, it is added.
 fn settings_of(test: &TestPlan) -> Vec<(String, String)> {
     let (of, it) = (&test.requested, &test.effective);
     let mut rows = Vec::new();

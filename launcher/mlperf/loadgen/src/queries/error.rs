@@ -162,7 +162,7 @@ pub(super) fn nothing(settings: &Settings) -> QueryError {
     QueryError::Nothing { settings: format!("min_duration_ms {duration} and min_query_count {count}"), remedy }
 }
 
-/// The error for more unique samples than the data set has.
+/// The error if more unique samples are requested than the data set has.
 pub(super) fn not_unique(settings: &Settings, effective: &Effective, qsl: &Qsl) -> QueryError {
     match settings.scenario {
         Scenario::Offline => {
@@ -191,7 +191,7 @@ pub(super) fn no_such_sample(settings: &Settings, end: usize) -> QueryError {
     }
 }
 
-/// The error if equal issue has no minimum number of queries, from which it derives its passes.
+/// The error if an equal issue has no minimum number of queries. The number of its passes is derived from that minimum.
 pub(super) fn no_pass() -> QueryError {
     let remedy = "set it to 1 or more, for sample_concatenate_permutation makes its passes for so many queries";
     value("min_query_count", 0, remedy)

@@ -1,4 +1,4 @@
-//! Generates the queries of one phase. All random draws are made in LoadGen's order, even those whose result is not used.
+//! Generates the queries of one phase. Makes all random draws in LoadGen's order, even those with a result that is not used.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub(super) struct Generated {
     pub samples_per_query: usize,
     pub due: Due,
     pub samples: Vec<u32>,
-    /// When one more query would be due.
+    /// When the query after the last one would be due.
     pub end: Duration,
 }
 
@@ -26,12 +26,12 @@ struct Frame<'a> {
     effective: &'a Effective,
     set: &'a SampleSet,
     accuracy: bool,
-    /// The time, in nanoseconds, until which queries are generated: the last one is due at or after it.
+    /// The time, in nanoseconds, until which queries are generated. The last query is due at this time or later.
     until: u64,
     least: u64,
     samples_per_query: u64,
     random: Mt19937,
-    /// The positions at which an accuracy phase begins its queries, each used once.
+    /// The positions at which queries of an accuracy phase begin. Each is used once.
     once: std::vec::IntoIter<u32>,
     /// The positions at which queries begin if all samples must be unique.
     unique: Vec<u32>,
@@ -118,7 +118,7 @@ impl<'a> Frame<'a> {
         let server = scenario == Scenario::Server;
         let grows = settings.sample_concatenate_permutation && scenario != Scenario::Offline;
         let mut schedule = Mt19937::new(settings.schedule_rng_seed);
-        // LoadGen multiplies by the reciprocal, which may round differently than a division.
+        // LoadGen multiplies by the reciprocal. A division may be rounded differently.
         let period = ((1.0 / effective.target_qps) * 1e9) as u64;
         self.check_length(if server { 1e9 / effective.target_qps } else { period as f64 })?;
         let mut times = Vec::new();
@@ -154,8 +154,8 @@ impl<'a> Frame<'a> {
         })
     }
 
-    /// Rejects lengths far above the limit before anything is drawn. Lengths near the limit are detected during generation. `gap`: time
-    /// between queries, in nanoseconds.
+    /// Rejects lengths far above the limit before anything is drawn. Lengths slightly above it are detected during generation. `gap`: time between
+    /// queries, in nanoseconds.
     fn check_length(&self, gap: f64) -> Result<(), QueryError> {
         let samples = self.until as f64 / gap * self.samples_per_query as f64;
         if samples > 1.01 * MAX_REQUESTS as f64 {
@@ -208,8 +208,8 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Returns whole passes over a set, each in a new order, with at least `least` entries in total. If `keep` is false, only the random draws
-/// are made.
+/// Returns the positions of whole passes over a set, each in a new order. They are at least `least` positions in total. If `keep` is false, only
+/// makes the random draws.
 fn passes(random: &mut Mt19937, length: u64, least: u64, keep: bool) -> Vec<u32> {
     let mut order: Vec<u32> = (0..length as u32).collect();
     let mut all = Vec::new();

@@ -1,5 +1,5 @@
-//! Queries: which samples are issued, in which order and when. Everything is fixed before a phase begins. A run may issue only a part of
-//! the queries, as SingleStream and MultiStream usually do.
+//! Queries: which samples are issued, in which order and when. Everything is fixed before a phase begins. A run may issue only the first part of the
+//! queries, as SingleStream and MultiStream usually do.
 
 mod error;
 mod generate;
@@ -20,14 +20,14 @@ use generate::{Generated, generate};
 use random::Mt19937;
 use samples::{AccuracySets, SampleSet};
 
-/// Generates the queries of one test, phase by phase. Sequence numbers continue through all phases. So do the random draws that select the
-/// responses to log.
+/// Generates the queries of one test, phase by phase. Sequence numbers continue from phase to phase. The random draws that select the responses to
+/// log continue too.
 pub struct QueryGenerator {
     settings: Settings,
     qsl: Qsl,
     effective: Effective,
     accuracy: Option<AccuracySets>,
-    /// Draws a number in [0, 1) for each sample of the test. It does not depend on the seeds, and is never reseeded.
+    /// Draws a number in [0, 1) for each sample of the test. This generator does not depend on the seeds, and is never seeded again.
     log_values: Mt19937,
     next_query: u64,
     next_sample: u64,
@@ -60,7 +60,7 @@ impl QueryGenerator {
     /// Generates the queries of the next phase. Phases must be requested in the order in which they run.
     ///
     /// # Errors
-    /// The settings yield no queries, too many, or queries that are unpredictable in LoadGen.
+    /// The settings yield no queries or too many, or queries for which LoadGen's behaviour is unpredictable.
     pub fn phase(&mut self, phase: Phase) -> Result<PhaseQueries, QueryError> {
         match phase {
             Phase::Accuracy { set } => {
@@ -113,7 +113,7 @@ impl QueryGenerator {
     }
 }
 
-/// Returns the share of responses in a performance phase that are written to the accuracy log. If it is above 1, all are.
+/// Returns the share of responses in a performance phase that are written to the accuracy log. Above 1, all responses are.
 fn logged_share(settings: &Settings, effective: &Effective) -> f64 {
     let target = settings.accuracy_log_sampling_target;
     if target == 0 {
@@ -127,21 +127,21 @@ fn logged_share(settings: &Settings, effective: &Effective) -> f64 {
 /// When the queries of a phase are due.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Due {
-    /// Every this many nanoseconds.
+    /// One query every this many nanoseconds.
     Every(u64),
     /// At these times, in nanoseconds.
     At(Vec<u64>),
 }
 
-/// The queries of one phase. Queries and samples are numbered by their position in the phase, from 0. Numbers beyond the last one are
-/// neither issued nor logged. A Server query takes 13 bytes.
+/// The queries of one phase. Queries and samples are numbered by their position in the phase, from 0. Numbers beyond the last one are neither issued
+/// nor logged. A Server query needs 13 bytes of memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PhaseQueries {
     /// The samples to load.
     pub set: SampleSet,
     /// Number of samples per query, including all padding.
     pub samples_per_query: usize,
-    /// When one more query would be due. LoadGen logs it as the generated duration.
+    /// When the query after the last one would be due. LoadGen logs it as the generated duration.
     pub duration: Duration,
     /// Sequence number, in the test, of the first query.
     pub first_query: u64,
@@ -169,7 +169,7 @@ impl PhaseQueries {
         self.samples.len()
     }
 
-    /// Returns when a query is due, from the start of the phase. Only the Server scenario uses it. After the last query:
+    /// Returns when a query is due, from the start of the phase. Only the Server scenario uses this. For a number beyond the last query, returns
     /// [`Self::duration`].
     pub fn due(&self, query: usize) -> Duration {
         if query >= self.queries {
@@ -197,7 +197,7 @@ impl PhaseQueries {
         sample / self.samples_per_query.max(1)
     }
 
-    /// Whether the response to a sample is written to the accuracy log. In an accuracy phase all responses are.
+    /// Whether the response to a sample is written to the accuracy log. In an accuracy phase, every response is.
     pub fn is_logged(&self, sample: usize) -> bool {
         self.logged.get(sample).copied().unwrap_or(false)
     }

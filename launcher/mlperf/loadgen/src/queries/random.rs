@@ -1,7 +1,7 @@
-//! LoadGen's random numbers: MT19937, and the distributions of LoadGen's builds. Every function consumes exactly as many outputs as in
-//! LoadGen, so that later draws agree too.
+//! LoadGen's random numbers: MT19937, and the distributions of LoadGen's builds. Every function consumes exactly as many outputs of the generator as
+//! in LoadGen, so that later draws agree too.
 //!
-//! This matches LoadGen built with GCC 11 and newer on Linux, as in the official wheels. Other C++ libraries draw other numbers.
+//! These are the distributions of GCC 11 and newer on Linux, with which the official wheels are built. Other C++ libraries draw other numbers.
 
 use std::time::Duration;
 
@@ -63,7 +63,7 @@ impl Mt19937 {
         let low = f64::from(self.next_u32());
         let high = f64::from(self.next_u32());
         let drawn = (low + high * TWO_POW_32) / (TWO_POW_32 * TWO_POW_32);
-        // The sum may be rounded up to 2^64, so the quotient may be 1.
+        // The sum may be rounded up to 2^64, which would make the quotient 1.
         if drawn >= 1.0 { BELOW_ONE } else { drawn }
     }
 
@@ -97,7 +97,7 @@ impl Mt19937 {
         product >> 32
     }
 
-    /// Shuffles the elements. For up to 65535 elements, two swaps share one draw.
+    /// Shuffles the elements. With up to 65535 elements, one draw determines two swaps.
     pub fn shuffle<T>(&mut self, elements: &mut [T]) {
         let length = elements.len() as u64;
         // The casts are safe, because all values are below the length of a slice.
@@ -125,8 +125,8 @@ impl Mt19937 {
         }
     }
 
-    /// Returns the gap before the next query of a Poisson process with `rate` queries per second, in whole nanoseconds. At rate 1 the
-    /// longest possible gap is 37 seconds. A gap whose nanoseconds exceed 64 bits is limited to the largest value that fits.
+    /// Returns the gap before the next query of a Poisson process with `rate` queries per second, in whole nanoseconds. At rate 1, the longest
+    /// possible gap is 37 seconds. A gap that exceeds 64 bits of nanoseconds becomes the largest value that fits.
     pub fn exponential(&mut self, rate: f64) -> Duration {
         let seconds = -(1.0 - self.canonical()).ln() / rate;
         Duration::from_nanos((seconds * 1e9) as u64)

@@ -20,7 +20,7 @@ impl SampleSet {
         self.indices.get(..self.end).unwrap_or(&self.indices)
     }
 
-    /// Creates a set with padding. Padding entry k is a copy of entry k. In a short set, entry k may itself be padding.
+    /// Creates a set with padding. Padding entry k is a copy of entry k of the set. If the set is short, that entry may itself be padding.
     fn new(samples: &[u32], padding: usize) -> Self {
         let mut indices = Vec::with_capacity(samples.len() + padding);
         indices.extend_from_slice(samples);
@@ -33,7 +33,7 @@ impl SampleSet {
     }
 }
 
-/// Returns the only set of performance phases and trials. The query generator checks that the counts fit into memory.
+/// Returns the set of a performance phase or trial; there is only one set then. The query generator checks that the counts fit into memory.
 pub(crate) fn performance_set(settings: &Settings, effective: &Effective, qsl: &Qsl) -> SampleSet {
     let order = order(settings, effective.performance_sample_count, qsl);
     SampleSet::new(&order, padding(settings, effective))
@@ -47,7 +47,7 @@ pub(crate) struct AccuracySets {
     padding: usize,
 }
 
-/// Divides all samples of an accuracy test into sets that can be loaded at the same time.
+/// Divides all samples of an accuracy test into sets, each of which can be loaded at once.
 pub(crate) fn accuracy_sets(settings: &Settings, effective: &Effective, qsl: &Qsl) -> AccuracySets {
     AccuracySets {
         order: order(settings, effective.accuracy_sample_count, qsl),

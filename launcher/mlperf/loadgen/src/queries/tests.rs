@@ -130,7 +130,7 @@ fn numbers_and_draws_go_on_through_the_phases_of_a_test() {
     assert_eq!((last.first_query, last.first_sample), (23, 23));
     let alone = QueryGenerator::new(&settings, &qsl).unwrap().phase(Phase::Performance).unwrap();
     assert_eq!((indices(&last), times(&last)), (indices(&alone), times(&alone)));
-    // The draws for logging depend on the sample's number in the test, not in the phase.
+    // The draws that select responses for the log depend on the sample's number in the test, not in the phase.
     assert!((0..last.len() - 23).all(|it| last.is_logged(it) == alone.is_logged(it + 23)));
     assert_ne!(last.logged, alone.logged);
 }
@@ -155,7 +155,7 @@ fn a_sampling_target_logs_about_so_many() {
     assert_eq!(none.logged_count(), 0);
     let some = performance(&Settings { accuracy_log_sampling_target: 500, ..base.clone() }, 10).unwrap();
     assert!((400..600).contains(&some.logged_count()), "{}", some.logged_count());
-    // As in TEST06, which requests to log as many samples as it issues.
+    // As in TEST06, which requests that as many samples are logged as it issues.
     let all = Settings {
         accuracy_log_sampling_target: 100,
         min_duration_ms: 0,
@@ -283,7 +283,7 @@ proptest! {
             schedule_rng_seed: seeds[0],
             sample_index_rng_seed: seeds[1],
             sample_concatenate_permutation: equal,
-            // High enough that the schedule does not change the number of queries.
+            // So many queries that the schedule does not increase their number.
             min_query_count: 1_000,
             ..server(100.0, 1)
         };

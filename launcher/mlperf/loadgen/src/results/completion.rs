@@ -15,7 +15,7 @@ pub struct CompletedSample {
 }
 
 impl CompletedSample {
-    /// Returns the sample of a request; `None` if the request failed. As in LoadGen, latency is the time from the scheduled time to the end
+    /// Returns the completed sample of a request; `None` if the request failed. As in LoadGen, latency is the time from the scheduled time to the end
     /// of the response.
     pub fn from_record(record: &RequestRecord) -> Option<CompletedSample> {
         record.outcome.is_complete().then(|| CompletedSample {
@@ -29,8 +29,8 @@ impl CompletedSample {
         counted_tokens(self.output_tokens)
     }
 
-    /// Returns the time per output token after the first, in nanoseconds. With fewer than two tokens it is negative, as in LoadGen: no
-    /// token is counted then, so the divisor is -1. Not used in Offline, which has no first token.
+    /// Returns the time per output token after the first, in nanoseconds. As in LoadGen, it is negative for fewer than two tokens: these count as 0,
+    /// so the divisor is -1. Not used in Offline, which has no first token.
     pub fn per_token_ns(&self) -> i64 {
         let after_first = self.latency_ns.saturating_sub(self.first_token_ns.unwrap_or_default());
         after_first.saturating_div(self.counted_tokens() - 1)

@@ -7,21 +7,22 @@ use crate::results::{Results, early_stopping_outcome::EarlyStoppingOutcome, vali
 /// Figures in addition to those in the logs. A rate is `None` if nothing was measured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CorrectedResults {
-    /// Samples per second until the last completion. LoadGen's Server figure only counts the time until the last issued query is complete,
-    /// so it is too high if an earlier query took longer.
+    /// Samples per second until the last completion. LoadGen's figure for Server ends at the completion of the query that was issued last. So it is
+    /// too high if an earlier query took longer.
     pub samples_per_second: Option<f64>,
     /// Tokens per second until the last completion.
     pub tokens_per_second: Option<f64>,
-    /// Tokens per second of summed sample latency. LoadGen's `result_token_throughput` is per nanosecond.
+    /// Tokens per second of summed sample latency. LoadGen's `result_token_throughput` is this value per nanosecond.
     pub token_throughput: Option<f64>,
-    /// Early stopping on latencies, in SingleStream and MultiStream. Also computed with token latencies, where LoadGen's
-    /// `early_stopping_latency_ss` and `_ms` refer to first tokens.
+    /// Early stopping on latencies, in SingleStream and MultiStream. Also computed with token latencies. LoadGen's `early_stopping_latency_ss` and
+    /// `_ms` then refer to first tokens instead.
     pub latency: Option<EarlyStoppingOutcome>,
-    /// Early stopping on first tokens; `None` without token latencies. Also computed if the test of the times per output token fails.
+    /// Early stopping on first tokens; `None` without token latencies. Unlike in LoadGen, also computed if the test of the times per output token
+    /// fails.
     pub ttft: Option<EarlyStoppingOutcome>,
     /// Early stopping on times per output token; `None` without token latencies.
     pub tpot: Option<EarlyStoppingOutcome>,
-    /// Number of samples with fewer than two tokens. LoadGen counts 0 tokens for them, and a negative time per output token.
+    /// Number of samples with fewer than two tokens. LoadGen counts them as 0 tokens, with a negative time per output token.
     pub too_few_tokens: u64,
 }
 

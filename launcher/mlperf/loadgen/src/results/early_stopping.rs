@@ -1,4 +1,4 @@
-//! Early stopping: given the number of queries above a limit, how many queries must be within the limit to show, with the requested
+//! Early stopping: given the number of queries above a limit, how many queries must be within the limit? That many show, with the requested
 //! confidence, that the system's percentile is within the limit.
 
 /// A binomial test: for each number of queries above the limit, the minimum number of queries within it.
@@ -8,7 +8,7 @@ pub struct EarlyStopping {
     share: f64,
     /// Maximum error probability, between 0 and 1 (exclusive).
     alpha: f64,
-    /// Minimum number of queries within the limit if none is above it.
+    /// Minimum number of queries within the limit if no query is above it.
     alone: u64,
 }
 
@@ -85,12 +85,12 @@ impl EarlyStopping {
         self.within(above).saturating_add(above)
     }
 
-    /// Returns how many of `queries` queries may be above the limit; `None` if there are too few queries even with none above it.
+    /// Returns how many of `queries` queries may be above the limit; `None` if there are too few queries to pass even if none is above it.
     pub fn budget(&self, queries: u64) -> Option<u64> {
         if queries < self.queries(0) {
             return None;
         }
-        // Each further query above the limit needs more queries to pass, so bisection finds the largest number that passes.
+        // The more queries are above the limit, the more queries are needed to pass. So bisection finds the largest number that passes.
         let (mut passes, mut fails) = (0, queries);
         while fails - passes > 1 {
             let middle = passes + (fails - passes) / 2;
@@ -103,8 +103,8 @@ impl EarlyStopping {
         Some(passes)
     }
 
-    /// Returns how many of the slowest of `queries` queries are set aside to estimate the percentile. The estimate is then element
-    /// `queries - budget` in ascending order, from 0. `None` if there are fewer queries than [`Self::least_for_estimate`].
+    /// Returns how many of the slowest of `queries` queries are set aside to estimate the percentile. The estimate is then element `queries` - this
+    /// number in ascending order, from 0. `None` if there are fewer queries than [`Self::least_for_estimate`].
     pub fn estimate_budget(&self, queries: u64) -> Option<u64> {
         self.budget(queries).filter(|above| *above >= 1)
     }
@@ -124,7 +124,7 @@ impl EarlyStopping {
         let front = (a * x.ln() + (b - 1.0) * (1.0 - x).ln() - ln_beta).exp() / a;
         let ratio = x / (x - 1.0);
         let (mut term, mut sum) = (1.0f64, 1.0);
-        // The loop ends, because a term is 0 after `above` terms at the latest.
+        // The loop ends, because a term is 0 after at most `above` terms.
         let mut i = 0.0;
         while term.abs() > ENOUGH {
             term *= ((1.0 - b) + i) * ratio / ((1.0 + a) + i);

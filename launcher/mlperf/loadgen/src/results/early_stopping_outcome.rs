@@ -1,7 +1,7 @@
 //! The result of early stopping for a phase, in LoadGen's words.
 //!
-//! The Server scenario counts how many queries exceed a limit. SingleStream and MultiStream have no limit: given enough queries, they
-//! estimate the latency that the percentile does not exceed, with 99 % confidence. Offline has no early stopping.
+//! The Server scenario counts how many queries exceed a limit. SingleStream and MultiStream have no limit. If there are enough queries, they estimate
+//! a latency that the percentile does not exceed, with 99 % confidence. Offline has no early stopping.
 
 use crate::{
     logs::number,
@@ -44,7 +44,7 @@ impl EarlyStoppingOutcome {
         EarlyStoppingOutcome { met: queries >= needed, text, ..EarlyStoppingOutcome::default() }
     }
 
-    /// Runs the test of SingleStream and MultiStream. `second`: whether to estimate the second percentile too, as SingleStream does.
+    /// Runs the test of SingleStream and MultiStream. `second`: whether to estimate the second percentile too, which SingleStream needs.
     pub fn of_estimate(percentile: f64, queries: u64, values: &Series, second: bool) -> EarlyStoppingOutcome {
         let test = match test(percentile) {
             Ok(test) => test,
@@ -91,7 +91,7 @@ impl EarlyStoppingOutcome {
     }
 }
 
-/// If the percentile cannot be tested, the result is not met, and its text contains the reason.
+/// Creates the test for a percentile. If the percentile cannot be tested, returns an outcome that is not met, with the reason in its text.
 fn test(percentile: f64) -> Result<EarlyStopping, EarlyStoppingOutcome> {
     EarlyStopping::at(percentile)
         .map_err(|error| EarlyStoppingOutcome { text: format!(" * {error}"), ..EarlyStoppingOutcome::default() })

@@ -1,8 +1,7 @@
 //! Predicts the verdict on a performance phase from what has completed so far. The progress of a run shows it.
 //!
-//! [`Forecast::Lost`] is certain, because the number of queries over a limit never decreases. All other predictions assume that the phase
-//! continues as before.
-//! continues as before.
+//! [`Forecast::Lost`] is certain, because the number of queries over a limit never decreases. All other predictions assume that the phase continues
+//! as before.
 
 use std::time::Duration;
 
@@ -15,7 +14,7 @@ use crate::results::{early_stopping::EarlyStopping, percentile_place};
 pub struct SoFar {
     /// Number of generated queries; in Offline, the number of samples in its only query.
     pub planned: u64,
-    /// Number of completed queries; in Offline, of completed samples.
+    /// Number of completed queries; in Offline, number of completed samples.
     pub completed: u64,
     /// Time since the start of the phase.
     pub elapsed: Duration,
@@ -34,9 +33,9 @@ pub struct SoFar {
 pub enum Forecast {
     /// Nothing has completed yet.
     Unknown,
-    /// VALID if the phase continues like this.
+    /// VALID if the phase continues as before.
     Valid,
-    /// INVALID if the phase continues like this, for this reason.
+    /// INVALID if the phase continues as before, for this reason.
     Invalid(String),
     /// Certainly INVALID, for this reason.
     Lost(String),
@@ -45,7 +44,7 @@ pub enum Forecast {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PhaseForecast {
     pub forecast: Forecast,
-    /// Number of queries (in Offline, samples) that must still complete within the limits.
+    /// Number of further queries (in Offline, samples) that must complete within the limits.
     pub more: u64,
 }
 
@@ -78,7 +77,7 @@ fn server(settings: &Settings, effective: &Effective, so_far: &SoFar, test: &Ear
         let why = format!("{planned} queries are too few for early stopping, which needs {}", test.queries(0));
         return PhaseForecast { forecast: Forecast::Lost(why), more };
     };
-    // The value at the percentile's position is within the limit if only values after that position exceed the limit.
+    // The value at the percentile's position is within the limit if all values above the limit have positions after it.
     let place = percentile_place(planned, effective.target_latency_percentile);
     let allowed = budget.min(planned.saturating_sub(1).saturating_sub(place));
     let of = |over: u64| format!("{over} of {planned} queries over the limit, where {allowed} may be");

@@ -1,7 +1,7 @@
 //! Results: the figures that LoadGen computes from the measurements of a performance phase.
 //!
-//! Compatible with LoadGen, including what may look like mistakes: in the Server scenario, rates are divided by the completion time of the
-//! last issued query, although another query may complete later. [`corrected`] computes the values without such quirks. Each series is
+//! Compatible with LoadGen, even where it seems to be mistaken. For example, rates in the Server scenario are divided by the completion time of the
+//! query that was issued last, although another query may complete later. [`corrected`] computes the values without such quirks. Each series is
 //! sorted only once, so that each figure is a look-up.
 
 pub mod completion;
@@ -30,7 +30,7 @@ pub struct PhaseResult {
     pub query_latencies_ns: Vec<i64>,
     /// The latency of each sample's first token. Only with token latencies, and not in Offline.
     pub first_token_latencies_ns: Vec<i64>,
-    /// The time per output token of each sample. Only with token latencies. Negative if a sample has too few tokens.
+    /// The time per output token of each sample. Only with token latencies. Negative if a sample has fewer than two tokens.
     pub time_per_output_token_ns: Vec<i64>,
     /// The number of output tokens of each sample. Only with token latencies.
     pub tokens_per_sample: Vec<i64>,
@@ -87,7 +87,7 @@ impl Series {
         i64::try_from(mean).expect("a mean is between the smallest and the largest value")
     }
 
-    /// Returns the value at position `count * percentile` (truncated to an integer) in ascending order. LoadGen does not interpolate.
+    /// Returns the value at position `count * percentile` (rounded down) in ascending order. LoadGen does not interpolate.
     pub fn percentile(&self, percentile: f64) -> i64 {
         self.at(percentile_place(self.count(), percentile))
     }
@@ -137,7 +137,7 @@ impl<'a> Results<'a> {
         let series =
             |wanted: bool, values: &[i64]| if wanted { Series::from_values(values) } else { Series::default() };
         let tokens = settings.use_token_latencies;
-        // In Offline, LoadGen computes a time per output token from uninitialised memory but never uses it.
+        // In Offline, LoadGen computes times per output token from uninitialised memory, but never uses them.
         let streams = tokens && settings.scenario != Scenario::Offline;
         Results {
             samples: Series::from_values(&measured.sample_latencies_ns),
@@ -156,7 +156,7 @@ impl<'a> Results<'a> {
         self.effective.target_latency_percentile
     }
 
-    /// Returns the latencies that decide the scenario: of queries in MultiStream, else of samples.
+    /// Returns the latencies by which the scenario is judged: in MultiStream those of queries, otherwise those of samples.
     pub fn main_latencies(&self) -> &Series {
         if self.settings.scenario == Scenario::MultiStream { &self.queries } else { &self.samples }
     }
@@ -225,7 +225,7 @@ impl<'a> Results<'a> {
         self.settings.token_latency_scaling_factor as f64
     }
 
-    /// Returns the number of gaps between samples, one less than the number of samples.
+    /// Returns the number of gaps between samples: the number of samples minus one.
     fn gaps(&self) -> f64 {
         self.samples.count().saturating_sub(1) as f64
     }

@@ -1,7 +1,7 @@
 //! Validity: whether a performance phase counts, and what to change if it does not.
 //!
-//! LoadGen has no failed samples: every sample must be completed. This launcher adds one rule to LoadGen's four: a phase with a failed
-//! sample or an early end is INVALID, and the logs contain the reason. Errors in the log have no influence on validity.
+//! LoadGen has no failed samples: every sample must be completed. So this launcher adds one rule to LoadGen's four: a phase with a failed sample or
+//! an early end is INVALID, and the logs contain the reason. Errors in the log do not affect validity.
 
 use workload_profiles::loadgen::Scenario;
 
@@ -13,7 +13,7 @@ pub const EXITED_EARLY: &str = "The test exited early, before enough queries wer
 /// The verdict on a performance phase.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Validity {
-    /// Whether the target percentile is within its limits. Only checked in Server; otherwise always true.
+    /// Whether the target percentile is within its limits. Checked only in Server; always true in other scenarios.
     pub perf_constraints_met: bool,
     /// Whether the phase was long enough.
     pub min_duration_met: bool,
@@ -25,7 +25,7 @@ pub struct Validity {
     pub perf_advice: String,
     /// What to do if the phase was too short.
     pub duration_advice: &'static str,
-    /// Why the phase is INVALID by the rule that only this launcher has; empty if it is not.
+    /// Why the phase is INVALID by the launcher's own rule; empty if that rule is met.
     pub faults: Vec<String>,
 }
 
@@ -43,7 +43,7 @@ pub struct EarlyStoppingOutcomes {
 }
 
 impl Validity {
-    /// Judges a phase. `faults`: reasons why it is INVALID by the rule that only this launcher has.
+    /// Judges a phase. `faults`: reasons why the phase is INVALID by the launcher's own rule.
     pub fn from_results(results: &Results, faults: Vec<String>) -> Validity {
         let (measured, effective) = (results.measured, results.effective);
         let (seconds, duration_advice) = match results.settings.scenario {
@@ -87,7 +87,7 @@ impl Validity {
         if self.valid() { "VALID" } else { "INVALID" }
     }
 
-    /// Returns why the phase is INVALID, as one line. As in LoadGen, it is empty if only early stopping is not met.
+    /// Returns why the phase is INVALID, as one line. As in LoadGen, it is empty if early stopping is the only reason.
     pub fn invalid_reason(&self) -> String {
         let mut reason = String::new();
         if !self.perf_constraints_met {
@@ -127,15 +127,15 @@ impl EarlyStoppingOutcomes {
         EarlyStoppingOutcomes { met: ttft.as_ref().is_some_and(|it| it.met), latency: None, ttft, tpot: Some(tpot) }
     }
 
-    /// Returns the values that are logged as early_stopping_latency_ss and _ms. They come from the last test, so with token latencies they
-    /// are not latencies of samples.
+    /// Returns the values that are logged as early_stopping_latency_ss and _ms. They come from the test that ran last. With token latencies, that is
+    /// not the test of sample latencies.
     pub fn estimates(&self) -> (i64, i64) {
         let last = self.ttft.as_ref().or(self.tpot.as_ref()).or(self.latency.as_ref());
         last.map_or((0, 0), |it| (it.estimate.unwrap_or_default(), it.estimate_99.unwrap_or_default()))
     }
 }
 
-/// Runs the test of first tokens, even if LoadGen would not run it.
+/// Runs the test of first tokens, even in a case in which LoadGen would not run it.
 pub(crate) fn of_ttft(results: &Results) -> EarlyStoppingOutcome {
     on(results, &results.first_tokens, results.settings.server_ttft_latency)
 }
@@ -150,7 +150,7 @@ fn on(results: &Results, values: &Series, limit: u64) -> EarlyStoppingOutcome {
     let (percentile, queries) = (results.target_percentile(), results.measured.queries_issued);
     match results.settings.scenario {
         Scenario::SingleStream => EarlyStoppingOutcome::of_estimate(percentile, queries, values, true),
-        // LoadGen uses the latencies of queries here, even with token latencies.
+        // Even with token latencies, LoadGen uses the latencies of queries here.
         Scenario::MultiStream => EarlyStoppingOutcome::of_estimate(percentile, queries, &results.queries, false),
         Scenario::Server => EarlyStoppingOutcome::of_limit(percentile, queries, values.over(limit)),
         Scenario::Offline => EarlyStoppingOutcome { met: true, ..EarlyStoppingOutcome::default() },

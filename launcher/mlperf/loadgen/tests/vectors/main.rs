@@ -1,8 +1,8 @@
 //! Compares this crate with recordings of MLCommons' own LoadGen library.
 //!
-//! `LOADGEN_VECTORS=DIR cargo test -p loadgen --test vectors` compares with any folder of the same layout instead of the project's own. In
-//! both cases the test reports on stderr how much it compared. If another folder lacks files, the test reports this, and it fails if the
-//! folder has none of them.
+//! `LOADGEN_VECTORS=DIR cargo test -p loadgen --test vectors` compares with the recordings in DIR instead of the project's own. DIR must have the
+//! same layout. In both cases, the test prints to stderr how much it compared. If DIR lacks some files, the test reports this. If it has none of
+//! them, the test fails.
 
 #![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]
 
@@ -31,7 +31,7 @@ fn folder() -> Folder {
     let package = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     match env::var_os("LOADGEN_VECTORS").map(PathBuf::from) {
         None => Folder { path: package.join("tests/fixtures/loadgen-vectors"), own: true },
-        // A test runs in the folder of its package, but the caller gave a path relative to the project's root.
+        // A relative path is meant from the root of the project, but a test runs in the folder of its package.
         Some(given) if given.exists() => Folder { path: given, own: false },
         Some(given) => Folder { path: package.join("../../..").join(given), own: false },
     }
@@ -43,7 +43,7 @@ fn tell(text: &str) {
     writeln!(out, "{text}").unwrap();
 }
 
-/// Reads a file of the folder; `None` if a folder other than the project's own lacks it.
+/// Reads a file of the folder. `None` if the file is missing in DIR; the project's own folder must have it.
 fn read(name: &str) -> Option<Value> {
     let Folder { path, own } = folder();
     let file = path.join(name);

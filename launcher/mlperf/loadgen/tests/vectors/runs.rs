@@ -1,7 +1,7 @@
-//! Compares all logs of real runs, which are rebuilt from the settings, the raw results and the events of the runs.
+//! Compares all logs of real runs. The logs are rebuilt from the settings, the raw results and the events of the runs.
 //!
-//! Every line of the detail log is compared with its flags, except for the values in the version block. Times, source locations and process
-//! ids cannot be compared. For a peak search there are no raw results, so its figures and its summary are not compared.
+//! Compares every line of the detail log with its flags, except for the values in the version block. Times, source locations and process ids differ
+//! by nature and are not compared. A peak search has no raw results, so its figures and its summary are not compared.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -25,7 +25,7 @@ use workload_profiles::{
 
 use crate::{queries, summaries};
 
-/// Key, value, and the flags error and warning of a line.
+/// A line as (key, value, flag error, flag warning).
 type Line = (String, String, bool, bool);
 
 /// Compares all logs of a run. Returns the number of lines in its detail log.
@@ -94,7 +94,7 @@ fn audited(mut settings: Settings, audit: &str) -> Settings {
 fn phases(name: &str, log: &mut TestLog, recorded: &[Line], results: Vec<PhaseResult>) -> Vec<PhaseQueries> {
     let mut generator = QueryGenerator::new(&log.settings, &log.qsl).unwrap();
     let mut results = results.into_iter();
-    // The recorded lines between generating the queries of a phase and its figures.
+    // The recorded lines after the queries of a phase were generated and before its figures.
     let mut happened = recorded.split(|it| it.0 == "generated_query_duration").skip(1);
     let mut all = Vec::new();
     let mut add = |log: &mut TestLog, phase, tried: Option<Tried>, queries: PhaseQueries| {
@@ -177,7 +177,7 @@ fn check_detail(name: &str, log: &TestLog, recorded: &[Line]) {
     assert_eq!(written, found, "{name}: as it is written");
 }
 
-/// Checks that the issued samples are the first of the generated ones.
+/// Checks that the issued samples are the first ones of the generated samples.
 fn check_issued(name: &str, log: &TestLog, all: &[PhaseQueries], issued: &Value) {
     let issued: Vec<u32> = serde_json::from_value::<Vec<Vec<u32>>>(issued.clone()).unwrap().concat();
     let generated: Vec<u32> =

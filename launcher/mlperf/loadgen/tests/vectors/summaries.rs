@@ -1,4 +1,4 @@
-//! Compares the summary, and the figures in the detail log, for latencies that were fed to the library.
+//! Compares the summary, and the figures in the detail log, for latencies that were fed to LoadGen's library.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! [I/O] Checks that a complete accuracy log contains an answer to every sample. A submission tree contains only the two ends of the log,
-//! so this check is impossible later. LoadGen has no failed samples: a failed sample looks like an empty answer.
+//! [I/O] Checks that a complete accuracy log contains an answer to every sample. A submission tree contains only the beginning and the end of the
+//! log, so this check is impossible later. LoadGen has no failed samples: it logs an empty answer for a sample that failed.
 
 use std::{collections::HashSet, io::BufReader, path::Path};
 
@@ -14,7 +14,7 @@ pub(super) fn fault(log: &Path, samples: u64) -> Result<Option<String>, ReadErro
         if entry.data.is_empty() {
             empty += 1;
         } else if answered.len() as u64 <= samples {
-            // Reading stops at one sample more than expected, which is enough to detect the fault.
+            // Reading stops after one sample more than expected, because that is enough to detect the fault.
             answered.insert(entry.qsl_idx);
         }
     }

@@ -1,5 +1,4 @@
-//! [I/O] The inputs of a submission tree: tests sorted by benchmark and scenario, with their files, and a list of everything that is
-//! missing.
+//! [I/O] The inputs of a submission tree: the tests by benchmark and scenario, with their files. Also lists everything that is missing.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -33,7 +32,7 @@ pub(super) struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// Returns faults that Benchwright itself found in the runs. They do not affect LoadGen's verdict, by which the tree is judged.
+    /// Returns faults that Benchwright itself found in the runs. The tree is judged by LoadGen's verdict, which these faults do not change.
     pub(super) fn notes(&self) -> Vec<String> {
         let audit = self.audit.as_ref().map(|(test, _)| *test);
         let uses = [("performance", self.performance), ("accuracy", self.accuracy), ("TEST06", audit)];
@@ -46,7 +45,7 @@ impl Case<'_> {
     }
 }
 
-/// All tests found for a case, before one is selected for each purpose.
+/// All tests found for a benchmark and scenario, before one is selected for each purpose.
 #[derive(Default)]
 struct CaseTests<'a> {
     performance: Vec<&'a Test>,
@@ -54,7 +53,7 @@ struct CaseTests<'a> {
     audit: Vec<&'a Test>,
 }
 
-/// A list of missing inputs, in the order in which they were noticed.
+/// The missing inputs, in the order in which they were noticed.
 struct List(Vec<Missing>);
 
 impl List {
@@ -68,7 +67,7 @@ pub(super) fn tests(options: &BuildOptions) -> (Vec<Test>, Vec<Missing>) {
     let (mut tests, mut missing) = (Vec::new(), Vec::new());
     let mut seen = BTreeSet::new();
     for run in &options.runs {
-        // `results/*` contains the last run twice, once as the link `latest`.
+        // `results/*` contains the last run twice, because the link `latest` points to it.
         if !seen.insert(run.canonicalize().unwrap_or_else(|_| run.clone())) {
             continue;
         }
@@ -126,7 +125,7 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// Checks that all tests used the same system, and that each benchmark used one model.
+/// Checks that all tests used the same system, and that all tests of a benchmark used the same model.
 fn alike(options: &BuildOptions, tests: &[Test], list: &mut List) {
     let told = |it: BTreeSet<&str>| it.into_iter().collect::<Vec<_>>().join(", ");
     let targets: BTreeSet<_> = tests.iter().filter_map(|it| it.target.as_deref()).collect();
@@ -190,7 +189,7 @@ fn case<'a>(options: &'a BuildOptions, found: CaseTests<'a>, alone: bool, list: 
             "write down data types, weights and their transformations and name the file by --measurements",
         );
     }
-    // Without a log to truncate, the tree cannot show the accuracy.
+    // Without an accuracy log, the tree cannot contain a truncated one, which must show the accuracy.
     let accuracy = accuracy.filter(|it| it.logs.join("mlperf_log_accuracy.json").is_file());
     if let Some(test) = accuracy {
         match answers::fault(&test.logs.join("mlperf_log_accuracy.json"), benchmark.accuracy_samples) {
@@ -215,12 +214,12 @@ fn one<'a>(tests: &[&'a Test], name: &str, what: &str, remedy: &str, list: &mut 
     None
 }
 
-/// Whether a user's `case`, such as `Offline` or `llama3.1-8b/Offline`, means the case called `name`.
+/// Whether `case`, as a user writes it (`Offline` or `llama3.1-8b/Offline`), means the case with the name `name`.
 fn is_of(case: &str, name: &str) -> bool {
     name == case || name.rsplit('/').next() == Some(case)
 }
 
-/// Returns the user's file for a case. A file for this case takes precedence over a file for all cases.
+/// Returns the user's file for a case. A file for exactly this case takes precedence over one for all cases.
 fn given<'a>(files: &'a [ScenarioFile], name: &str, for_all: bool) -> Option<&'a ScenarioFile> {
     let named = files.iter().find(|it| it.case.as_deref().is_some_and(|it| is_of(it, name)));
     named.or_else(|| files.iter().find(|it| for_all && it.case.is_none()))

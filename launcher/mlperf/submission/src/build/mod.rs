@@ -53,7 +53,7 @@ pub enum BuildError {
     /// The path of the new tree already exists.
     #[error("{path} exists; give --out a folder that does not", path = .0.display())]
     Exists(PathBuf),
-    /// The folder of an earlier build, which was killed, still exists.
+    /// The folder of an earlier build that was killed still exists.
     #[error("{path} is left of a build that did not end; remove it", path = .0.display())]
     Partial(PathBuf),
     /// A file cannot be written.
@@ -117,7 +117,7 @@ fn system_name(path: &Path) -> String {
     path.file_stem().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Splits `out` into its parent folder and its name. It must not exist yet.
+/// Splits `out` into its parent folder and its name. Fails if it already exists.
 fn split(out: &Path) -> Result<(PathBuf, String), BuildError> {
     let name = out.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
     if name.is_empty() || out.symlink_metadata().is_ok() {
@@ -172,7 +172,7 @@ fn write_case(
         logs(folder, &test.logs, &to)?;
         let log = test.logs.join("mlperf_log_accuracy.json");
         if case.accuracy.is_some_and(|it| it.logs == test.logs) {
-            // In a SubmissionRun, the performance log also contains all answers, which count for its accuracy.
+            // The performance log of a SubmissionRun also contains all answers, and they count for its accuracy.
             let truncated = truncated(&log)?;
             folder.write(&format!("{to}/mlperf_log_accuracy.json"), |file| file.write_all(&truncated.kept))?;
         } else if log.is_file() {

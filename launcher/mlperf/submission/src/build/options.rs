@@ -23,7 +23,7 @@ pub struct BuildOptions {
     pub division: Division,
     /// The round to submit to.
     pub round: Round,
-    /// The benchmark of those run folders that do not contain its name, because the official LoadGen wrote them.
+    /// The benchmark of run folders that do not contain its name because the official LoadGen wrote them.
     pub benchmark: Option<String>,
     /// Outputs of the evaluation scripts, with the accuracy scores.
     pub accuracy: Vec<ScenarioFile>,
@@ -31,9 +31,9 @@ pub struct BuildOptions {
     pub measurements: Vec<ScenarioFile>,
     /// The file that describes how the weights were quantised.
     pub calibration: Option<PathBuf>,
-    /// The id of the end-of-sequence token, for benchmarks whose token is not built in.
+    /// The id of the end-of-sequence token. Needed for benchmarks for which this program does not know it.
     pub end_of_sequence: Option<i64>,
-    /// The type in which token ids are stored in the accuracy logs, for TEST06.
+    /// The type of the token ids in the accuracy logs, for TEST06.
     pub elements: ElementType,
     /// Whether all runs used the same system although their targets differ.
     pub same_system: bool,
@@ -46,7 +46,7 @@ pub struct BuildOptions {
 /// A user's file, for one scenario or for all scenarios.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioFile {
-    /// `Offline` or `llama3.1-8b/Offline`; `None`: the file applies to all cases.
+    /// `Offline` or `llama3.1-8b/Offline`; `None` if the file applies to all cases.
     pub case: Option<String>,
     /// Path of the file.
     pub path: PathBuf,

@@ -44,7 +44,7 @@ pub(in super::super) struct Test {
     /// The target and the model; `None` unless it is one of Benchwright's own runs.
     pub(super) target: Option<String>,
     pub(super) model: Option<String>,
-    /// Text of the user.conf; empty if it is unknown.
+    /// Text of the user.conf; empty if the file is unknown.
     pub(super) user_conf: String,
     /// Differences between the logs and the user.conf in the same folder.
     pub(super) conf_differences: Vec<String>,
@@ -86,7 +86,7 @@ pub(in super::super) fn tests(run: &Path, benchmark: Option<&str>, round: Round)
         ));
     }
     let name = config.as_ref().map(|it| it.loadgen.benchmark.as_str()).or(benchmark);
-    // The user's name for the benchmark also contains the accuracy target, which LoadGen's name lacks.
+    // The benchmark as the user names it also contains the accuracy target, which LoadGen's name lacks.
     let name = match (name, benchmark) {
         (Some(told), Some(asked)) if same(told, asked, round) => (Some(told), asked),
         (told, _) => (told, told.unwrap_or_default()),
@@ -137,13 +137,13 @@ pub(in super::super) fn tests(run: &Path, benchmark: Option<&str>, round: Round)
     Ok(tests)
 }
 
-/// Returns why one of Benchwright's own runs is Invalid. `None` also if the result is unreadable, because then only the logs count.
+/// Returns why one of Benchwright's own runs is Invalid. `None` also if that result is unreadable; then only the logs count.
 fn invalid(run: &Path) -> Option<String> {
     let summary: LoadGenSummary = serde_json::from_str(&read(&run.join("summary.json")).ok()?).ok()?;
     (summary.outcome == Outcome::Invalid).then(|| summary.reasons.join("; "))
 }
 
-/// Whether two names mean benchmarks that have the same LoadGen tests.
+/// Whether two names mean benchmarks with the same LoadGen tests.
 fn same(one: &str, other: &str, round: Round) -> bool {
     let loadgen = |it| Benchmark::from_name(it, round).map(|it| it.loadgen);
     loadgen(one).is_some() && loadgen(one) == loadgen(other)
@@ -165,7 +165,7 @@ fn purpose_and_folder(log: &DetailLog, benchmark: &Benchmark, name: &str) -> Res
     } else {
         return Err("it is of an audit other than TEST06".into());
     };
-    // A test of Interactive is a Server test with other limits.
+    // A test of Interactive is a Server test with other limits. So its name or its limits show what it is.
     let limits = (log.whole("requested_server_ttft_latency"), log.whole("requested_server_tpot_latency"));
     let is_named = name.to_lowercase().contains("-interactive") && !benchmark.folder.contains("-interactive");
     if is_named && benchmark.interactive.is_none() {
@@ -182,7 +182,7 @@ fn purpose_and_folder(log: &DetailLog, benchmark: &Benchmark, name: &str) -> Res
     Ok((purpose, scenario_folder))
 }
 
-/// Returns the user.conf of a test. In Benchwright's own runs it also contains settings that the profile sets without a user.conf.
+/// Returns the user.conf of a test. In one of Benchwright's own runs, it also contains settings that come from the profile.
 fn conf_of(
     run: &Path,
     logs: &Path,

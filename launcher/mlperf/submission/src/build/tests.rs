@@ -115,7 +115,7 @@ fn older_rounds_have_their_own_tree() {
     ] {
         assert!(all.contains(part), "{part} is not in {all}");
     }
-    // The checker of v5.1 accepts any file name that begins with the system's name, and requires the code of each benchmark.
+    // The checker of v5.1 accepts any file name that begins with the system's name, and also requires the code of each benchmark.
     let facts = fixture.options.out.join("closed/Us/measurements/h100x8/llama3.1-8b/Offline");
     fs::rename(facts.join("h100x8.json"), facts.join("h100x8_vllm_Offline.json")).unwrap();
     assert_eq!(check::check(&fixture.options.out, Round::V5_1).unwrap().findings, []);

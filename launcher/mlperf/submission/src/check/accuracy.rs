@@ -23,8 +23,8 @@ impl Check {
                 let found = format!("{} errors, the first on line {line} ({error})", log.errors);
                 about.want(false, Rule::AccuracyErrors, "is_error", found, "none");
             }
-            // LoadGen has written the first key since January 2026. Before that, an accuracy test always covered all samples of the
-            // library.
+            // LoadGen has written the first of these keys since January 2026. Before that, an accuracy test always covered all samples of the
+            // library, so the second key has the number.
             let keys = ["effective_accuracy_sample_count", "qsl_reported_total_count"];
             let key = keys.into_iter().find(|it| log.has(it)).unwrap_or(keys[0]);
             let wanted = case.benchmark.accuracy_samples;
@@ -59,7 +59,7 @@ impl Check {
             self.findings.add(Rule::NotTruncated, &file, "", found, wanted);
             return;
         }
-        // The hash can be verified only if the log was not truncated.
+        // The hash is that of the whole log, so it can be verified only if the log was not truncated.
         let whole = self.tree.text(&file, MAX_LOG).ok().filter(|it| !it.contains(ELLIPSIS));
         let found = whole.and_then(|it| truncation::truncate(it.as_bytes()).ok());
         if let (Some(found), Some(hash)) = (found, hash) {

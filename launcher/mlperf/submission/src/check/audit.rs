@@ -51,8 +51,8 @@ impl Check {
         about.want(met, Rule::AuditUnfinished, "", "no line that says it is complete", last);
     }
 
-    /// Repeats TEST06 on its log, if the log is complete and the end-of-sequence token is known. The tree does not contain the format of
-    /// the token ids, so it is enough if the test passes in one of the formats.
+    /// Repeats TEST06 on its log, if the log is complete and the end-of-sequence token is known. The tree does not contain the type of the token ids.
+    /// So it is enough if the test passes with one of the types.
     fn audit_log(&mut self, file: &str, case: &Case) {
         let cut = self.tree.text(file, MAX_LOG).is_ok_and(|it| it.contains(ELLIPSIS));
         let Some(end) = case.benchmark.end_of_sequence.filter(|_| !cut) else { return };

@@ -7,7 +7,7 @@ use super::{
     Case, Check,
 };
 
-/// Keys of a system description that must have a non-empty value.
+/// Keys that must exist in a system description with a non-empty value.
 const SAID: [&str; 26] = [
     "division",
     "submitter",
@@ -36,7 +36,7 @@ const SAID: [&str; 26] = [
     "cooling",
     "host_network_card_count",
 ];
-/// Keys of a system description that must exist, but may be empty.
+/// Keys that must exist in a system description, but may have an empty value.
 const PRESENT: [&str; 9] = [
     "host_processor_frequency",
     "host_processor_caches",
@@ -50,7 +50,7 @@ const PRESENT: [&str; 9] = [
 ];
 const STATUS: [&str; 3] = ["available", "preview", "rdi"];
 const TYPES: [&str; 4] = ["datacenter", "edge", "datacenter,edge", "edge,datacenter"];
-/// Additional keys in the network division that must have a non-empty value.
+/// Additional keys that must have a non-empty value in the network division.
 const NETWORK: [&str; 12] = [
     "network_type",
     "network_media",
@@ -75,7 +75,7 @@ pub(in super::super) fn is_name(name: &str) -> bool {
 }
 
 impl Check {
-    /// Checks the description of a system. Returns its system type if that type exists.
+    /// Checks the description of a system. Returns its system type, if the description has a valid one.
     pub(super) fn system(&mut self, division: Division, submitter: &str, path: &str, system: &str) -> Option<String> {
         let file = format!("{path}/systems/{system}.json");
         let object = self.object(&file, Rule::SystemJson)?;
@@ -85,7 +85,7 @@ impl Check {
         for key in SAID.iter().filter(|it| object.contains_key(**it)) {
             about.want(said(&object, key), Rule::SystemEmpty, key, "no value", "a value");
         }
-        // Missing and empty values were reported above, so only non-empty values are judged here.
+        // Missing and empty values were already reported, so only non-empty values are judged here.
         let mut judge = |rule, key: &str, met: &dyn Fn(&str) -> bool, wanted: &str| {
             let found = text(&object, key);
             let met = met(&found);
@@ -95,7 +95,7 @@ impl Check {
         let status = |it: &str| STATUS.contains(&it.to_lowercase().as_str());
         judge(Rule::SystemStatus, "status", &status, &STATUS.join(", "));
         let system_type = judge(Rule::SystemType, "system_type", &|it| TYPES.contains(&it), &TYPES.join("; "));
-        // Only the division is compared with case, and only in checkers before v6.0.
+        // Case matters only for the division, and only in checkers before v6.0.
         let exact = !self.layout.together();
         let named = |it: &str, wanted: &str, exact: bool| {
             if exact { it == wanted } else { it.to_lowercase() == wanted.to_lowercase() }
@@ -119,8 +119,7 @@ impl Check {
         }
     }
 
-    /// Returns the file with the facts about the weights. Checkers before v6.0 accept any JSON file whose name begins with the system's
-    /// name.
+    /// Returns the file with the facts about the weights. For rounds before v6.0, it is any JSON file whose name begins with the system's name.
     fn facts(&self, case: &Case) -> String {
         let name = self.layout.facts(&case.system);
         let fits = |it: &str| it.starts_with(&case.system) && it.ends_with(".json");
@@ -155,7 +154,7 @@ fn network(division: Division, object: &Map<String, Value>, about: &mut About<'_
     }
 }
 
-/// Returns the value of a key as text, as the checker interprets it.
+/// Returns the value of a key as text, interpreted as MLPerf's checker does.
 fn text(object: &Map<String, Value>, key: &str) -> String {
     match object.get(key) {
         None | Some(Value::Null) => "nothing".into(),

@@ -9,7 +9,7 @@ use super::{
     Case, Check,
 };
 
-/// Keys that every log of a complete run contains. MLPerf's checker does not require them.
+/// Keys that every log of a complete run contains, although MLPerf's checker does not require them.
 const KEYS: [&str; 9] = [
     "loadgen_version",
     "loadgen_build_date_local",
@@ -23,7 +23,7 @@ const KEYS: [&str; 9] = [
 ];
 
 impl Check {
-    /// Reads the detail log in a folder. `mode`: the expected mode of its test; SubmissionRun is always accepted.
+    /// Reads the detail log in a folder. `mode`: the mode that its test should have; SubmissionRun is always accepted.
     pub(super) fn detail(&mut self, case: &Case, folder: &str, mode: Mode) -> Option<DetailLog> {
         self.wanted(&format!("{folder}/mlperf_log_summary.txt"), Rule::MissingQuietFile);
         let file = format!("{folder}/mlperf_log_detail.txt");
@@ -69,8 +69,7 @@ impl Check {
         Some(log)
     }
 
-    /// Checks the version of LoadGen. Rounds before v6.0 used LoadGen 5, and later rounds use LoadGen 6. The logs show nothing more
-    /// precise.
+    /// Checks the version of LoadGen. Rounds before v6.0 used LoadGen 5, and later rounds use LoadGen 6. The logs do not allow a more precise check.
     fn version(&mut self, log: &DetailLog) {
         let (Some(version), round) = (log.text("loadgen_version"), self.round.name()) else { return };
         let wanted = if self.layout.together() { "6" } else { "5" };

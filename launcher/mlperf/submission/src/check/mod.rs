@@ -1,7 +1,7 @@
-//! [I/O] Checks a submission tree, our own or another submitter's. Checks everything that MLPerf's checker checks, and more: faults that a
-//! reviewer would find but the checker overlooks are also errors here.
+//! [I/O] Checks a submission tree, whether ours or another submitter's. Checks everything that MLPerf's checker checks. Faults that this checker
+//! overlooks, but that a reviewer would find, are also errors here.
 //!
-//! Nothing is executed, and no link is followed. One finding never hides another, unless nothing is left to check.
+//! Nothing is executed, and no link is followed. After a finding, the check continues as long as anything is left to check.
 
 mod accuracy;
 mod audit;
@@ -79,7 +79,7 @@ struct Case {
     benchmark: &'static Benchmark,
     scenario_folder: ScenarioFolder,
     system: String,
-    /// Whether the results may be inferred from another scenario's results, as for an edge system.
+    /// Whether the results may be inferred from those of another scenario. This is allowed for an edge system.
     edge: bool,
     /// Path of the folder with its logs.
     results: String,
@@ -90,7 +90,7 @@ struct Case {
 }
 
 impl Case {
-    /// Returns the scenario of the logs: the folder's scenario, or another scenario from which the results may be inferred.
+    /// Returns the scenario of the logs. It is the folder's scenario, or another one from which the results may be inferred.
     fn ran(&self, log: &DetailLog) -> ScenarioFolder {
         let told = log.text("effective_scenario").and_then(ScenarioFolder::from_name);
         let inferred = self.scenario_folder.inferred_from().filter(|it| self.edge && told == Some(*it));
@@ -171,7 +171,7 @@ impl Check {
             );
         }
         if !self.layout.together() {
-            // In those rounds, the checker requires the code of each benchmark.
+            // In the rounds before v6.0, the checker requires the code of each benchmark.
             let code = format!("{path}/{}/{name}", self.layout.source());
             if !self.tree.has(&code) {
                 self.findings.add(Rule::NoSource, &code, "", "nothing", "a folder with the code of the benchmark");
@@ -221,7 +221,7 @@ impl Check {
         for scenario_folder in benchmark.required.iter().filter(|it| !scenario_folders.contains(it)) {
             self.findings.add(Rule::MissingScenario, folder, "", &found, scenario_folder.name());
         }
-        // Rounds before v6.1 require only Offline.
+        // Earlier rounds require none of these scenarios.
         let asked = self.round == Round::V6_1 && !benchmark.one_of.is_empty();
         if asked && !benchmark.one_of.iter().any(|it| scenario_folders.contains(it)) {
             self.findings.add(Rule::MissingScenario, folder, "", &found, names(benchmark.one_of));

@@ -23,7 +23,7 @@ fn metric(scenario_folder: ScenarioFolder) -> (&'static str, f64, &'static str) 
     }
 }
 
-/// Returns the key that MLPerf's checker reads first, even if it later uses tokens per second instead.
+/// Returns the key that MLPerf's checker reads first. It may later use tokens per second instead.
 fn first_metric(scenario_folder: ScenarioFolder) -> &'static str {
     match scenario_folder {
         ScenarioFolder::Offline => "result_samples_per_second",
@@ -60,17 +60,17 @@ impl Check {
     /// Checks that the summary, which people read, contains the same verdict as the detail log.
     fn summary(&mut self, folder: &str, log: &DetailLog) {
         let file = format!("{folder}/mlperf_log_summary.txt");
-        // A missing summary was reported before.
+        // A missing summary has already been reported.
         let Ok(text) = self.tree.text(&file, MAX_TEXT) else { return };
         let found = text.lines().find_map(|it| it.trim().strip_prefix("Result is")?.trim_start().strip_prefix(':'));
         let (Some(found), Some(wanted)) = (found.map(str::trim), log.text("result_validity")) else { return };
         let mut about = self.findings.about(&file);
-        // Any verdict other than VALID in the detail log was reported before.
+        // If the detail log does not contain VALID, that has already been reported.
         let met = found == wanted || wanted != "VALID";
         about.want(met, Rule::SummaryDiffers, "Result is", found, format!("{wanted}, as the detail log has it"));
     }
 
-    /// Compares user.conf with the log. A program may set more than its user.conf does, so such a difference alone is not a fault.
+    /// Compares user.conf with the log. A difference alone is not a fault, because a program may set more than its user.conf does.
     fn user_conf(&mut self, case: &Case, log: &DetailLog, ran: ScenarioFolder) {
         let file = format!("{}/user.conf", case.measurements);
         let Ok(text) = self.tree.text(&file, MAX_TEXT) else { return };
@@ -117,7 +117,7 @@ fn settings(log: &DetailLog, case: &Case, ran: ScenarioFolder, round: Round, abo
     about.want(!log.audited, Rule::Audited, "warning_generic_message", "a test with an audit.config", "one without");
 }
 
-/// Checks that the limits of the test were at least as strict as the round's. Only then do VALID and early stopping count.
+/// Checks that the limits of the test were at least as strict as those of the round. Otherwise VALID and early stopping mean nothing.
 fn verdict_limits(log: &DetailLog, case: &Case, ran: ScenarioFolder, about: &mut About<'_>) {
     let percentile = match ran {
         ScenarioFolder::Offline => return,
@@ -156,7 +156,7 @@ fn outcome(log: &DetailLog, case: &Case, ran: ScenarioFolder, about: &mut About<
         ("result_first_token_99.00_percentile_latency_ns", limits.ttft_ms),
         ("result_time_per_output_token_99.00_percentile_ns", limits.tpot_ms),
     ] {
-        // The conversion is exact, because limits are only a few seconds.
+        // The conversion is exact, because limits are at most a few seconds.
         let met = log.number(key).is_some_and(|it| it < (millis * 1_000_000) as f64);
         about.want(met, rule, key, log.shown(key), format!("below {millis} ms"));
     }

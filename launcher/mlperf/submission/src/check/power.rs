@@ -1,4 +1,4 @@
-//! Checks which files of a power measurement exist. Their figures are not checked, which a note in the report says.
+//! Checks which files of a power measurement exist. Does not check their figures; a note in the report states this.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::{
 
 const RUN: [&str; 3] = ["mlperf_log_summary.txt", "mlperf_log_detail.txt", "spl.txt"];
 const POWER: [&str; 5] = ["client.json", "client.log", "ptd_logs.txt", "server.json", "server.log"];
-/// Files that may exist in addition to the logs of a run.
+/// Files that may exist in addition to the logs.
 const OPTIONAL: [&str; 3] = ["mlperf_log_accuracy.json", "mlperf_log_trace.json", "results.json"];
 
 impl Check {
@@ -27,7 +27,7 @@ impl Check {
         }
     }
 
-    /// Checks the files in a folder. MLPerf's checker requires these files and allows no others.
+    /// Checks the files in a folder. MLPerf's checker requires exactly these files.
     fn power_folder(&mut self, folder: &str, wanted: &[&str]) {
         let entries = match self.tree.entries(folder) {
             Err(TreeError::Missing | TreeError::NoFile) => Vec::new(),

@@ -59,7 +59,7 @@ fn a_knee_that_may_be_noise_is_not_marked() {
     // The powers in requests/s per ms are 0.1, 0.104 and 0.09.
     let (at, caption) = knee(&[level(10.0, 10.0, 100.0), level(20.0, 10.4, 100.0), level(40.0, 9.0, 100.0)]);
     assert!(at.is_none() && caption.contains("No knee is marked: stage s1"), "{caption}");
-    // Two stages with the same load are not neighbours.
+    // Two stages with the same load do not count as neighbours.
     let same = [level(10.0, 10.0, 100.0), level(20.0, 11.0, 100.0), level(20.0, 11.1, 100.0), level(40.0, 9.0, 100.0)];
     let (at, caption) = knee(&same);
     assert!(at == Some(20.0) && caption.contains("The knee is stage s2"), "{caption}");
@@ -125,7 +125,7 @@ fn an_objective_on_a_quantile_is_a_line_of_its_figure() {
     let found = figure(&document, "load", "load-ttft");
     assert_eq!(limits(&found), [(500.0, "p99 limit 500\u{a0}ms")]);
     assert_eq!(limits(&figure(&document, "load", "load-latency")), []);
-    // The marker of a stage shows its verdict, and the note contains it.
+    // The marker of a stage shows its verdict, and its note names the verdict.
     let met = series(&found, "met");
     assert_eq!(values(met), [Some(59.0)]);
     assert!(
@@ -162,7 +162,7 @@ fn a_stage_that_is_not_valid_is_not_drawn() {
     assert_eq!(values(series(&found, "requests/s")), [Some(10.0)]);
     document["outcome"] = "Invalid".into();
     assert_eq!(values(series(&figure(&read(&document), "load", "load-throughput"), "requests/s")), [Some(10.0)]);
-    // If no stage is valid, `plot` draws all stages. Only the page leaves the charts out.
+    // If no stage is valid, `plot` draws all stages. The page omits these charts elsewhere.
     document["stages"][1]["invalid"] = json!([]);
     let all = values(series(&figure(&read(&document), "load", "load-throughput"), "requests/s"));
     assert_eq!(all, [Some(10.0), Some(20.0)]);

@@ -160,7 +160,7 @@ fn server_and_client_stand_beside_each_other() {
 #[test]
 fn computed_prompt_tokens_are_those_that_were_not_cached() {
     let found = figure(&read(&full()), "tokens", "tokens-by-source");
-    // The second bin has more cached tokens than prompt tokens, because the counters are not read at the same time.
+    // The second bin has more cached tokens than prompt tokens, because the two counters are not read at the same time.
     assert_eq!(values(series(&found, "prompt, computed")), [Some(60.0), Some(0.0)]);
     assert_eq!(values(series(&found, "prompt, from the cache")), [Some(40.0), Some(90.0)]);
 }

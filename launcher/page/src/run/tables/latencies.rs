@@ -9,7 +9,8 @@ use crate::{
     text::{self, NOTHING},
 };
 
-/// The latencies in the order of rows. Headline figures come first, because a run with many stages has more rows than a table shows.
+/// The latencies in the order of the rows. Headline figures come first, because the rows of many stages may exceed the maximum, and the last ones are
+/// left out.
 const LATENCIES: [Figure; 10] = [
     Figure::Ttft,
     Figure::Latency,

@@ -12,14 +12,14 @@ use crate::{
     text,
 };
 
-/// The possible places of the section on a page.
+/// The places on a page where the section can be.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Place {
-    /// Before all figures, if the server died, because that is the main message of the page.
+    /// Before all figures. Used if the server died, because that is then the main message of the page.
     First,
-    /// Before the figures, next to the server's start, if the run measures the start.
+    /// Before the figures, next to how the server started. Used if the run measures starts.
     BesideStart,
-    /// In the folded tables, for all other runs.
+    /// In the folded tables. Used for all other runs.
     Below,
 }
 
@@ -32,7 +32,7 @@ pub fn managed_server(document: &ReportDocument, place: Place) -> Option<Table> 
         Harness::Nop => Place::BesideStart,
         _ => Place::Below,
     };
-    // A table without rows is only shown if it has lines, so the notes become lines.
+    // A table without rows is shown only if it has lines. So the notes are added as lines.
     let (lines, remarks) = match server.replicas.is_empty() {
         true => (notes(server).into_iter().map(|text| Line { text, ..Line::default() }).collect(), Vec::new()),
         false => (lines(server), notes(server)),
@@ -61,7 +61,7 @@ fn lines_of(index: usize, it: &ReplicaDocument) -> Vec<Line> {
     let words = Line { text: format!("replica {index}, last words:"), quote: it.last_words.clone(), ..Line::default() };
     let memory = it.out_of_memory.as_ref();
     let memory = memory.map(|it| Line { text: format!("replica {index}: {it}"), ..Line::default() });
-    // An unexpected path is shown without a link.
+    // If the path is not as expected, it is shown without a link.
     let (file, other) = match &it.log {
         Some(log) if *log == server_log(index) => (log.clone(), None),
         other => (String::new(), other.as_ref().map(|it| format!("log: {it}"))),

@@ -8,7 +8,7 @@ use crate::{
     text::{self, NOTHING},
 };
 
-/// The stages that have figures of the servers. If there are several stages, the run as well.
+/// The stages that have figures of the servers, and the whole run if there are several stages.
 fn windows(document: &ReportDocument) -> Option<Vec<(String, &ServerWindowDocument)>> {
     let server = document.server_metrics.as_ref()?;
     let stages = server.stages.iter();

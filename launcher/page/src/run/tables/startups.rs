@@ -1,4 +1,4 @@
-//! The table on how servers started that the run itself started.
+//! The table on how the servers started that the run itself launched.
 
 use crds::benchmark_run::Harness;
 use document::{ReportDocument, Section};
@@ -6,12 +6,12 @@ use report::startup::{columns, notes, rows};
 
 use crate::table::Table;
 
-/// The table for a run that measures starts; it comes before the figures. `None` for any other run.
+/// The table for a run that measures how servers start. It comes before the figures. `None` for any other run.
 pub fn startups(document: &ReportDocument) -> Option<Table> {
     table(document).filter(|_| document.resolved_run.harness == Harness::Nop)
 }
 
-/// The table for a run that does not measure starts; it is folded.
+/// The table for a run that does not measure how servers start. It is folded.
 pub fn startups_aside(document: &ReportDocument) -> Option<Table> {
     table(document).filter(|_| document.resolved_run.harness != Harness::Nop)
 }

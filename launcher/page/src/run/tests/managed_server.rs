@@ -33,7 +33,7 @@ fn page(document: &Value) -> String {
     render(&read(document)).unwrap()
 }
 
-/// The part of the page with this section.
+/// The part of the page with the section on the started server.
 #[track_caller]
 fn section(page: &str) -> &str {
     let start = "<section class=\"table\" aria-labelledby=\"heading-managed-server\"";

@@ -112,7 +112,7 @@ const HOSTILE: [&str; 6] = [
     "</style><svg onload=alert(6)>{{ view }}<!--",
 ];
 
-/// The full document, with `text` in every field that comes from outside.
+/// A document with all sections, and with `text` in every field that comes from outside.
 fn hostile(text: &str) -> Value {
     let mut document = full();
     for path in [

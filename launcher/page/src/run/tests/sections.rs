@@ -53,7 +53,7 @@ fn whole() -> Value {
     document
 }
 
-/// The same run with different content in this section, or without it.
+/// The run of [`whole`] with different content in this section, or without it.
 fn changed(section: Section) -> Value {
     let mut document = whole();
     let mut remove = |key: &str| _ = document.as_object_mut().unwrap().remove(key);

@@ -7,7 +7,7 @@ use crate::{
     run::{MAX_BYTES, render},
 };
 
-/// A column with this number of different values that have many digits.
+/// A column of `entries` different numbers with many digits.
 fn column(entries: usize) -> Value {
     (0..entries).map(|it| json!(1_000.0 + it as f64 * 13.579)).collect()
 }

@@ -1,7 +1,7 @@
-//! Computes time series with bins for a window from the samples. Pure.
+//! Computes time series for a window from the samples, with one value per bin. Pure.
 //!
-//! Samples of gauges stay valid as for the figures of a window. A counter is converted to its rate between two scrapes. Both are averaged over the
-//! part of each bin in which they are known.
+//! Samples of gauges are valid as long as for the figures of a window. A counter is converted to its rate between two scrapes. Gauges and rates are
+//! averaged over the part of each bin in which they are known.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use super::{
 };
 use crate::families::{Part, Role};
 
-/// Maximum number of bins. Enough to show in a chart how a run proceeds.
+/// Maximum number of bins. Enough for a chart of a run.
 const MOST_BINS: u128 = 240;
 /// Minimum width of a bin, so that a width exists for any interval.
 const LEAST_WIDTH: Duration = Duration::from_millis(1);
 
-/// One value per bin; `None` for a bin with an unknown value. The whole is `None` if no server has the metric.
+/// One value per bin, or `None` for a bin with an unknown value. The outer `None`: no server has the metric.
 pub type Values = Option<Vec<Option<f64>>>;
 
 /// The metrics of all servers together over time. Bin i starts i x `bin_width` after the start of the window.
@@ -26,7 +26,7 @@ pub struct OverTime {
     /// Number of requests over all servers.
     pub running: Values,
     pub waiting: Values,
-    /// As a fraction, the mean over all servers.
+    /// KV cache usage as a fraction, as the mean over all servers.
     pub kv_cache_usage: Values,
     /// Tokens found in the prefix cache / tokens looked up there. SGLang does not report looked-up tokens, so its prompt tokens are used.
     pub prefix_hit_share: Values,
@@ -86,7 +86,7 @@ impl Store {
     }
 }
 
-/// The rate of a counter per second, between each two successive successful scrapes of its address. It is unknown before the first scrape, and
+/// The rate of a counter per second, between every two successive successful scrapes of its address. The rate is unknown before the first scrape, and
 /// between scrapes that are more than `hold` apart.
 fn rates(series: &Series, scrapes: &[Scrape], (from, to): (Duration, Duration), hold: Duration) -> Vec<Held> {
     let good = || scrapes.iter().filter(|it| it.ok);

@@ -45,7 +45,7 @@ pub(in crate::run) struct ByReplica<'a> {
 
 /// What a pod returned about its server.
 struct Found {
-    /// The index of the pod among the addresses of all pods. Some of these may have returned nothing.
+    /// The index of this pod among all pods, sorted by address. Pods that returned nothing are counted, too.
     place: usize,
     ip: IpAddr,
     start: WrappedStart,
@@ -58,7 +58,7 @@ impl ByReplica<'_> {
     }
 
     fn slept(&self, pod: &Found, is_single: bool) -> Vec<SleepCycle> {
-        // If the addresses that received the load are unknown, it is also unknown which of several pods slept.
+        // If it is unknown which addresses received the load, it is also unknown which of several pods slept.
         let is_known = is_single || self.addresses.is_some();
         self.sleep_cycles.get(pod.place).filter(|_| is_known).cloned().unwrap_or_default()
     }
@@ -133,7 +133,7 @@ pub(in crate::run) fn describe(
         .enumerate()
         .filter_map(|(index, (it, document))| {
             let start = start(index, document, it, by_replica.slept(it, is_single), run.harness == Harness::Nop)?;
-            // With several pods, only the times of one pod are known, and it may be any of them.
+            // With several pods, only the times of one pod are known, but not which pod it is. So the times are omitted.
             Some(ServerStart { pod: pod_start(it), ..start })
         })
         .collect();

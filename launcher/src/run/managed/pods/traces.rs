@@ -20,8 +20,9 @@ use super::{
 
 /// Maximum total size of all traces, in bytes.
 const MAX_TRACES: u64 = 1 << 30;
-/// How often to check whether a trace still grows, and the number of checks without a change after which it is complete.
+/// How often to check whether a trace still grows.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Number of checks without a change after which a trace is complete.
 const QUIET_LOOKS: u32 = 3;
 /// Timeout for listing traces.
 const LIST: Duration = Duration::from_secs(10);

@@ -79,7 +79,7 @@ impl From<String> for Failure {
     }
 }
 
-/// Returns the base URL behind the Gateway of a run. The inner error says what is missing.
+/// Returns the base URL behind the Gateway of a run. The inner error names what is missing.
 ///
 /// # Errors
 /// The error of the API server.

@@ -16,8 +16,8 @@ use crate::{
     targets::{Drain, LEEWAY},
 };
 
-/// Whether a pod of an ended or deleted run still works, or whether its Job may still create one. False if the objects could not be read; the reader
-/// has then recorded that.
+/// Whether a pod of an ended or deleted run still works, or whether its Job may still create one. False also if the objects could not be read.
+/// `reader` has then recorded the failure.
 ///
 /// # Errors
 /// The error of the API server.

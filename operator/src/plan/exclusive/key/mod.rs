@@ -24,8 +24,8 @@ pub struct TargetKey([u8; BYTES]);
 pub struct Target {
     /// The key of the target's server.
     pub key: TargetKey,
-    /// Whether the target is shared between namespaces. Runs in different namespaces wait for each other only if this is set for both. A server
-    /// outside of the cluster serves many users, so for such a server it is only set by `target.exclusive: true` in the spec.
+    /// Whether runs of other namespaces count. Runs in different namespaces wait for each other only if this is set for both. For a server outside of
+    /// the cluster, which may serve many users, only `target.exclusive: true` in the spec sets it.
     pub is_cluster_wide: bool,
 }
 
@@ -109,7 +109,7 @@ fn of_url(url: &str, namespace: &str, asks_cluster_wide: bool, settings: &Settin
     Some(Target { key: TargetKey::new(&host, server.port), is_cluster_wide: is_inside || asks_cluster_wide })
 }
 
-/// Whether an address may belong to the cluster: it is in a private network, or local to the machine.
+/// Whether an address may belong to the cluster: it is private, or local to the machine.
 fn is_private(address: IpAddr) -> bool {
     match address {
         // 100.64.0.0/10 is the shared address range of RFC 6598, which cloud providers use for pods.

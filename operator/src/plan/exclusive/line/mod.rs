@@ -31,12 +31,12 @@ pub struct Member {
     pub name: String,
     /// The time at which the run was created.
     pub created: Timestamp,
-    /// When any run of this namespace last began to use the target, and when this run last did. The earliest time means never. With the first,
-    /// namespaces take turns. With the second, a run that has already used the target goes behind the runs of its namespace that have not.
+    /// Two times: when any run of this namespace last began to use the target, and when this run last began. The earliest time means never. By the
+    /// first time, namespaces take turns. By the second, runs that have not used the target yet go before runs of the same namespace that have.
     pub turns: [Timestamp; 2],
     /// Whether the run needs the target exclusively.
     pub exclusive: bool,
-    /// Whether the run also waits for cluster-wide runs in other namespaces, and they for it.
+    /// Whether this run and cluster-wide runs in other namespaces wait for each other.
     pub is_cluster_wide: bool,
     /// The run's relation to the target.
     pub place: Place,
@@ -71,14 +71,14 @@ pub struct Busy {
     pub name: String,
 }
 
-/// The state of the run in front. The order is: the closer to the target, the smaller.
+/// The state of the run in front. States closer to the use of the target are smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ahead {
-    /// It occupies the target.
+    /// The run in front occupies the target.
     Has,
-    /// It has ended, but its pod has not.
+    /// The run in front has ended, but its pod has not.
     Drains,
-    /// It also waits, but begins first.
+    /// The run in front also waits, but begins first.
     Waits,
 }
 
@@ -120,10 +120,11 @@ impl fmt::Display for Ordinal {
     }
 }
 
-/// Returns why a run may not begin now. `None` if it may. `others` are all runs of the target in any order, with or without this run.
+/// Returns why a run may not begin now. `None` if it may. `others` are all runs of the target in any order. They may include this run.
 ///
-/// A run that occupies the target keeps it. The other runs begin in the order of [`Member::turns`] and then of their creation. Runs that share the
-/// target do not wait for each other. But they wait for exclusive runs in front of them, because otherwise those would never begin.
+/// A run that occupies the target keeps it. The other runs begin in the order of [`Member::turns`] and then of their creation. Runs that do not need
+/// the target exclusively do not wait for each other. But they wait for exclusive runs in front of them, because otherwise an exclusive run might
+/// never begin.
 pub fn busy<'a>(run: &Member, others: impl Iterator<Item = &'a Member>, now: Timestamp) -> Option<Busy> {
     let mut in_front = 0;
     let mut first: Option<(Ahead, &Member)> = None;
@@ -151,7 +152,7 @@ pub fn busy<'a>(run: &Member, others: impl Iterator<Item = &'a Member>, now: Tim
 }
 
 /// The waiting runs that may begin now: [`busy`] returns `None` for each of them, unless a pod of an ended run still works. If all runs are
-/// cluster-wide, it iterates over the runs of the target at most three times.
+/// cluster-wide, this function iterates over the runs of the target at most three times.
 pub fn next<'a>(all: impl Iterator<Item = &'a Member> + Clone) -> Vec<&'a Member> {
     if !all.clone().all(|it| it.is_cluster_wide) {
         let waiting = all.clone().filter(|it| it.place == Place::Waiting);

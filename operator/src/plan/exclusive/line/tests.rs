@@ -154,7 +154,7 @@ fn an_end_looks_at_each_of_ten_thousand_waiting_runs_at_most_three_times() {
 /// An event for the runs of one target.
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// A run asks whether it may begin, and begins if it may.
+    /// A run requests the target, and begins if it may.
     Ask(usize),
     /// The attempt of a run that occupies the target ends, but its pod remains.
     End(usize),
@@ -243,7 +243,7 @@ proptest! {
             happen(&mut runs, &mut finished, event);
             assert_never_two(&runs);
         }
-        // From here on runs only ask for the target, and every run that has begun ends. So each run must have begun after a bounded number of rounds.
+        // From here on runs only request the target, and every run that has begun ends. So each run must have begun after a bounded number of rounds.
         for _ in 0..=runs.len() {
             for run in 0..runs.len() {
                 if runs[run].place == Place::Aside {

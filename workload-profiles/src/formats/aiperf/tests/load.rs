@@ -11,7 +11,7 @@ fn load(flags: &str) -> Load {
 
 #[test]
 fn a_concurrency_is_a_closed_loop() {
-    // 10 requests if no flag ends the load, at any concurrency.
+    // Without a flag that ends the load, 10 requests are sent at any concurrency.
     assert_eq!(load("model: m"), Load::closed(1, 10));
     assert_eq!(load("concurrency: 20"), Load::closed(20, 10));
     assert_eq!(load("concurrency: 16\nrequest-count: 500"), Load::closed(16, 500));

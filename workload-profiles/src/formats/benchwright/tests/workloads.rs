@@ -10,7 +10,7 @@ use crate::{
     workload::{Goodput, LengthDistribution, RequestSource, Shape, Workload},
 };
 
-/// How predictable the length of an answer is.
+/// How predictable the length of an answer is, from the table of workloads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Predictable {
     High,
@@ -39,7 +39,8 @@ fn lengths(workload: &Workload) -> (&LengthDistribution, &LengthDistribution) {
 #[test]
 fn each_workload_has_the_lengths_and_the_objective_of_its_row() {
     use {Felt::*, Predictable::*};
-    // From the table: the means that count as its word for a length, whether inputs vary, and the last two columns.
+    // For each workload of the table: the range that the mean input length must be in, whether input lengths vary, the range of the mean output
+    // length, and the table's last two columns.
     for (name, isl, inputs_vary, osl, predictable, felt) in [
         ("interactive_chat", 500..4_000, true, 100..1_000, Medium, PerToken),
         ("text_classification", 200..4_000, true, 1..100, High, PerRequest),

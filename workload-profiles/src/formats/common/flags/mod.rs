@@ -35,11 +35,11 @@ pub(in crate::formats) enum Form {
 /// The effect of a flag.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::formats) enum Effect {
-    /// The format reads it.
+    /// The format reads the flag.
     Read(Form),
-    /// It only affects the original's own work, such as its file names.
+    /// The flag only affects the tool's own work, such as its file names.
     Ignored,
-    /// It has no effect. This reason becomes a notice.
+    /// The flag has no effect, for this reason. The reason becomes a notice.
     Noticed(&'static str),
     /// The load cannot be run with this flag. The text has the reason and the remedy.
     Refused(&'static str),
@@ -78,7 +78,7 @@ pub(in crate::formats) struct Tool {
     pub name: &'static str,
     /// All flags of the tool, in one or more tables.
     pub flags: &'static [&'static [Flag]],
-    /// Whether repeating a list flag appends its words.
+    /// Whether a list flag may be repeated, each time with further words. If not, a repeated flag is a problem.
     pub lists_add: bool,
 }
 
@@ -91,7 +91,7 @@ impl Tool {
         self.flags.iter().copied().flatten()
     }
 
-    /// Whether the tool has a flag of this name, which has hyphens.
+    /// Whether the tool has this flag. `name` is written with hyphens.
     pub fn has_flag(&self, name: &str) -> bool {
         self.flag(name).is_some()
     }
@@ -117,7 +117,7 @@ pub(in crate::formats) fn from_mapping(profile: &Value, tool: Tool, findings: &F
     Some(Value::Object(reader.read))
 }
 
-/// The flags of a command line. The words before the first flag must equal one of `commands`. The tool's own word may include a path.
+/// The flags of a command line. The words before the first flag must equal one of `commands`, but the program may have a path before its name.
 pub(in crate::formats) fn from_command_line(
     text: &str,
     commands: &[&[&str]],
@@ -270,8 +270,8 @@ fn one(value: &Value) -> Result<Value, String> {
     }
 }
 
-/// Returns the words of a text, or of a list of words. A word in a list may contain blanks. An empty text has no words, because a template may leave
-/// a name empty.
+/// Returns the words of a text, or of a list of words. A word in a list may contain blanks. An empty text has no words. It is allowed, because a
+/// template may leave a name empty.
 fn words(value: &Value, between: char) -> Result<Vec<String>, String> {
     let wrong = || format!("is {}; write words with a blank between them", described(value));
     let word = |it: &Value| match it {

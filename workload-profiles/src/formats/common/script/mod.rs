@@ -55,8 +55,8 @@ pub(crate) enum ScriptError {
     Nothing,
 }
 
-/// Whether a text is a command line or a script. The first line that is neither empty nor a comment is then a command or an assignment, or the text
-/// begins with `#!` and a shell.
+/// Whether a text is a command line or a script: it begins with `#!` and a shell, or its first line that is neither empty nor a comment is a command
+/// or an assignment.
 pub(crate) fn is_script(text: &str) -> bool {
     let is_shebang = text.lines().next().is_some_and(|it| it.starts_with("#!") && it.trim_end().ends_with("sh"));
     let first = text.lines().map(str::trim).find(|it| !it.is_empty() && !it.starts_with('#'));

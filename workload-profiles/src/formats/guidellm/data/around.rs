@@ -9,7 +9,7 @@ use crate::{
 pub(in crate::formats::guidellm) struct Data {
     pub requests: RequestSource,
     pub images: Option<Images>,
-    /// Whether the data specifies the length of answers. The original then requests exactly this length.
+    /// Whether the data specifies the length of answers. GuideLLM then requests exactly this length.
     pub has_output: bool,
     /// Requests per session. 1 if there are no conversations.
     pub turns: u32,
@@ -17,7 +17,7 @@ pub(in crate::formats::guidellm) struct Data {
     pub endless: bool,
     /// Maximum rows that each strategy sends.
     pub rows: Option<u64>,
-    /// The recorded requests that a replay sends, and the factor by which the data slows them down.
+    /// The recorded requests that a replay sends, and the factor by which the data source slows them down.
     pub trace: Option<(Trace, f64)>,
 }
 

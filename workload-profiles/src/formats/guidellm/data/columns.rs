@@ -7,10 +7,10 @@ use crate::{
     workload::{PromptColumn, PromptForm},
 };
 
-/// Possible columns for a prompt. The original uses the first of them that a file contains.
+/// Possible columns for a prompt. GuideLLM uses the first of them that a file contains.
 const TEXTS: [&str; 9] =
     ["prompt", "instruction", "question", "input", "context", "content", "conversation", "turn", "text"];
-/// Columns that the original reads besides texts and lengths.
+/// Columns that GuideLLM reads in addition to texts and lengths.
 const OTHERS: [&str; 12] = [
     "prefix_column",
     "image_column",

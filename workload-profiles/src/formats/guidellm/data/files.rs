@@ -72,7 +72,7 @@ fn path(section: &Section) -> Option<FileSource> {
     files::from_text(section, "path", section.text("path")?)
 }
 
-/// Checks arguments of the original's data set library. Some have no meaning for a single file.
+/// Checks arguments of GuideLLM's data set library. Some have no meaning for a single file.
 fn load_kwargs(section: &Section) {
     let Some(arguments) = section.section("load_kwargs") else { return };
     for (key, _) in arguments.entries() {

@@ -124,7 +124,7 @@ impl ImageSource {
     pub fn alone(&self) -> Data {
         let output = self.output.clone().or(self.max_tokens.map(LengthDistribution::fixed));
         Data {
-            // Each message needs a text, so it has one token. The original sends no text.
+            // A message here must contain a text, so it gets a text of one token. GuideLLM sends no text.
             requests: RequestSource::random(
                 LengthDistribution::fixed(1),
                 output.unwrap_or_else(|| LengthDistribution::fixed(1)),

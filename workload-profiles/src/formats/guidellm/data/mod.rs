@@ -156,7 +156,7 @@ impl Loader {
     }
 }
 
-/// Checks the steps that the original runs between a row and its request.
+/// Checks the steps that GuideLLM runs between a row and its request.
 fn pipeline(spec: &Section) {
     for (path, value) in spec.list("data_preprocessors").unwrap_or_default() {
         let Some(step) = spec.element(value, path) else { continue };

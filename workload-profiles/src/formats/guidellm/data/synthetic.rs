@@ -80,7 +80,7 @@ pub(super) fn read(section: Section, around: &Around) -> Option<Data> {
     Some(Data { requests, images: None, has_output, turns, endless: true, rows: None, trace: None })
 }
 
-/// Adds a problem for each feature that only the original supports.
+/// Adds a problem for each feature that only GuideLLM supports.
 fn refuse(section: &Section) {
     if section.list("branches").is_some_and(|it| !it.is_empty()) {
         section.problem(
@@ -95,7 +95,7 @@ fn refuse(section: &Section) {
             section.problem(key, unsupported(&described(value), "take it out, and the turns are sent without tools"));
         }
     }
-    // These keys only matter for turns that call tools.
+    // The keys below only affect turns that call tools.
     section.ignored("tools", ValueType::List);
     tokens::lengths(section, TOOL_RESPONSE);
     let delay = tokens::times(section, DELAY).filter(|it| it.shape != Shape::Fixed);

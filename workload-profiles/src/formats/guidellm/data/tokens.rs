@@ -1,8 +1,8 @@
 //! Distributions of lengths: a mean with a standard deviation and bounds.
 //!
-//! Without a standard deviation the original draws uniformly between the bounds; an absent bound equals the mean. With a standard deviation
-//! it draws from a normal distribution and clips; an absent bound is then five standard deviations from the mean. Equal bounds mean a fixed
-//! length.
+//! Without a standard deviation GuideLLM draws uniformly between the bounds, and an absent bound equals the mean. With a standard deviation GuideLLM
+//! draws from a normal distribution and clips the result. An absent bound is then five standard deviations from the mean. If both bounds are equal,
+//! the length is fixed.
 
 use crate::{
     formats::{
@@ -110,7 +110,7 @@ fn drawn(section: &Section, keys: Keys, least: f64, read: impl Fn(&'static str) 
         None => Shape::Uniform,
         Some(_) => Shape::Normal,
     };
-    // The mean of the distribution before clipping. A fixed length has equal bounds, which replace its mean.
+    // The mean of the distribution before clipping. If the length is fixed, its two equal bounds replace the mean.
     let mean = match shape {
         Shape::Fixed => min,
         Shape::Uniform => f64::midpoint(min, max),

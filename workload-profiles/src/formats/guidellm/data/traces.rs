@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// Output tokens of a recorded answer without a recorded length.
+/// Output tokens of an answer whose length was not recorded.
 const DEFAULT_OUTPUT: u32 = 256;
 
 /// The format of a recording.
@@ -83,7 +83,7 @@ pub(super) fn read(section: Section, kind: Kind, around: &Around) -> Option<Data
     };
     let (time, data_scale) = unit(data_scale?);
     let trace = TraceFile { file, format, time, at_column, input_column, output_column, hashes_column: hashes };
-    // Every row of the file has both lengths, so these are never used.
+    // Every row of the file has both lengths, so this fixed length is never used.
     let unused = LengthDistribution::fixed(1);
     let requests = match kind {
         Kind::Mooncake => RequestSource::TraceBlocks { block_size },
@@ -93,7 +93,8 @@ pub(super) fn read(section: Section, kind: Kind, around: &Around) -> Option<Data
     Some(Data { requests, images: None, has_output: true, turns: 1, endless: false, rows: None, trace })
 }
 
-/// Returns the unit of the times in a file, and the remaining scale factor. In the original, the key `time_scale` of the data sets the unit.
+/// Returns the unit of the times in a file, and the scale factor that remains to be applied. In GuideLLM, the key `time_scale` of the data sets the
+/// unit.
 fn unit(scale: f64) -> (TraceTime, f64) {
     let units = [(0.001, TraceTime::Milliseconds), (0.000_001, TraceTime::Microseconds)];
     let unit = units.into_iter().find(|(seconds, _)| *seconds == scale);
@@ -125,7 +126,7 @@ fn shaping(section: &Section, has_sessions: bool) {
     }
 }
 
-/// Checks keys for recorded sessions. Each session format defines the names of its columns, so other names are refused.
+/// Checks keys for recorded sessions. Each session format has fixed column names, so other names are refused.
 fn session_keys(section: &Section, kind: Kind, columns: &[String; 3], hashes: Option<&str>) {
     if kind == Kind::Weka {
         let names = [

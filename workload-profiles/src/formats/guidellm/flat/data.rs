@@ -87,7 +87,7 @@ fn columns(nested: &mut Nested, flat: &Map<String, Value>, name: &impl Fn(&str) 
         Some(mapper @ Value::Object(_)) => {
             nested.set("data_column_mapper.column_mappings", &key, mapper.clone());
         }
-        // The original has only this mapper for generated text.
+        // For generated text, GuideLLM has only this mapper.
         Some(Value::String(mapper)) if mapper == "generative_column_mapper" => {}
         Some(other) => {
             let remedy = "write the names of the columns, as {text_column: prompt}";
@@ -96,7 +96,7 @@ fn columns(nested: &mut Nested, flat: &Map<String, Value>, name: &impl Fn(&str) 
     }
 }
 
-/// Reads the arguments of a data source: names of columns, and arguments for the original's data set library.
+/// Reads the arguments of a data source: names of columns, and arguments for GuideLLM's data set library.
 fn read_arguments(nested: &mut Nested, source: Option<&mut Value>, index: usize, arguments: &Value, key: &str) {
     let (Some(Value::Object(source)), Value::Object(entries)) = (source, arguments) else {
         if !arguments.is_null() {
@@ -126,13 +126,13 @@ fn read_arguments(nested: &mut Nested, source: Option<&mut Value>, index: usize,
         } else if !value.is_null() {
             let path = format!("data_column_mapper.column_mappings.{column}");
             nested.set(&path, &shown, value.clone());
-            // The first match counts, so this entry must precede the entry for the other columns.
+            // The first matching entry counts, so this entry must come before the entry for the other columns.
             nested.names.insert(0, (format!("spec.{path}"), nested.shown(&shown)));
         }
     }
     if !others.is_empty() {
         source.insert("load_kwargs".to_owned(), Value::Object(others));
-        // The first match counts, so this entry must precede the entry for the data source.
+        // The first matching entry counts, so this entry must come before the entry for the data source.
         let shown = nested.shown(key);
         nested.names.insert(0, (format!("spec.data[{index}].load_kwargs"), shown));
     }

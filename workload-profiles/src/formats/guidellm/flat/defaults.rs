@@ -1,12 +1,12 @@
-//! Defaults of the versions up to 0.6. The settings of these versions are environment variables.
+//! Defaults of GuideLLM up to version 0.6, which reads its settings from environment variables.
 
 use serde_json::{Map, Value};
 
 use super::nested::Nested;
 
-/// Default concurrency limit over all processes. It is the setting `max_concurrency` in every version up to 0.6.
+/// Default concurrency limit over all processes: the default of the setting `max_concurrency` in every version up to 0.6.
 const MAX_CONCURRENCY: u32 = 512;
-/// Keys that only version 0.4 and later have. Versions before it have `rate_type` and `backend_type`, which 0.4 to 0.6 still accept.
+/// Keys that exist since version 0.4. Earlier versions have `rate_type` and `backend_type`, which 0.4 to 0.6 still accept.
 const SINCE_0_4: [&str; 19] = [
     "profile",
     "backend",
@@ -31,7 +31,7 @@ const SINCE_0_4: [&str; 19] = [
 
 /// Supported settings, and the key of each in the flat form.
 const SETTINGS: [(&str, &str); 2] = [("MAX_CONCURRENCY", "max_concurrency"), ("PREFERRED_ROUTE", "request_type")];
-/// The prefix of the original's environment variables.
+/// The prefix of GuideLLM's environment variables.
 pub(in crate::formats::guidellm) const SETTING: &str = "GUIDELLM__";
 
 /// Returns the key of a setting such as `GUIDELLM__MAX_CONCURRENCY`. `Err` describes what to do instead.
@@ -81,7 +81,7 @@ pub(super) fn max_concurrency(
     }
 }
 
-/// Adds a notice about the API if the profile does not name it, and contains no key that only newer versions have.
+/// Adds a notice about the API if the profile neither names the API nor contains a key that exists only since version 0.4.
 pub(super) fn note_api(nested: &Nested, written: &Map<String, Value>, name: &impl Fn(&str) -> String) {
     let is_new =
         written.values().filter_map(Value::as_str).any(|it| SINCE_0_4.contains(&it.replace('-', "_").as_str()));

@@ -21,7 +21,7 @@ use nested::{Nested, is_empty};
 
 pub(super) use origin::Origin;
 
-/// Every key, with its other names in the original.
+/// Every key, with its other names in GuideLLM.
 const KEYS: [(&str, &[&str]); 32] = [
     ("target", &[]),
     ("backend", &["backend_type"]),
@@ -41,7 +41,7 @@ const KEYS: [(&str, &[&str]); 32] = [
     ("dataloader_kwargs", &[]),
     ("profile", &["rate_type"]),
     ("rate", &[]),
-    // An environment variable of the original, which its files cannot contain.
+    // In GuideLLM this setting is an environment variable, so a file cannot contain it.
     ("max_concurrency", &[]),
     ("random_seed", &[]),
     ("outputs", &["output_formats"]),

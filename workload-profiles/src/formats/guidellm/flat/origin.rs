@@ -2,7 +2,7 @@
 
 #[derive(Clone, Copy, PartialEq)]
 pub(in crate::formats::guidellm) enum Origin {
-    /// A file. The original ignores unknown keys in it.
+    /// A file. GuideLLM ignores unknown keys in it.
     File,
     /// A command line.
     Options,

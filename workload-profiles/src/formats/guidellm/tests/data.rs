@@ -77,7 +77,7 @@ fn conversations_are_sessions() {
     );
     let workload = workload(&format!("{spec}\nconstraints: [{{kind: max_requests, count: 20}}]"));
     assert_eq!((workload.sessions.unit, workload.sessions.after_failure), (Unit::Session, AfterFailure::End));
-    // 20 requests are 4 conversations.
+    // 20 requests are 4 conversations of 5 turns.
     assert_eq!(workload.stages[0].load, Load::closed(4, 4));
     let RequestSource::Conversations(talk) = workload.requests else { panic!("it has conversations") };
     assert_eq!((talk.count, talk.turns.clone()), (None, LengthDistribution::fixed(5)));

@@ -71,7 +71,7 @@ fn the_other_keys_have_their_places() {
             "random_seed: is not used: the seed of the run decides every draw",
         ]
     );
-    // These versions time out after one minute.
+    // GuideLLM up to version 0.6 times out after one minute.
     let silence = read(&flat("")).unwrap().0.timeouts.first_token;
     assert_eq!(silence, Some(Span(Duration::from_secs(60))));
 }

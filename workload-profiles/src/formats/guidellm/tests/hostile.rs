@@ -9,7 +9,7 @@ use crate::{
     yaml,
 };
 
-/// Profiles of every kind. Each contains most of its keys.
+/// Profiles of every kind. Each profile contains most keys of its kind.
 fn whole() -> Vec<String> {
     let data = "data: [{kind: synthetic_text, prompt_tokens: 64, prompt_tokens_stdev: 9, output_tokens: 16, turns: 2, delay: 1, \
                 prefix_buckets: [{prefix_tokens: 5}]}]";
@@ -72,7 +72,7 @@ fn odd_value() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Replaces the value at the n-th place of a tree, in the order of a walk.
+/// Replaces the value at place `place` of a tree, counted in the order in which the tree is walked.
 fn replace(tree: &mut Value, place: &mut usize, new: &Value) -> bool {
     if *place == 0 {
         *tree = new.clone();

@@ -41,7 +41,7 @@ fn a_rate_is_evenly_paced_and_its_first_request_is_due_after_a_gap() {
     assert_eq!(*load, open(Arrivals::ConstantAfterGap, steady(4.0), 9));
 }
 
-/// In the original, request k is due at sqrt(2 k R / rate), where R is the length of the ramp-up. The first request is due at 0.
+/// In GuideLLM, request k is due at sqrt(2 k R / rate), where R is the length of the ramp-up. The first request is due at 0.
 #[test]
 fn a_ramp_up_of_a_rate_is_a_line_from_the_second_request_on() {
     let check = |rate: f64, seconds: f64, expected: &[(f64, f64)]| {

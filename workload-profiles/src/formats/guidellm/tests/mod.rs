@@ -12,7 +12,7 @@ use crds::benchmark_run::Harness;
 use super::*;
 use crate::{parse_text, problem::ProfileError, workload::Workload};
 
-/// The beginning of a notice that every synthetic load causes. One test checks it; the others ignore it.
+/// The beginning of a notice that every synthetic load causes. One test checks this notice; the other tests ignore it.
 const TOKENIZER: &str = "spec.tokenizer: is that of the model";
 
 fn read(text: &str) -> Result<(Workload, Vec<String>), ProfileError> {

@@ -59,7 +59,7 @@ fn shipped_profiles_ask_for_the_load_that_they_are_known_for() {
     assert_eq!(shared.stages.iter().map(|it| it.load.mean_count()).sum::<f64>(), 3_600.0);
     assert_eq!(profile("sanity_random", &[]).stages[0].load.mean_count(), 30.0);
     let talk = profile("multi-turn", &[]);
-    // 320 turns are 64 conversations.
+    // 320 turns are 64 conversations of 5 turns.
     let loads: Vec<Load> = talk.stages.iter().map(|it| it.load.clone()).collect();
     assert_eq!(loads, [32, 64, 128, 256, 512].map(|it| Load::closed(it, u64::from(it) * 2)));
     assert_eq!(profile("sanity_concurrent", &["api=/v1/chat/completions"]).api, Api::Chat);

@@ -11,7 +11,7 @@ use crate::{
     workload::{Conversations, History, LengthDistribution, PrefixPlace, Prefixes, RequestSource, TurnLengths},
 };
 
-/// The original's defaults.
+/// inference-perf's defaults. Prompts, inputs, outputs and the context are in tokens.
 const DEFAULT_CONVERSATIONS: u32 = 200;
 const DEFAULT_SHARED_PROMPT: u32 = 8359;
 const DEFAULT_TURNS: u32 = 10;
@@ -19,7 +19,7 @@ const DEFAULT_INPUT: u32 = 512;
 const DEFAULT_OUTPUT: u32 = 256;
 const DEFAULT_CONTEXT: u32 = 225_000;
 const DEFAULT_SEED: u64 = 42;
-/// Number of tokens in the context that the original does not use.
+/// Number of tokens at the end of the context that inference-perf leaves free.
 const FREE_TOKENS: u32 = 200;
 
 /// Reads the section `conversation_replay` of `data`.
@@ -86,8 +86,8 @@ fn check_context(section: &Section, shared: u32, context: u32) -> bool {
     fits
 }
 
-/// Returns the lengths of the system prompts, cut so that each conversation has room in the context. The original cuts a prompt only when it sends
-/// it.
+/// Returns the lengths of the system prompts, shortened so that each conversation fits into the context. inference-perf shortens a prompt only when
+/// it sends it.
 fn within_context(
     section: &Section,
     lengths: LengthDistribution,

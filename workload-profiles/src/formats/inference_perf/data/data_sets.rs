@@ -1,4 +1,4 @@
-//! Data sets that the original downloads from Hugging Face, or reads from `data.path`.
+//! Data sets that inference-perf downloads from Hugging Face, or reads from `data.path`.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::{
 
 /// Maximum tokens of each answer in a chat.
 const CHAT_TOKENS: u32 = 30;
-/// The original's defaults: min and max.
+/// inference-perf's defaults: min and max.
 const DEFAULT: (u32, u32) = (10, 1024);
 
 /// The remedy in messages about shipped profiles, which take the path from a variable.
@@ -74,7 +74,7 @@ impl Known {
         }
     }
 
-    /// What happens after the last row. The original starts again with the first row, except for one data set.
+    /// What happens after the last row. inference-perf starts again with the first row, except for one data set.
     fn used_up(self) -> UsedUp {
         match self {
             Known::InfinityInstruct => UsedUp::Refuse,
@@ -82,7 +82,8 @@ impl Known {
         }
     }
 
-    /// Whether the original skips the first row. It reads the row before the first request, and sends it only when it reads the file again.
+    /// Whether inference-perf skips the first row at first. It reads this row before the first request, and sends it only when it starts the file
+    /// again.
     fn skips_first_row(self) -> bool {
         match self {
             Known::ShareGpt | Known::CnnDailyMail | Known::InfinityInstruct => true,
@@ -151,7 +152,7 @@ fn file(section: &Section, known: Known) -> Option<(FileSource, DataSetFormat)> 
     Some((file, format))
 }
 
-/// Reads the bounds of both distributions. As in the original, no other value of the distributions has an effect.
+/// Reads the bounds of both distributions. As in inference-perf, no other value of the distributions has an effect.
 fn lengths(section: &Section, known: Known, api: Api) -> LengthFilter {
     let input = bounds(section, "input_distribution");
     let output = bounds(section, "output_distribution");

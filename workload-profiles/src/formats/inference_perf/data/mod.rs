@@ -163,7 +163,7 @@ fn images(section: &Section, kind: Type) -> Option<Images> {
     section.section("multimodal").and_then(|it| multimodal::read(it, false))
 }
 
-/// Adds a problem if the API does not support the data, and notices if the original uses another API.
+/// Adds a problem if the API does not support the data, and notices if inference-perf uses another API.
 fn check_api(section: &Section, kind: Type, api: Api, has_images: bool) {
     let data = section.text("type").unwrap_or_default();
     match kind {
@@ -188,7 +188,7 @@ fn refused_chat(section: &Section, data: &str) {
     section.notice("type", message);
 }
 
-/// Adds notices for the settings of other data types. The original ignores them, too.
+/// Adds notices for the settings of other data types. inference-perf ignores them, too.
 fn note_unused(section: &Section, kind: Type) {
     section.ignored("path", ValueType::Text);
     section.ignored("load_timeout", ValueType::Number);

@@ -23,7 +23,7 @@ use crate::{
 
 /// Maximum tokens per block of a prompt.
 const MAX_BLOCK: u64 = 65_536;
-/// The original's defaults.
+/// inference-perf's defaults: tokens per answer, maximum wait before a request in milliseconds, maximum idle time in seconds, and tokens per block.
 const DEFAULT_OUTPUT: u32 = 1000;
 const DEFAULT_WAIT_MS: f64 = 15_000.0;
 const DEFAULT_IDLE_SECONDS: f64 = 60.0;
@@ -189,7 +189,7 @@ fn tool_calls(section: &Section, kind: Kind) -> RecordedToolCalls {
     }
 }
 
-/// Returns the filter as text. It is parsed here only to refuse unsupported syntax before the run.
+/// Returns the filter as text. It is also parsed here, so that unsupported syntax is refused before the run.
 fn filter(section: &Section) -> Option<String> {
     let text = section.text("filter")?;
     if let Err(error) = Filter::parse(text) {

@@ -40,7 +40,7 @@ pub(super) fn read(section: Section) -> Option<(RequestSource, Option<Images>)> 
     Some((requests, images))
 }
 
-/// Reads a count that has two possible names. The default is 10, as in the original.
+/// Reads a count that has two possible names. The default is 10, as in inference-perf.
 fn either(section: &Section, name: &'static str, alias: &'static str) -> Option<u32> {
     if section.value(name).is_some() && section.value(alias).is_some() {
         section.problem(alias, format!("means the same as {name}; keep one of them"));
@@ -52,8 +52,8 @@ fn either(section: &Section, name: &'static str, alias: &'static str) -> Option<
     }
 }
 
-/// Reads a length. An older key accepts only a distribution. The default is 50, as in the original. A distribution in the older key overrides a
-/// number, and the original refuses two distributions.
+/// Reads a length, which has a newer key and an older one. The older key accepts only a distribution. The default is 50, as in inference-perf. A
+/// distribution in the older key overrides a number in the newer one. As in inference-perf, distributions in both keys are refused.
 fn either_length(section: &Section, name: &'static str, older: &'static str) -> Option<LengthDistribution> {
     if section.value(older).is_none() {
         return length_or(section, name, 50);

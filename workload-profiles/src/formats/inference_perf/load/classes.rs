@@ -10,7 +10,7 @@ use crate::{
 
 /// Maximum number of adapters.
 const MAX_ADAPTERS: usize = 1000;
-/// Maximum difference of the sum of all splits from 1. The original requires exactly 1, in floating point.
+/// Maximum difference between the sum of all splits and 1. inference-perf requires a floating-point sum of exactly 1.
 const TOLERANCE: f64 = 1e-6;
 
 /// Reads the list. `None`: at least one problem was reported.

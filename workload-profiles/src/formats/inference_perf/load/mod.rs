@@ -16,9 +16,9 @@ use crate::{
 
 /// Maximum length of a pause and of a request, in seconds.
 const MAX_PAUSE: f64 = MAX_PAUSE_SECONDS as f64;
-/// Default pause after a stage, in seconds, as in the original.
+/// Default pause after a stage, in seconds, as in inference-perf.
 const DEFAULT_INTERVAL: f64 = 1.0;
-/// Default request timeout, in seconds: the limit of the original's HTTP client.
+/// Default request timeout, in seconds: the limit of inference-perf's HTTP client.
 const DEFAULT_TIMEOUT: f64 = 300.0;
 
 /// The content of the section.
@@ -41,7 +41,7 @@ enum Type {
 }
 
 const TYPES: [(&str, Type); 5] = [
-    // As in the original, `constant` has exponential gaps, too: its requests are not evenly spaced.
+    // As in inference-perf, `constant` has exponential gaps although its name suggests evenly spaced requests.
     ("constant", Type::Open(Arrivals::ConditionedPoisson)),
     ("poisson", Type::Open(Arrivals::PoissonPerSecond)),
     ("concurrent", Type::Closed),
@@ -76,7 +76,7 @@ pub(super) fn read(section: Section, data: Option<&DataSection>) -> Option<LoadS
     })
 }
 
-/// Returns the trace of a load of type trace_replay, and whether the trace also contains the lengths.
+/// Returns the trace of a load of type trace_replay. The second value is true if the trace also contains the lengths.
 fn trace(section: &Section, kind: Option<Type>, lengths: Option<&Recording>) -> Option<(Recording, bool)> {
     if !matches!(kind, Some(Type::Trace)) {
         if section.value("trace").is_some() {
@@ -105,7 +105,7 @@ fn trace(section: &Section, kind: Option<Type>, lengths: Option<&Recording>) -> 
     Some((recording, lengths.is_some()))
 }
 
-/// Adds a problem if recorded sessions are not sent by a session load, or if a session load has no recorded sessions.
+/// Adds a problem for recorded sessions in a load that does not send sessions, and for a session load without recorded sessions.
 fn check_sessions(section: &Section, kind: Type, data: &DataSection) {
     let is_recorded = matches!(data.requests, RequestSource::Recorded(_));
     if is_recorded && kind != Type::Sessions {

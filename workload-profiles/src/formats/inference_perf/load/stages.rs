@@ -39,7 +39,7 @@ pub(super) fn read(
     let mut stages = Vec::with_capacity(items.len());
     let mut complete = true;
     for (index, (path, value)) in items.into_iter().enumerate() {
-        // The original also pauses after the last stage. This has no effect on the load, so there is no pause here.
+        // inference-perf also pauses after the last stage. This has no effect on the load, so there is no pause here.
         let pause_after = if index == last { Span(Duration::ZERO) } else { pause };
         let read = section.element(value, path).and_then(|it| stage(it, kind?, trace));
         complete &= read.is_some();
@@ -88,7 +88,7 @@ fn open(stage: &Section, arrivals: Arrivals) -> Option<Load> {
     let seconds = stage.positive_number("duration", MAX_STAGE);
     let (rate, seconds) = (rate?, seconds?);
     let steady = Rate::Steady(RequestRate::try_from(rate).ok()?);
-    // The original's number of requests per stage, computed with the same floating-point arithmetic: floor(rate x duration).
+    // inference-perf's number of requests per stage, floor(rate x duration), computed with the same floating-point arithmetic.
     let requests = steady.requests_until(seconds)?.floor();
     if requests < 1.0 {
         stage.problem(
@@ -108,8 +108,8 @@ fn open(stage: &Section, arrivals: Arrivals) -> Option<Load> {
     })
 }
 
-/// Reads a stage of a replay. As in the original, rate and duration only set the number of rows to replay. If the trace also contains the lengths,
-/// rate and duration have no effect, and all rows are replayed.
+/// Reads a stage of a replay. As in inference-perf, rate and duration only set the number of rows to replay. If the trace also contains the lengths,
+/// all rows are replayed, and rate and duration have no effect.
 fn replay(stage: &Section, trace: Option<&(Recording, bool)>) -> Option<Load> {
     let count = open(stage, Arrivals::Poisson)?.count();
     let (recording, lengths) = trace?;
@@ -127,7 +127,7 @@ fn closed(stage: &Section) -> Option<Load> {
     Some(Load::closed(concurrency?, count?))
 }
 
-/// Reads a stage of sessions. Each session occupies a slot. After its timeout, a stage starts no more sessions, and cancels the sessions in flight.
+/// Reads a stage of sessions. Each running session occupies a slot. At its timeout, a stage cancels the sessions in flight and starts no more.
 fn sessions(stage: &Section) -> Option<(Load, Option<Span>)> {
     stage.require("concurrent_sessions", "write how many sessions are active, or 0 for all");
     let slots = stage.count_u32("concurrent_sessions", 0..=MAX_CONCURRENCY);

@@ -22,7 +22,7 @@ use crate::{
 const BURST_SECONDS: u32 = 5;
 /// Minimum rate, in requests per second.
 const LOWEST_RATE: f64 = 1.0;
-/// The original's defaults.
+/// inference-perf's defaults: requests in the burst, its timeout in seconds, number of stages, duration of a stage in seconds, and percentile.
 const DEFAULT_REQUESTS: u64 = 2000;
 const DEFAULT_TIMEOUT: f64 = 60.0;
 const DEFAULT_STAGES: u32 = 5;

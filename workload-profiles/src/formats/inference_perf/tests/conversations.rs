@@ -25,7 +25,7 @@ fn what_a_conversation_leaves_out_is_what_the_original_takes() {
     assert_eq!((found.turn.input, found.turn.output), (LengthDistribution::fixed(512), LengthDistribution::fixed(256)));
     assert_eq!((found.prefixes.buckets[0].tokens, found.prefixes.place), (8359, PrefixPlace::System));
     assert_eq!((found.own_system, found.think_time), (None, None));
-    // The original leaves 200 tokens of the context unused.
+    // inference-perf leaves 200 tokens of the context unused.
     assert_eq!((found.max_context, found.history), (Some(224_800), History::Answers));
 }
 

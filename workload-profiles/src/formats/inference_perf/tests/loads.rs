@@ -40,7 +40,7 @@ fn a_stage_of_sessions_is_a_closed_loop_of_sessions() {
 
 #[test]
 fn workers_do_not_bound_the_requests_of_sessions() {
-    // The original deadlocks if its workers have fewer slots than their sessions have requests.
+    // inference-perf deadlocks if its workers have fewer slots than their sessions have requests.
     let text = "load: {type: trace_session_replay, worker_max_concurrency: 1, num_workers: 1, stages: [{concurrent_sessions: 4}]}";
     let (workload, notices) = read(&format!("{text}\n{OTEL}")).unwrap();
     assert_eq!((closed(&workload.stages[0]).0, notices.len()), (4, 0));

@@ -1,4 +1,4 @@
-//! Profiles that the original reads differently from what their authors mean.
+//! Profiles that inference-perf reads in another way than their authors mean.
 
 use super::*;
 

@@ -143,7 +143,7 @@ fn lengths_have_the_shape_that_they_ask_for() {
     assert_eq!(input_lengths("type: fixed, mean: 50").std_dev, 0.0);
     assert_eq!(input_lengths("type: lognormal, mean: 5000, max: 9000, std_dev: 7000").mean, 5000.0);
     assert_eq!(input_lengths("variance: 16, std_dev: 0").std_dev, 4.0);
-    // The original raises `total_count` to the size of the largest stage, and never uses a length twice, so the value has no effect.
+    // inference-perf raises `total_count` to the size of the largest stage, and never uses a length twice, so the value has no effect.
     assert_eq!(input_lengths("total_count: 100").total_count, None);
     assert_eq!(input_lengths("type: fixed, mean: 5000"), LengthDistribution::fixed(5000));
     assert_eq!(input_lengths("type: fixed, mean: 10.7"), LengthDistribution::fixed(10));
@@ -252,7 +252,7 @@ fn a_trace_is_replayed_with_its_lengths_where_the_data_want_them() {
     };
     let lengths_of = |text: &str| match &workload(text).stages[0].load {
         Load::Trace { trace: Trace::File(file), count, lengths, speed: 1.0, .. } => {
-            // If the trace contains the lengths, the original sends one request per row.
+            // If the trace contains the lengths, inference-perf sends one request per row.
             assert_eq!(*count, if *lengths { None } else { Some(60) });
             assert_eq!(
                 (file.file.as_path().to_str(), file.time, file.at_column.as_str()),

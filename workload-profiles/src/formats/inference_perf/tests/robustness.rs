@@ -1,4 +1,4 @@
-//! Shipped profiles with cuts, changes and typing errors. They never make the parser panic, and it reads them in a short time.
+//! Shipped profiles with cuts, changes and typing errors. The parser must neither panic nor take long for them.
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -21,7 +21,7 @@ fn rendered(index: usize) -> String {
     crate::prepare(&run("m"), template, &with("m", required(name)).unwrap(), &Default::default()).unwrap().text
 }
 
-/// Checks that an accepted text becomes a workload within the bounds of a run. Its report is a valid profile in our own format.
+/// Checks that an accepted text becomes a workload within the bounds of a run, and that the report's workload is a valid profile in our own format.
 fn check_bounds(text: &str) {
     if let Ok((workload, _)) = parse_text(Harness::InferencePerf, Target::default(), text) {
         assert!(!workload.stages.is_empty() && workload.stages.len() <= 1000, "{text}");
@@ -31,7 +31,7 @@ fn check_bounds(text: &str) {
     }
 }
 
-/// Returns the n-th value of a tree, in the order of a walk.
+/// Returns the value at place `left` of a tree, counted in the order in which the tree is walked.
 fn nth_mut<'a>(value: &'a mut Value, left: &mut usize) -> Option<&'a mut Value> {
     if *left == 0 {
         return Some(value);

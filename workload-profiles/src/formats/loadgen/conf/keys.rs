@@ -41,7 +41,7 @@ const fn built_in(name: &'static str, setting_type: SettingType) -> Key {
 
 const SERVER: &[Scenario] = &[Scenario::Server];
 const WITH_LATENCY: &[Scenario] = &[Scenario::SingleStream, Scenario::MultiStream, Scenario::Server];
-/// All scenarios. Offline does not use its percentile, but mlperf.conf sets it.
+/// All scenarios. Offline is included because mlperf.conf sets its percentile, although Offline does not use it.
 const WITH_PERCENTILE: &[Scenario] = &Scenario::ALL;
 
 /// All settings.
@@ -205,7 +205,7 @@ impl Conf {
         set(&mut it.print_timestamps, any("print_timestamps"));
         set(&mut it.sample_concatenate_permutation, one("sample_concatenate_permutation"));
         set(&mut it.server_coalesce_queries, integer_of(Scenario::Server, "coalesce_queries").map(|value| value != 0));
-        // LoadGen converts the value to an `int` first.
+        // LoadGen first converts the value to an `int` of 32 bits.
         let max_async_queries =
             integer_of(Scenario::Server, "max_async_queries").map(|value| i64::from(value as i32) as u64);
         set(&mut it.server_max_async_queries, max_async_queries);

@@ -76,7 +76,7 @@ pub struct LineError {
 pub type Remark = LineError;
 
 /// Applies the text of a file to the settings of a model in a scenario, like LoadGen's `FromConfig`. `text` is `None` if the file cannot be opened.
-/// The built-in file is not applied automatically. It needs its own call.
+/// Each file needs a call of its own, including the built-in one.
 ///
 /// # Errors
 /// Returns an error for a file that cannot be read. The settings are then unchanged.

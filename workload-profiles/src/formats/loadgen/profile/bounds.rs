@@ -56,7 +56,7 @@ fn check_sums(tests: &Tests, qsl: &Qsl) -> Vec<Found> {
     problems
 }
 
-/// Returns the number of samples that the performance phase of a test sends at its target rate. The test's minimum and maximum query counts limit it.
+/// Returns the number of samples that the performance phase of a test sends at its target rate, within the test's minimum and maximum query counts.
 fn samples(effective: &Effective) -> f64 {
     let expected = effective.target_duration_ms as f64 / 1_000.0 * effective.target_qps;
     let queries = expected.max(effective.min_query_count as f64);

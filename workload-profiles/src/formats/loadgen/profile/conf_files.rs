@@ -57,7 +57,7 @@ pub(super) fn report(root: &Section, key: &str, applied: Result<Vec<Remark>, Con
     }
 }
 
-/// Adds a notice if lines of a user.conf name a model, but by another name than LoadGen's.
+/// Adds a notice if lines of a user.conf name the model differently from LoadGen, because such lines have no effect.
 pub(super) fn check_names(root: &Section, user_conf: &str, model: &str) {
     let models = user_conf.lines().filter_map(|it| it.split_whitespace().next()?.rsplitn(3, '.').nth(2));
     let others: BTreeSet<&str> = models.filter(|it| *it != model && benchmark::canonical(it) == model).collect();

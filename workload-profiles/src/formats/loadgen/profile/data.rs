@@ -118,8 +118,8 @@ fn file(section: &Section, tokens: Option<Tokens>, api: Option<Api>, count: u64)
     Some(DataSet { any_column, ..DataSet::new(path?, format?, prompt?, tokens?.max, count) })
 }
 
-/// Reads the column of the prompts. The default is the column of MLPerf's data sets: the one with token ids, or the one with text for chats, which
-/// cannot contain token ids.
+/// Reads the column of the prompts. The default is a column of MLPerf's data sets: the one with text for chats, which cannot contain token ids, and
+/// the one with token ids otherwise.
 fn prompt_column(section: &Section, api: Option<Api>) -> Option<PromptColumn> {
     let column = section.text("column");
     let ids = PromptColumn::from_form(PromptForm::TokenIds);

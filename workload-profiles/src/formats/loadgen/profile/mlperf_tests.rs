@@ -35,7 +35,7 @@ pub(super) fn read(root: &Section) -> Option<Tests> {
     let audit = conf_files::audit(root);
     let user_conf = root.text("user_conf").unwrap_or_default();
     let modes = modes(root);
-    // If the scenario is wrong, read the other keys as for Server, so that their problems are reported, too.
+    // If the scenario is wrong, read the other keys as for Server, only to report their problems.
     let (of_tests, interactive) = scenario.unwrap_or((Scenario::Server, false));
     let benchmark =
         benchmark.map(|it| if interactive && !it.ends_with("-interactive") { it + "-interactive" } else { it });
@@ -146,7 +146,7 @@ fn tests(
     tests
 }
 
-/// Adds a problem if a search for the peak is combined with another scenario than Server, or with another search for the rate.
+/// Adds a problem if a search for the peak is combined with a scenario other than Server, or with another search for the rate.
 fn check_peak(root: &Section, settings: &Settings, auto_qps: Option<AutoQps>) {
     if settings.mode != Mode::FindPeakPerformance {
         return;

@@ -1,5 +1,5 @@
-//! The profile format of `harness: loadgen`. Settings have LoadGen's names, units and defaults. They come from LoadGen's configuration files, in
-//! LoadGen's order. All other keys, such as the keys of requests, are those of our own format.
+//! The profile format of `harness: loadgen`. Settings have LoadGen's names, units and defaults, and come from LoadGen's configuration files, in
+//! LoadGen's order. All other keys, such as the keys of requests, are the same as in our own format.
 //!
 //! `docs/loadgen.md` describes every key.
 
@@ -40,9 +40,9 @@ use crate::{
 use data::{Data, Tokens};
 use mlperf_tests::Tests;
 
-/// Default concurrency in Offline. It is above the largest batch of a server, and below the length of a server's queue for new connections.
+/// Default concurrency in Offline. It is larger than any server's batch, and smaller than a server's queue of new connections.
 const OFFLINE_CONCURRENCY: u32 = 1_024;
-/// Maximum samples per static batch. The answer to such a batch has some tens of megabytes, less than the client's limit.
+/// Maximum samples per static batch. The answer to a batch of this size has some tens of megabytes, less than the client's limit.
 const MAX_BATCH: u64 = 1_024;
 /// The keys of a profile.
 pub(in crate::formats) const KEYS: [&str; 23] = [
@@ -204,8 +204,8 @@ fn streaming(root: &Section, tests: Option<&Tests>) -> bool {
     streaming
 }
 
-/// Reads the number of samples per request. Only Offline has all samples at the start, and only a completion request can contain several prompts.
-/// Streaming is not allowed, because servers differ in how a stream assigns each output to its prompt.
+/// Reads the number of samples per request. A batch is only possible in Offline, where all samples are due at the start, and with completions, whose
+/// requests can contain several prompts. Batches are not streamed, because servers differ in how a stream assigns each output to its prompt.
 fn batch_size(root: &Section, tests: Option<&Tests>, api: Option<Api>, streaming: bool) -> Option<u32> {
     let size = root.count_u32("batchSize", 1..=MAX_BATCH)?;
     if let Some(scenario) = tests.map(|it| it.scenario).filter(|it| *it != Scenario::Offline) {
@@ -246,7 +246,7 @@ fn greedy_sampling(root: &Section, tokens: Option<Tokens>) -> Sampling {
     greedy(sampling)
 }
 
-/// Reads the section `timeouts`. In an Offline test all requests are due at the start and wait for their turn, so each may take a day.
+/// Reads the section `timeouts`. In an Offline test all requests are due at the start and wait for their turn, so a request may take a day.
 fn request_timeouts(root: &Section, tests: Option<&Tests>, streaming: bool) -> Timeouts {
     let is_offline = tests.is_some_and(|it| it.scenario == Scenario::Offline);
     let request = Span(Duration::from_secs(if is_offline { MAX_PAUSE_SECONDS } else { REQUEST_SECONDS }));

@@ -14,7 +14,7 @@ const MAX_THREADS: u64 = 1_024;
 /// Maximum number of decimal places of the rate that a search finds.
 const MAX_DECIMALS: u64 = 9;
 
-/// Converts `settings` to the text of a configuration file, and returns it. Settings that such a file cannot contain are applied here.
+/// Converts `settings` to the text of a configuration file, and returns this text. Settings that no configuration file can contain are applied here.
 pub(super) fn read(root: &Section, scenario: Scenario, settings: &mut Settings) -> String {
     let mut text = String::new();
     let Some(section) = root.section("settings") else { return text };

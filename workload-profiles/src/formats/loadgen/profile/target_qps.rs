@@ -8,12 +8,12 @@ use crate::{
 
 /// The highest rate, in queries per second.
 pub(super) const MAX_RATE: f64 = 1e6;
-/// Default share of the Offline rate. MLPerf's own runner for Llama 3.1 8B uses the same.
+/// Default share of the Offline rate, the same as in MLPerf's own runner for Llama 3.1 8B.
 const SHARE: f64 = 0.8;
 /// Maximum share of the Offline rate.
 const MAX_SHARE: f64 = 10.0;
 
-/// Reads the key. A number becomes a setting. Otherwise, the method to find the rate is returned.
+/// Reads the key. A number sets the target rate. Otherwise, the method to find the rate is returned.
 pub(super) fn read(root: &Section, scenario: Scenario, settings: &mut Settings) -> Option<AutoQps> {
     let value = root.value("target_qps")?;
     if root.value("settings").is_some_and(|it| !it["target_qps"].is_null()) {

@@ -1,7 +1,7 @@
 //! Rounds of MLPerf Inference, and LoadGen's built-in mlperf.conf for each.
 //!
-//! Only the seeds differ between rounds here. All other values are from v6.1. If an older round had other limits, the profile has to set them. Only
-//! v6.1 has the seeds of TEST05, which no language model uses.
+//! Only the seeds differ between the rounds here. All other values are from v6.1. If an older round had other limits, the profile has to set these
+//! limits. Only v6.1 has the seeds of TEST05, which no language model uses.
 
 use std::fmt::Write as _;
 

@@ -17,7 +17,7 @@ pub(in crate::formats::vllm_benchmark) struct Data {
     pub corpus: Option<FileSource>,
     /// Whether the prompts are synthetic.
     pub is_synthetic: bool,
-    /// Whether the original turns on `ignore_eos` for the data set.
+    /// Whether the tool turns on `ignore_eos` for the data set.
     pub ignore_eos: bool,
 }
 
@@ -59,7 +59,7 @@ pub(super) fn file(root: &Section, what: &str) -> Option<FileSource> {
     from_text(root, "dataset-path", &path)
 }
 
-/// Adds a problem if a file is given for a generated data set. The original refuses this, too.
+/// Adds a problem if a file is given for a generated data set. The tool refuses this, too.
 pub(super) fn no_file(root: &Section, name: &str) {
     if root.value("dataset-path").is_some() {
         let remedy = "take it out, or choose the dataset-name of the file, such as sharegpt or custom";

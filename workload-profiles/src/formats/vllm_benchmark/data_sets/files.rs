@@ -36,7 +36,7 @@ pub(super) fn share_gpt(root: &Section, original: Original, count: u64) -> Optio
     let mut set = rows(root, file, format, row, output);
     set.filter = filter;
     if original == Original::InferenceMax {
-        // InferenceMAX sends only the rows that exist.
+        // InferenceMAX sends each row at most once, even if the count is higher.
         set.used_up = UsedUp::EndStage;
     }
     Some(from_set(set, count))
@@ -97,7 +97,7 @@ fn no_category(root: &Section, flag: &'static str) {
     }
 }
 
-/// Adds a notice about the chat template. The original applies the model's chat template itself.
+/// Adds a notice about the chat template. The tool applies the model's chat template itself.
 fn note_template(root: &Section, api: Api) {
     if root.bool("skip-chat-template") == Some(true) {
         return;

@@ -15,12 +15,14 @@ use crate::{
     yaml::decimal,
 };
 
-/// The default sizes, as in the original.
+/// The default sizes, as in the tool.
 const DEFAULT_SIZES: [ImageSize; 2] =
     [ImageSize { width: 256, height: 256, weight: 0.5 }, ImageSize { width: 1_280, height: 720, weight: 0.5 }];
-/// Maximum images per request, maximum pixels per side, and maximum number of sizes.
+/// Maximum images per request.
 const MAX_IMAGES: u64 = 255;
+/// Maximum pixels per side of an image.
 const MAX_PIXELS: u32 = 8_192;
+/// Maximum number of sizes.
 const MAX_SIZES: usize = 64;
 
 /// Reads random prompts with random images.
@@ -45,7 +47,7 @@ pub(super) fn random_images(root: &Section, original: Original, api: Api, count:
         return None;
     }
     let per_request = if min == max { LengthDistribution::fixed(min) } else { LengthDistribution::uniform(min, max) };
-    // The original adds JPEG files after the text.
+    // The tool adds JPEG files after the text.
     let images = Images {
         per_request,
         sizes: sizes?,

@@ -17,7 +17,7 @@ use crate::{
 
 pub(super) use data::{Data, Times};
 
-/// Default number of requests, as in the original.
+/// Default number of requests, as in the tool.
 const DEFAULT_COUNT: u64 = 1_000;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -47,7 +47,7 @@ const NAMES: [(&str, Name); 10] = [
     ("burstgpt", Name::BurstGpt),
 ];
 
-/// Data sets of the original that are not supported, with the reason.
+/// Data sets of the tool that are not supported, with the reason.
 const OTHERS: [(&str, &str); 5] = [
     ("random-rerank", "ranks texts, which generates no tokens to measure; choose random"),
     (
@@ -121,7 +121,7 @@ fn hugging_face(root: &Section) -> String {
     )
 }
 
-/// Adds a problem if these flags are set for another data set than `timed_trace`, as in the original.
+/// Adds a problem if these flags are set for a data set other than `timed_trace`. The tool refuses this, too.
 fn check_self_timed(root: &Section, name: Option<Name>) {
     for flag in ["self-timed", "no-self-timed"] {
         if root.bool(flag) == Some(true) && name.is_some_and(|it| it != Name::TimedTrace) {

@@ -82,8 +82,8 @@ fn range_ratios(root: &Section) -> Option<(f64, f64)> {
     ratios
 }
 
-/// Returns lengths from (1 - ratio) x length, rounded down, to (1 + ratio) x length, rounded up, but at least 1. The original first subtracts the
-/// tokens that its tokenizer adds from the length of a prompt.
+/// Returns lengths from (1 - ratio) x length, rounded down, to (1 + ratio) x length, rounded up, but at least 1. For a prompt, the tool first
+/// subtracts from the length the number of special tokens that its tokenizer adds.
 fn around(length: u32, ratio: f64) -> LengthDistribution {
     if ratio == 0.0 {
         return LengthDistribution::fixed(length);
@@ -136,7 +136,7 @@ pub(super) fn prefix_repetition(root: &Section, count: u64) -> Option<Data> {
     Some(Data::new(requests, sent))
 }
 
-/// Reads prompts of prose after a shared prefix. The original uses whole lines from a file of poems.
+/// Reads prompts of prose after a shared prefix. The tool uses whole lines from a file of poems.
 pub(super) fn sonnet(root: &Section, count: u64) -> Option<Data> {
     let own = |key, default| root.or_default(key, default, |it, key| it.count_u32(key, 1..=MAX_TOKENS));
     let (input, prefix) = (own("sonnet-input-len", 550), own("sonnet-prefix-len", 200));
@@ -167,7 +167,7 @@ pub(super) fn sonnet(root: &Section, count: u64) -> Option<Data> {
     Some(Data { corpus, ..Data::new(requests, count) })
 }
 
-/// Adds notices for flags that the original ignores for this data set.
+/// Adds notices for flags that the tool ignores for this data set.
 fn note_ignored(root: &Section, flags: &[&'static str]) {
     for flag in flags {
         if root.value(flag).is_some() {

@@ -63,7 +63,7 @@ pub(super) fn burst_gpt(root: &Section, count: u64) -> Option<Data> {
         output_column: "Response tokens".into(),
         hashes_column: None,
     };
-    // Every row has both lengths, so these are not used.
+    // Every row has both lengths, so this fixed length is not used.
     let length = LengthDistribution::fixed(1);
     let requests = RequestSource::random(length.clone(), length, PromptText::Words);
     Some(Data { times: Times::AtOnce { file: Box::new(file) }, ..Data::new(requests, count) })

@@ -33,14 +33,14 @@ fn a_rate_has_rescaled_gaps() {
     check_error("request-rate: 0", "request-rate: is \"0\"; write a number above 0 and at most 1000000, or inf");
 }
 
-/// The original's clock for a request starts after its wait in the client.
+/// The tool's clock for a request starts after its wait in the client.
 #[test]
 fn a_wait_in_the_client_is_in_our_latencies() {
     let notice = "max-concurrency: lets requests wait in the client; vllm bench serve starts their clock after the wait, \
                   here latencies count from the time that they were due";
     check_notice("request-rate: 5\nmax-concurrency: 3", notice);
     assert_eq!(load("request-rate: 5\nmax-concurrency: 3").max_concurrency(), Some(3));
-    // In a closed loop both clocks start at the same time.
+    // In a closed loop, our clock and the tool's clock for a request start at the same time.
     check_silent("max-concurrency: 3", "max-concurrency");
 }
 
@@ -69,7 +69,7 @@ fn a_ramp_up_gives_the_rate_of_each_request() {
     check_notice("ramp-up-end-rps: 8", "ramp-up-end-rps: is not used: it needs ramp-up-strategy");
 }
 
-/// The original's warm-up repeats the first prompt. Here the warm-up sends other prompts.
+/// The tool's warm-up repeats the first prompt. Here the warm-up sends other prompts.
 #[test]
 fn warm_ups_are_a_stage_that_is_not_measured() {
     let stages = workload("num-warmups: 5\nmax-concurrency: 2\nnum-prompts: 9").stages;

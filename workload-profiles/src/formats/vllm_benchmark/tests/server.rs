@@ -33,7 +33,7 @@ fn the_backend_is_the_api() {
     }
 }
 
-/// The original takes the first event of a chat as the first token, but this event contains only the role.
+/// The tool takes the first event of a chat as the first token, but this event contains only the role.
 #[test]
 fn the_first_token_of_a_chat_is_noticed() {
     check_notice(

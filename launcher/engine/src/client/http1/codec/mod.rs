@@ -155,8 +155,8 @@ pub(super) enum Body {
 }
 
 impl Body {
-    /// Takes bytes and calls `take` with each piece of body data in them. Returns how many of the bytes belong to the body. The number is
-    /// less than all bytes if the body ends before them.
+    /// Takes bytes and calls `take` with each piece of body data in them. Returns how many of the bytes belong to the body. That is fewer than all
+    /// bytes if the body ends before the last byte.
     ///
     /// # Errors
     /// The bytes violate the chunked coding.

@@ -17,8 +17,8 @@ fn millis(count: u64) -> Duration {
     Duration::from_millis(count)
 }
 
-/// Returns a request with 10 prompt tokens that is sent 1 ms after it is due. `events` are the times at which its content arrives. It ends
-/// 1 ms after the last event, or after it was sent if there is none.
+/// Returns a request with 10 prompt tokens that is sent 1 ms after it is due. `events` are the times at which its content arrives. The request ends 1
+/// ms after its last event, or, without events, 1 ms after it was sent.
 fn request(due: Duration, events: &[Duration], tokens: u32, outcome: RequestOutcome) -> (RequestRecord, WireTally) {
     let sent = due + millis(1);
     let (first, last) = (events.first().copied(), events.last().copied());

@@ -22,7 +22,7 @@ pub struct Entry {
     pub at: Duration,
     /// Whether it is a note, a warning or an error.
     pub level: Level,
-    /// The source location that created the entry.
+    /// The location in the launcher's source that created the entry.
     place: &'static Location<'static>,
 }
 
@@ -87,7 +87,7 @@ impl Entry {
     /// Writes the entry as one line.
     pub(super) fn write(&self, pid: u32, out: &mut impl Write) -> io::Result<()> {
         let nanos = self.at.as_nanos();
-        // Only the file name is logged. The folder carries no information, and differs between builds.
+        // Only the file name is logged: the folder carries no information, and differs between builds.
         let file = self.place.file().rsplit(['/', '\\']).next().unwrap_or_default();
         writeln!(
             out,

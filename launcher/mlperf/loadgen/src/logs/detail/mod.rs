@@ -1,8 +1,8 @@
 //! Writes the detail log, mlperf_log_detail.txt: one entry per line, with the keys in LoadGen's order.
 //!
-//! Unlike LoadGen's log, it is always valid JSON: strings are escaped, and non-finite numbers are written as `Infinity`, `-Infinity` or
-//! `NaN`. Faults that only this launcher checks for are error_runtime lines before the figures. They make the result INVALID, and appear in
-//! its reason. The source location in an entry refers to this launcher's source.
+//! Unlike LoadGen's log, it is always valid JSON: strings are escaped, and non-finite numbers are written as `Infinity`, `-Infinity` or `NaN`. If
+//! this launcher finds a fault for which LoadGen does not check, an error_runtime line before the figures reports it. The result is then INVALID, and
+//! the fault is part of its reason. The source location in an entry refers to this launcher's source.
 
 mod entry;
 mod settings;
@@ -25,7 +25,7 @@ use crate::{
     results::figures::figures,
 };
 
-/// Counters of LoadGen's logger. They are always 0, because this launcher has no such logger.
+/// Counters of LoadGen's logger. They are always 0, because this launcher has no logger of that kind.
 const LOGGER: [&str; 6] = [
     "logger_swap_request_slots_retry_count",
     "logger_swap_request_slots_retry_retry_count",
@@ -127,7 +127,8 @@ fn run(phase: &PhaseLog, entries: &mut Entries) {
     entries.add("power_end", time(end).as_str());
 }
 
-/// Adds the trials of a peak search. Before the bounds are found, the samples are loaded for each trial; after that, they are loaded once.
+/// Adds the trials of a peak search. As long as the search looks for its bounds, the samples are loaded for each trial; after that, they are loaded
+/// once.
 fn search(log: &TestLog, entries: &mut Entries) {
     if log.settings.mode != Mode::FindPeakPerformance {
         return;

@@ -1,4 +1,4 @@
-//! The settings in the detail log: as requested, and as LoadGen normalises them.
+//! The settings in the detail log: as requested, and as LoadGen normalises them (the effective settings).
 
 use workload_profiles::loadgen::{Effective, Scenario, Settings};
 
@@ -83,7 +83,7 @@ pub(super) fn effective(settings: &Settings, effective: &Effective, entries: &mu
     entries.add("effective_sample_concatenate_permutation", effective.sample_concatenate_permutation);
 }
 
-/// Adds the settings that have the same values in both forms.
+/// Adds the settings whose requested and effective values are equal.
 fn common(prefix: &str, settings: &Settings, entries: &mut Entries) {
     let key = |name: &str| format!("{prefix}_{name}");
     entries.add(key("qsl_rng_seed"), settings.qsl_rng_seed);

@@ -1,6 +1,6 @@
 //! Everything that the logs of a test report, in one value. [`summary`](super::summary) and [`detail`](super::detail) write it.
 //!
-//! Times count from the start of the test. No trace file is written, because nothing reads it and it takes a kilobyte per query.
+//! Times count from the start of the test. No trace file is written, because nothing reads it, and it would need a kilobyte per query.
 
 #[cfg(test)]
 mod tests;
@@ -28,13 +28,13 @@ const MOST_REASONS: usize = 20;
 pub struct TestLog {
     /// The program that ran the test.
     pub build: Build,
-    /// When the test began. These logs contain it in UTC, but LoadGen's in local time.
+    /// When the test began. Written to the logs in UTC, whereas LoadGen writes local time.
     pub started: Timestamp,
     /// Id of the process that ran the test.
     pub pid: u32,
     /// Name of the system under test.
     pub sut_name: String,
-    /// How long it took to find out that name.
+    /// How long it took to get the name of the system under test.
     pub get_sut_name: Duration,
     /// What the sample library reported about itself.
     pub qsl: Qsl,
@@ -91,17 +91,17 @@ pub struct PhaseLog {
     pub messages: Messages,
     /// When the phase's samples were loaded, from the start of the test.
     pub loaded_at: Duration,
-    /// When its queries were generated, from the start of the test.
+    /// When the phase's queries were generated, from the start of the test.
     pub generated_at: Duration,
-    /// When all its samples were complete, from the start of the test.
+    /// When all samples of the phase were complete, from the start of the test.
     pub ended_at: Duration,
     /// The wall-clock time when issuing began.
     pub power_begin: Timestamp,
     /// Time from `power_begin` to the last completion.
     pub lasted: Duration,
-    /// The measurements of a performance phase. Of several trials, only the reported one needs them.
+    /// The measurements of a performance phase. In a search, only the trial that is reported needs them.
     pub result: Option<PhaseResult>,
-    /// Number of failed samples per reason. They are not part of any figure.
+    /// Number of failed samples per reason. Failed samples are not part of any figure.
     pub failed: BTreeMap<String, u64>,
     /// Why the phase ended early, for example because of a deadline or a signal; `None` if it did not.
     pub stopped_early: Option<String>,
@@ -114,7 +114,7 @@ pub struct Generated {
     pub queries: u64,
     /// Number of samples per query, including padding.
     pub samples_per_query: u64,
-    /// The time at which one more query would have been due.
+    /// The time at which the query after the last one would have been due.
     pub duration: Duration,
 }
 
@@ -130,7 +130,7 @@ impl Generated {
 }
 
 impl PhaseLog {
-    /// Returns the phase as a trial of a search that began earlier by `by`.
+    /// Converts the phase to a trial of a search that began earlier by `by`. Its times then count from the start of the search.
     pub fn later(mut self, by: Duration, tried: Option<Tried>) -> PhaseLog {
         self.messages.delay(by);
         for at in [&mut self.loaded_at, &mut self.generated_at, &mut self.ended_at] {
@@ -154,7 +154,7 @@ impl PhaseLog {
         self.stopped_early.as_ref().map(|why| format!("The run was ended before its time: {why}."))
     }
 
-    /// Returns failures, early ends and dropped messages, as error lines of the detail log.
+    /// Returns failures, early ends and dropped messages, as the text of error lines in the detail log.
     pub(crate) fn own_errors(&self) -> Vec<Event> {
         let failed = self.reasons().into_iter().map(|(reason, count)| {
             let samples = if count == 1 { "sample" } else { "samples" };
@@ -167,12 +167,12 @@ impl PhaseLog {
         more.into_iter().chain(failed).chain(cut).map(Event::Runtime).collect()
     }
 
-    /// Returns the number of errors of the phase: those among its messages, and the lines of [`Self::own_errors`].
+    /// Returns the number of errors of the phase: errors among its messages, plus the lines of [`Self::own_errors`].
     pub fn errors(&self) -> u64 {
         self.messages.errors() + self.own_errors().len() as u64
     }
 
-    /// Returns the reasons why samples failed, the most frequent first. Reasons beyond a limit are combined.
+    /// Returns the reasons why samples failed, the most frequent first. Combines reasons beyond the maximum number.
     fn reasons(&self) -> Vec<(String, u64)> {
         let mut reasons: Vec<(String, u64)> =
             self.failed.iter().map(|(reason, count)| (reason.clone(), *count)).collect();
@@ -187,8 +187,8 @@ impl PhaseLog {
 }
 
 impl TestLog {
-    /// Returns the phase whose figures the logs report: the performance phase. In a peak search, it is the last trial that met the limits,
-    /// or the first trial if none did.
+    /// Returns the phase whose figures the logs report. It is the performance phase. In a peak search, it is the last trial that met the limits; if
+    /// none did, it is the first trial.
     pub fn reported(&self) -> Option<&PhaseLog> {
         let tried = self.tried();
         if tried.is_empty() {
@@ -206,8 +206,8 @@ impl TestLog {
         effective
     }
 
-    /// Calls `tell` with the figures that the logs report, and with their verdict. Returns `None` if no performance phase has measurements.
-    /// Sorts all latencies, which takes a second for some millions.
+    /// Calls `tell` with the figures that the logs report, and with their verdict. Returns `None` if no performance phase has measurements. Sorts all
+    /// latencies, which takes about a second for a few million.
     pub fn judged<T>(&self, tell: impl FnOnce(&Results, &Validity) -> T) -> Option<T> {
         let phase = self.reported()?;
         let effective = self.effective_of(phase);
@@ -216,15 +216,15 @@ impl TestLog {
         Some(tell(&results, &validity))
     }
 
-    /// Returns why the test does not count, by rules that only this launcher has; empty if it counts. Failed samples in unreported trials
-    /// are ignored, because they already affected the search. An early end of any phase counts.
+    /// Returns why the test does not count by rules that only this launcher has; empty if it counts. An early end of any phase counts. Failed samples
+    /// count only in the reported trial, because those in other trials already affected the search.
     pub fn faults(&self) -> Vec<String> {
         let reported = self.reported();
         let counts =
             |it: &&PhaseLog| it.tried.is_none() || reported.is_some_and(|reported| std::ptr::eq(*it, reported));
         let failed = self.phases.iter().filter(counts).filter_map(PhaseLog::failed_fault);
         let mut cut: Vec<String> = self.phases.iter().filter_map(PhaseLog::cut_fault).collect();
-        // If a phase ends early, the phases after it end for the same reason, which is reported once.
+        // If a phase ends early, the phases after it end for the same reason. It is reported once.
         cut.dedup();
         failed.chain(cut).collect()
     }

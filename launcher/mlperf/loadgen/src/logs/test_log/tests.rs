@@ -206,7 +206,7 @@ fn what_ended_all_phases_is_told_once() {
     log.phases.insert(0, log.phases[0].clone());
     let failed = "1 sample failed (timeout: 1); a run with failed samples is never VALID.";
     let ended = "The run was ended before its time: it was stopped on request.";
-    // Failed samples are reported once per phase, but the early end only once.
+    // Failed samples are reported for each phase, but the early end is reported once.
     assert_eq!(value(&log, "result_invalid_reason"), [failed, failed, failed, ended].join(" "));
     log.phases.pop();
     log.settings.mode = Mode::AccuracyOnly;

@@ -16,7 +16,7 @@ const SYSTEM: &str = "closed/Us/systems/h100x8.json";
 const PERFORMANCE: &str = "performance/run_1/mlperf_log_detail.txt";
 const ACCURACY: &str = "accuracy/mlperf_log_detail.txt";
 
-/// Returns changes of a valid tree, each with the only rule that it violates.
+/// Returns changes of a valid tree. Each change comes with the only rule that it violates.
 fn closed() -> Vec<(Rule, String, Change)> {
     let mut all: Vec<(Rule, String, Change)> = Vec::new();
     let mut add = |rule, folder: &str, file: &str, change| {
@@ -281,7 +281,7 @@ fn an_edge_system_may_infer_its_offline_result() {
     let row = report.rows.iter().find(|it| it.benchmark == "llama3.1-8b-edge" && it.scenario == "Offline").unwrap();
     assert_eq!((row.value, row.unit), (Some(1.75), "samples/s"));
     assert!(report.notes.iter().any(|it| it.contains("Offline of llama3.1-8b-edge is inferred")), "{:?}", report.notes);
-    // A datacenter benchmark cannot infer results from SingleStream, and a datacenter system may not do so either.
+    // Neither a datacenter benchmark nor a datacenter system may infer results from SingleStream.
     let server =
         changed(&fixture, &format!("{OFFLINE}/{PERFORMANCE}"), &Key("effective_scenario", Some("\"SingleStream\"")));
     assert!(server.findings.iter().any(|it| it.rule == Rule::Scenario), "{:?}", server.findings);

@@ -21,7 +21,7 @@ use crate::{
 pub(super) enum Change {
     /// Sets the value of a key in a log or JSON file; `None` removes the key.
     Key(&'static str, Option<&'static str>),
-    /// Appends a line to a log.
+    /// Appends a line to a log: key, value, and whether it is an error.
     Line(&'static str, &'static str, bool),
     /// Replaces one text in a file by another.
     Text(&'static str, &'static str),
@@ -107,7 +107,7 @@ pub(super) struct TreeCopy {
 /// Paths and contents of files.
 type Files = Vec<(PathBuf, Vec<u8>)>;
 
-/// All files of a valid tree for each division. They are built only once, because the logs are large.
+/// All files of a valid tree, for each division. They are built only once, because the logs are large.
 static FILES: [LazyLock<Files>; 3] = [
     LazyLock::new(|| built(Division::Closed)),
     LazyLock::new(|| built(Division::Open)),

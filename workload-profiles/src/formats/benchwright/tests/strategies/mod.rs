@@ -75,7 +75,7 @@ fn some_load() -> BoxedStrategy<Load> {
     prop_oneof![
         (arrivals, some_rate_shape(), 1_u64..1_000, any::<(bool, bool)>(), places()).prop_map(
             |(arrivals, rate, count, (by_count, by_time), max_concurrency)| {
-                // Sets at least one of both limits. The duration is long enough for one request at the lowest rate.
+                // Sets a duration, a number of requests, or both. The duration is long enough for one request at the lowest rate.
                 let duration = (by_time || !by_count).then_some(span(100_000.0));
                 Load::Open { arrivals, rate, duration, count: by_count.then_some(count), max_concurrency }
             }
@@ -255,7 +255,7 @@ fn some_plain_workload() -> BoxedStrategy<Workload> {
         .prop_map(|(head, (content, rules), stages, (window, abandonment, probes), sampling, timeouts, goodput)| {
             let (api, (streaming, prompts), model, headers) = head;
             let ((requests, images, tokenizer, corpus), (classes, sessions, stop_rules)) = (content, rules);
-            // These limits have no effect without streaming.
+            // Without streaming, limits for the first token and for the time between tokens have no effect.
             let (timeouts, goodput) = match streaming {
                 true => (timeouts, goodput),
                 false => (

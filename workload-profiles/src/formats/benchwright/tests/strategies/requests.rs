@@ -193,7 +193,7 @@ pub(super) fn some_requests() -> BoxedStrategy<RequestSource> {
         .boxed()
 }
 
-/// Any images. `grouped`: whether the requests have groups whose requests could share images.
+/// Any images. `grouped`: whether the requests belong to groups, so that the requests of a group could share images.
 pub(super) fn some_images(grouped: bool) -> BoxedStrategy<Images> {
     let per_request = prop_oneof![
         (0_u32..9).prop_map(LengthDistribution::fixed),
