@@ -20,26 +20,35 @@ use serde_json::Value;
 const ALERTS: &str = include_str!("../../charts/benchwright/files/alerts.yaml");
 const DASHBOARD: &str = include_str!("../../charts/benchwright/files/dashboard.json");
 const DOC: &str = include_str!("../../docs/operator.md");
+const EXIT_CODES: &str = include_str!("../../docs/exit-codes.md");
+const METRICS: &str = include_str!("../../docs/metrics.md");
 
 #[test]
 fn reasons_phases_and_exit_codes_of_the_documentation_are_those_of_the_code() {
-    assert_rows("## Phases", Phase::ALL.iter().map(|it| it.name()));
-    assert_rows("## Reasons", Reason::ALL.iter().map(|it| it.name()));
-    // Reasons that the operator has as well are in the table above.
-    let own = LauncherReason::ALL.iter().map(|it| it.name()).filter(|it| Reason::named(it).is_none());
-    assert_rows("### The launcher's reasons", own);
-    assert_rows("### The launcher's exit codes", ExitCode::ALL.iter().map(|it| it.code()));
+    assert_rows(DOC, "## Phases", Phase::ALL.iter().map(|it| it.name()));
+    assert_rows(DOC, "## Reasons", Reason::ALL.iter().map(|it| it.name()));
+    assert_rows(EXIT_CODES, "## A run", ExitCode::ALL.iter().map(|it| it.code()));
+    // Reasons that the operator has as well may be in its table alone.
+    let documented: BTreeSet<&str> = METRICS
+        .lines()
+        .skip_while(|it| *it != "## The verdict")
+        .filter_map(|it| it.strip_prefix("- "))
+        .flat_map(|it| it.split([':', '(']).next().unwrap_or_default().split(',').map(str::trim))
+        .collect();
+    for own in LauncherReason::ALL.iter().map(|it| it.name()).filter(|it| Reason::named(it).is_none()) {
+        assert!(documented.contains(own), "docs/metrics.md explains no reason {own}");
+    }
 }
 
-/// Asserts that the table below a heading has exactly one row for each word.
-fn assert_rows(heading: &str, words: impl Iterator<Item = impl Display>) {
-    let documented: BTreeSet<_> = rows(heading).into_iter().map(str::to_owned).collect();
-    assert_eq!(documented, words.map(|it| it.to_string()).collect(), "{heading} of docs/operator.md");
+/// Asserts that the first table below a heading of a page has exactly one row for each word.
+fn assert_rows(page: &'static str, heading: &str, words: impl Iterator<Item = impl Display>) {
+    let documented: BTreeSet<_> = rows(page, heading).into_iter().map(str::to_owned).collect();
+    assert_eq!(documented, words.map(|it| it.to_string()).collect(), "{heading}");
 }
 
 /// The first column of the first table below a heading, without the table's header.
-fn rows(heading: &str) -> Vec<&'static str> {
-    let lines = DOC.lines().skip_while(|it| *it != heading).skip_while(|it| !it.starts_with('|'));
+fn rows(page: &'static str, heading: &str) -> Vec<&'static str> {
+    let lines = page.lines().skip_while(|it| *it != heading).skip_while(|it| !it.starts_with('|'));
     lines
         .take_while(|it| it.starts_with('|'))
         .skip(2)
@@ -75,7 +84,7 @@ fn the_metrics_of_the_documentation_are_those_of_the_code() {
     // The samples of a counter have this suffix, but the name of its family does not.
     let names: BTreeSet<_> =
         types.map(|(name, kind)| if kind == "counter" { format!("{name}_total") } else { name.to_owned() }).collect();
-    let documented: BTreeSet<_> = rows("## Metrics").iter().map(|it| it.trim_matches('`').to_owned()).collect();
+    let documented: BTreeSet<_> = rows(DOC, "## Metrics").iter().map(|it| it.trim_matches('`').to_owned()).collect();
     assert_eq!(documented, names);
 }
 
