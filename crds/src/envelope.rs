@@ -113,7 +113,7 @@ pub struct ArtifactRef {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EnvelopeError {
     /// The launcher wrote no envelope: it was killed, or another program wrote the text.
-    #[error("the termination message is not the launcher's")]
+    #[error("the termination message was not written by the launcher")]
     Missing,
     /// The message was cut or changed after it was written.
     #[error("the termination message is damaged: {0}")]
@@ -206,7 +206,7 @@ impl Envelope {
             return Err(EnvelopeError::Version(line.benchwright));
         }
         if checksum(&json(&line.core)) != line.sum {
-            return Err(EnvelopeError::Damaged("its checksum is another one".into()));
+            return Err(EnvelopeError::Damaged("its checksum does not match".into()));
         }
         let core = serde_json::from_value(line.core);
         let mut core: Core = core.map_err(|error| EnvelopeError::Unreadable(error.to_string()))?;

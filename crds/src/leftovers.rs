@@ -28,16 +28,22 @@ impl Leftovers {
         let all = |it: &[String]| one_line(&it.join(", "));
         let mut notes = Vec::new();
         if !self.killed.is_empty() {
-            notes.push(format!("SIGTERM did not end these processes, and SIGKILL did: {}", all(&self.killed)));
+            notes.push(format!("these processes ignored SIGTERM, so SIGKILL ended them: {}", all(&self.killed)));
         }
         if !self.left_behind.is_empty() {
-            notes.push(format!("it left processes outside of its group, which were ended: {}", all(&self.left_behind)));
+            notes.push(format!(
+                "the server left processes outside its process group, which were ended: {}",
+                all(&self.left_behind)
+            ));
         }
         if !self.deleted_shared_memory.is_empty() {
-            notes.push(format!("it left shared memory, which was deleted: {}", all(&self.deleted_shared_memory)));
+            notes.push(format!(
+                "the server left shared memory, which was deleted: {}",
+                all(&self.deleted_shared_memory)
+            ));
         }
         if !self.remains.is_empty() {
-            notes.push(format!("this could not be removed, look after it: {}", all(&self.remains)));
+            notes.push(format!("these could not be removed; remove them yourself: {}", all(&self.remains)));
         }
         notes
     }

@@ -13,7 +13,7 @@ const IMMUTABLE: &str = "a run is immutable";
 const CASES: [(&str, &str, &str, &str); 12] = [
     (
         "spec",
-        "promptSalt would send",
+        "promptSalt and repeat cannot",
         "{target: {simulator: {}}, repeat: 1, profile: {promptSalt: a}}",
         "{target: {simulator: {}}, repeat: 2, profile: {promptSalt: a}}",
     ),

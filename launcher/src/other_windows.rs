@@ -107,14 +107,14 @@ pub fn count_again(order: &Order<'_>) -> anyhow::Result<ReportDocument> {
         bail!("LoadGen tests have no warm-up and no cool-down: leave --warm-up and --cool-down out");
     }
     if !workload.work.is_load() {
-        bail!("the run measured no load, and so it has no window: leave --warm-up and --cool-down out");
+        bail!("the run measured no load, so it has no window: leave --warm-up and --cool-down out");
     }
     let stages: Vec<Stage> = workload.stages.iter().map(|it| order.margins.of_stage(it, workload.window)).collect();
     let kept = measurement_file::read(order.folder, &document.tool_version)?;
     let (mut load, Findings { mut doubts, lost_target }) = kept.into_load();
     if load.started != document.started || load.stages.len() != workload.stages.len() {
         bail!(
-            "{} is of another run: it began at {}, and report.json at {}; give a results folder as its run wrote it",
+            "{} belongs to another run: it began at {}, and the run of report.json at {}; give an unchanged results folder",
             order.folder.join(measurement_file::NAME).display(),
             load.started,
             document.started
@@ -161,8 +161,8 @@ pub fn count_again(order: &Order<'_>) -> anyhow::Result<ReportDocument> {
     Ok(document.counted_again(parts.document()?, &names))
 }
 
-const NO_TOKEN_TIMES: &str = "ITL and the times of the steps are missing, because the run kept no times between tokens; \
-                              spec.storage.perRequestRecords: FullWithTokenTimes keeps them";
+const NO_TOKEN_TIMES: &str = "ITL and the times of each request's steps are missing, because the run kept no times \
+                              between tokens; next time set spec.storage.perRequestRecords: FullWithTokenTimes";
 
 /// The remark that the figures use other margins than the run itself did.
 fn changed(document: &ReportDocument, moved: &[(&Stage, &Stage)]) -> String {
@@ -178,7 +178,7 @@ fn changed(document: &ReportDocument, moved: &[(&Stage, &Stage)]) -> String {
     };
     let named: Vec<String> = moved.iter().take(MOST_NAMED).map(one).collect();
     format!(
-        "windows were changed after the run: benchwright analyse counted the run {} of {} again, {}{more}",
+        "windows were changed after the run: benchwright analyse computed the figures of run {}, started at {}, again for {}{more}",
         document.run.name,
         document.started,
         named.join(", ")

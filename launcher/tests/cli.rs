@@ -111,7 +111,7 @@ fn a_run_prints_its_table_and_leaves_its_folder() {
     assert!(index.contains("chat"), "{index}");
     let page = fs::read_to_string(folder.path("results/index.html")).unwrap();
     assert!(page.contains("\"name\":\"chat\"") && page.contains("\"outcome\":\"Passed\""), "{page}");
-    let again = predicate::str::contains("results/index.html has 1 folders; 0 reports were read");
+    let again = predicate::str::contains("results/index.html lists 1 folders; 0 reports were read");
     folder.benchwright(&["index"]).assert().success().stdout(again);
     let nowhere = folder.benchwright(&["index", "nowhere"]).assert().failure();
     nowhere.stderr(predicate::str::contains("nowhere: ").and(predicate::str::contains("give the folder")));
@@ -374,7 +374,7 @@ fn results_that_need_not_be_kept_are_left_out_where_there_is_no_room() {
     let Some(output) = run_on_a_small_disk(&folder, "8m") else { return };
     let (said, files) = (String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
     assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("7 MiB free") && said.contains("as storage.required says"), "{said}");
+    assert!(said.contains("7 MiB free") && said.contains("because storage.required is false"), "{said}");
     assert!(files.contains("TTFT") && !files.contains("report.json"), "{files}");
     folder.write("run.yaml", &simulated(&profile(5, 1)));
     let output = run_on_a_small_disk(&folder, "32m").unwrap();
@@ -451,7 +451,7 @@ fn a_trace_is_read_from_its_file_and_a_wrong_line_is_named() {
     let lengths = predicate::str::is_match(r"ISL, tokens +\(?11\.33").unwrap();
     folder.benchwright(&run).assert().success().stdout(lengths);
     folder.write("t.csv", "at,in,out\n40,12,3\n0,13,4\n");
-    let error = "t.csv, line 3: at is before that of a line above; sort the lines by time";
+    let error = "t.csv, line 3: at is earlier than in a line above; sort the lines by time";
     folder.benchwright(&run).assert().code(10).stderr(predicate::str::contains(error));
 }
 
@@ -518,7 +518,7 @@ fn finished_loadgen_runs_become_a_tree_that_says_what_it_lacks() {
     let found: Vec<_> = rules.into_iter().filter(|it| !chance.contains(it)).collect();
     assert_eq!(found, expected);
     let none = ["submission", "--out", "t", "--submitter", "Us", "--system", "h100x8.json", "--incomplete", "nowhere"];
-    folder.benchwright(&none).assert().code(1).stderr(predicate::str::contains("no run holds a finished test"));
+    folder.benchwright(&none).assert().code(1).stderr(predicate::str::contains("no run has a finished test"));
     folder.benchwright(&["submission", "check", "both"]).assert().code(1).stdout(predicate::str::contains("[empty]"));
     folder.benchwright(&["submission", "check", "nowhere"]).assert().code(10);
 }

@@ -294,7 +294,7 @@ fn every_end_of_a_request_is_counted_and_shown() {
         ("http_500", 1, "500 in an answer with status 200: Unauthorized"),
         ("http_502", 1, "502: internal_server_error: too long: word word"),
         ("http_503", 2, "503: Busy: later"),
-        ("broken_stream", 6, "the server gave the answer up"),
+        ("broken_stream", 6, "the server aborted the answer"),
         ("timeout", 2, "it took longer than the request timeout, 5s"),
         ("connect_error", 1, "the connection broke before the answer: "),
     ];
@@ -338,7 +338,7 @@ fn a_server_that_keeps_no_connection_gets_a_new_one_for_each_request() {
         for text in [&markdown, &table] {
             let text = words(text);
             assert!(text.contains("connections were not used again"), "{text}");
-            assert!(text.contains(&format!("and {own} had a new connection each")), "{text}");
+            assert!(text.contains(&format!("and {own} opened a new connection each")), "{text}");
         }
         assert!(server.seen.lock().unwrap().values().all(|it| *it == 1), "{:?}", server.seen);
     }

@@ -84,7 +84,7 @@ async fn readiness(State(admin): State<Admin>) -> (StatusCode, String) {
     if !admin.runs().iter().all(Runs::is_filled) {
         return (StatusCode::SERVICE_UNAVAILABLE, "the caches are not filled yet\n".into());
     }
-    answer(lines("was not answered, so that changes are not seen,", &admin.context.health.silent()))
+    answer(lines("was not answered, so the operator sees no changes,", &admin.context.health.silent()))
 }
 
 /// One line per watch with this problem. The lease is listed like a watch.

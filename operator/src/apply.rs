@@ -100,7 +100,7 @@ pub async fn apply(
         after = match write_mark(context, &runs, &after, FINISHED, mark).await {
             Err(Error::Api(kube::Error::Api(status))) if REFUSALS.contains(&status.code) => {
                 // An error here would repeat the request every few minutes for a finished run, so it is only logged.
-                warn!(run = %full_name(run), error = %status.message, "a finished run gets no mark; a restored copy would start again");
+                warn!(run = %full_name(run), error = %status.message, "the finished run could not be marked as finished; a copy restored from a backup would run again");
                 after
             }
             marked => marked?,
@@ -277,7 +277,7 @@ fn publish_event(context: &Context, run: &BenchmarkRun, after: &BenchmarkRun, pl
 fn allow_terminal(run: &BenchmarkRun, plan: &Plan, stopped: Result<(), Error>) -> Result<(), Error> {
     match stopped {
         Err(Error::Api(kube::Error::Api(status))) if status.code == FORBIDDEN && has_ended(&plan.status) => {
-            warn!(run = %full_name(run), error = %status.message, "what is left of a finished run may not be deleted");
+            warn!(run = %full_name(run), error = %status.message, "a Job or pod of a finished run is left, because the operator may not delete it");
             Ok(())
         }
         stopped => stopped,

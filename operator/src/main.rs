@@ -244,7 +244,7 @@ async fn lead(
         () = turns => {}
         lost = &mut holding => {
             let lost = lost.ok().flatten().map_or_else(|| "its task ended".to_owned(), |it| it.to_string());
-            error!(%lost, "leads no longer, and ends before another replica begins");
+            error!(%lost, "is no longer the leader, and exits before another replica takes over");
             // Exits immediately, because the fence would block all writes of the turn in progress anyway.
             std::process::exit(LEASE_LOST);
         }

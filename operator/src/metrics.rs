@@ -122,7 +122,7 @@ impl Metrics {
         );
         registry.register(
             "collect_duration_seconds",
-            "From the end of the Job to the result in the status",
+            "Time from the end of the Job to the result in the status",
             self.collect_durations.clone(),
         );
         registry.register(

@@ -287,7 +287,7 @@ async fn end_server(context: Arc<Context>, run: BenchmarkRun) {
         own.and(servers::stop_unused(context, namespace, name.unwrap_or_default()).await)
     };
     if let Err(error) = retried(context, namespace, || end().boxed()).await {
-        warn!(run = %full_name(run), %error, "the server of a deleted run may be left, and have its GPUs; delete the Deployments and Services with the label benchwright.dev/run");
+        warn!(run = %full_name(run), %error, "the server of a deleted run may be left and still hold its GPUs; delete the Deployments and Services with the label benchwright.dev/run");
     }
 }
 

@@ -128,10 +128,10 @@ pub const MAX_PROMPT_SALT_BYTES: usize = 128;
         validation = unchanged("seed"),
         validation = unchanged("repeat"),
         validation = Rule::new("!has(self.repeat) || self.repeat == 1 || !has(self.profile) || !has(self.profile.promptSalt)")
-            .message("promptSalt would send the same prompts in each of the runs, which the server then has in its cache; take promptSalt or repeat out")
+            .message("promptSalt and repeat cannot be combined, because all runs would send the same prompts, which the server would then have in its cache; take one of them out")
             .field_path(".repeat"),
         validation = Rule::new("!has(self.repeat) || self.repeat == 1 || !has(self.harness) || self.harness != 'loadgen'")
-            .message("a run of LoadGen tests is not repeated; take repeat out, and create a BenchmarkRun for each")
+            .message("a run of LoadGen tests cannot be repeated; take repeat out, and create one BenchmarkRun per test run")
             .field_path(".repeat"),
         validation = unchanged("launcher"),
         validation = unchanged("storage"),
@@ -229,7 +229,7 @@ impl BenchmarkRun {
 #[cfg_attr(
     feature = "kube",
     x_kube(validation = Rule::new("[has(self.name), has(self.inline), has(self.configMapRef)].filter(it, it).size() <= 1")
-        .message("set at most one of name, inline and configMapRef; without any the profile is sanity_random, of loadgen sanity"))
+        .message("set at most one of name, inline and configMapRef; if none is set, the profile is sanity_random, or sanity with the harness loadgen"))
 )]
 pub struct Profile {
     /// A profile that ships with Benchwright. Default, if inline and configMapRef are absent too: sanity_random; for harness loadgen sanity.

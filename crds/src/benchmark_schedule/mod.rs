@@ -62,9 +62,9 @@ pub const DEFAULT_TIME_ZONE: &str = "UTC";
     feature = "kube",
     x_kube(
         validation = Rule::new("has(self.schedule) || has(self.trigger)")
-            .message("a schedule needs schedule, for fixed times, or trigger, for a run at each change of it; or both"),
+            .message("set schedule to start runs at fixed times, trigger to start a run at each change of its value, or both"),
         validation = Rule::new("!has(self.timeZone) || has(self.schedule)")
-            .message("timeZone counts only with schedule; set schedule, or take timeZone out")
+            .message("timeZone has no effect without schedule; set schedule, or take timeZone out")
             .field_path(".timeZone")
     )
 )]

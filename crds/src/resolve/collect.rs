@@ -19,7 +19,7 @@ pub(super) fn folder(spec: &BenchmarkRunSpec, errors: &mut Errors) -> Option<Str
         && !folder.ends_with('-');
     if !is_name {
         let message = format!(
-            "is {}, which is no name of a results folder; write that of the Job that wrote it (status.attempts[].jobName of its run), such as \
+            "is {}, which is no name of a results folder; write the name of the Job that wrote the folder (status.attempts[].jobName of its run), such as \
              chat-2db482-a1",
             quoted(folder)
         );
@@ -28,14 +28,14 @@ pub(super) fn folder(spec: &BenchmarkRunSpec, errors: &mut Errors) -> Option<Str
     if claim(&spec.storage).is_none() {
         errors.add(
             FIELD,
-            "reads a folder on a claim, and spec.storage has none or s3; write storage.pvc with the claim of the folder",
+            "reads a folder on a claim, and spec.storage is none or s3; set storage.pvc to the claim with the folder",
         );
     }
     if spec.repeat.is_some_and(|it| it > 1) {
         errors.add(FIELD, "reports one folder, and spec.repeat asks for several runs; take one of them out");
     }
     if spec.launcher.debug {
-        errors.add(FIELD, "sends no load for which spec.launcher.debug could wait; take one of them out");
+        errors.add(FIELD, "sends no load, so spec.launcher.debug has nothing to hold back; take one of them out");
     }
     Some(folder.clone())
 }

@@ -29,7 +29,12 @@ pub(super) fn check(spec: &BenchmarkRunSpec, errors: &mut Errors) {
                 } else if RESERVED.contains(&key.as_str()) {
                     add(path, format!("is {key:?}, a file of the run itself; give the key another name"));
                 } else if taken {
-                    add(path, format!("is {key:?}, as of an earlier entry, and both would be one file; rename a key"));
+                    add(
+                        path,
+                        format!(
+                            "is {key:?}, the key of an earlier entry, and both would be the same file; rename one of them"
+                        ),
+                    );
                 }
             }
             (None, Some(claim)) => {
@@ -39,7 +44,7 @@ pub(super) fn check(spec: &BenchmarkRunSpec, errors: &mut Errors) {
                 if !is_object_name(name) {
                     add(path, format!("is {name:?}, which is no name of a claim; use a-z, 0-9, - and ."));
                 } else if taken {
-                    add(path, format!("is {name:?}, as of an earlier entry; keep one of them"));
+                    add(path, format!("is {name:?}, the name of an earlier entry; keep one of them"));
                 } else if results.as_ref() == Some(name) {
                     let results = mounts::RESULTS;
                     add(path, format!("is {name:?}, the claim of the results; its files are under {results} already"));

@@ -57,7 +57,7 @@ fn url(
             if url.starts_with("unix:") {
                 errors.add(
                     &at,
-                    &format!("is {}; write http:// or https://, because only a target has a socket", quoted(url)),
+                    &format!("is {}; write http:// or https://, because only a target may be a socket", quoted(url)),
                 );
             } else if let Some(problem) = url_problem(url) {
                 errors.add(&at, &format!("is {}; {problem}", quoted(&without_credentials(url))));

@@ -269,7 +269,7 @@ fn check_times(effective: &EffectiveSpec, errors: &mut Errors) {
     if found < 5 {
         errors.add(
             "spec.execution.gracePeriodSeconds",
-            &format!("is {found}; draining and writing the report take at least 5"),
+            &format!("is {found}; give it at least 5 seconds, which draining and writing the report take"),
         );
     }
 }

@@ -45,7 +45,8 @@ pub(super) fn profiling(
     let written = spec.profiling.as_ref()?;
     let stage = written.stage.as_deref();
     if let Some(stage) = stage.filter(|it| it.is_empty() || it.chars().count() > MAX_STAGE_CHARS) {
-        let remedy = "write the name of a stage of at most 64 characters, or leave it out where the load has only one";
+        let remedy =
+            "write the name of a stage of at most 64 characters, or leave it out if the load has only one stage";
         errors.add(&format!("{FIELD}.stage"), &format!("is {}; {remedy}", quoted(stage)));
     }
     check_run(spec, effective, written.kind, in_cluster, errors);
@@ -88,8 +89,7 @@ fn check_run(
         errors.add(FIELD, message);
     }
     if spec.target.server.as_ref().is_some_and(is_of_charts) {
-        let message = "has no effect with method ModelService of target.server, because the Gateway leads the profiler's start to one of the \
-                       model servers, and its end perhaps to another; take one of them out";
+        let message = "has no effect with method ModelService of target.server, because the Gateway may send the start and the stop of the profiler to different model servers; take one of them out";
         errors.add(FIELD, message);
         return;
     }
@@ -104,13 +104,11 @@ fn check_run(
         if server.engine.is_own() {
             errors.add(&field, &format!("is {name}, and the simulated server runs on no accelerator; write Torch"));
         } else if in_cluster && kind == ProfilerKind::Rocprof {
-            let message = "is Rocprof, whose trace is whole only when the server has ended, and a pod is gone then with its trace; write Torch, or \
-                           run it outside of a cluster";
+            let message = "is Rocprof, which completes its trace only after the server has ended, when the pod and the trace are gone; write Torch, or run it outside of a cluster";
             errors.add(&field, message);
         } else if in_cluster && server.command.is_empty() && !server.engine.is_known() {
             let message = format!(
-                "is {name}, which starts the server's command, and target.server.command is empty; write it, because the entry \
-                 point of an image is not known"
+                "is {name}, which must start the server's command itself, and target.server.command is empty; write the command, because the entry point of an image is not known"
             );
             errors.add(&field, &message);
         }
@@ -187,12 +185,12 @@ mod tests {
         }
         let server = "{target: {server: {engine: VLLM, image: i, model: m}}, profiling: {kind: Rocprof, duration: 5s}}";
         let errors = check("bench", server).unwrap_err();
-        assert!(errors[0].starts_with("spec.profiling.kind: is Rocprof, whose trace is whole only"), "{errors:?}");
+        assert!(errors[0].starts_with("spec.profiling.kind: is Rocprof, which completes its trace only"), "{errors:?}");
         assert!(check("", server).unwrap().is_some(), "a process leaves its files");
         let server = "{server: {engine: Custom, image: i}}";
         let spec = format!("{{target: {server}, profiling: {{kind: Nsys, duration: 5s}}}}");
         let errors = check("bench", &spec).unwrap_err();
-        assert!(errors.iter().any(|it| it.starts_with("spec.profiling.kind: is Nsys, which starts")), "{errors:?}");
+        assert!(errors.iter().any(|it| it.starts_with("spec.profiling.kind: is Nsys, which must start")), "{errors:?}");
     }
 
     #[test]

@@ -16,13 +16,12 @@ pub(super) fn check(spec: &BenchmarkRunSpec, effective: &EffectiveSpec, errors: 
     }
     if effective.harness == Harness::Loadgen {
         let message =
-            format!("is {repeat}, and LoadGen tests are not repeated; take it out, and run them again instead");
+            format!("is {repeat}, and LoadGen tests cannot be repeated; take it out, and create one run per repeat");
         errors.add("spec.repeat", &message);
     }
     if let Some(salt) = &spec.profile.prompt_salt {
         let message = format!(
-            "is {}; take it out, because with spec.repeat each run has a salt of its own: the server would have the prompts of an \
-             earlier run in its cache",
+            "is {}; take it out, because with spec.repeat all runs would send the same prompts, which the server would then have in its cache",
             quoted(salt)
         );
         errors.add("spec.profile.promptSalt", &message);

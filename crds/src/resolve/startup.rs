@@ -12,12 +12,11 @@ pub(super) fn check(spec: &BenchmarkRunSpec, effective: &EffectiveSpec, in_clust
     match &spec.target.server {
         None => errors.add(
             "spec.harness",
-            "is nop, which measures how a server starts, and needs spec.target.server, a server that the run starts itself; of a server that \
-             is up, read the log with `benchwright startup FILE`, or choose another harness, such as benchwright",
+            "is nop, which measures how a server starts; set spec.target.server, so that the run starts the server. For a server that is running already, read its log with `benchwright startup FILE`, or choose another harness, such as benchwright",
         ),
         Some(server) if is_of_charts(server) => errors.add(
             "spec.harness",
-            "is nop, which measures how a server starts, and with method ModelService the run starts none; read the logs of its pods with \
+            "is nop, which measures how a server starts, and with method ModelService the run starts no server; read the logs of the server's pods with \
              `benchwright startup FILE`, or choose another harness, such as benchwright",
         ),
         Some(_) => {}

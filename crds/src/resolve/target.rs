@@ -137,9 +137,9 @@ fn check_socket(url: &str, path: &str, namespace: &str, errors: &mut Errors) {
     let problem = if !path.starts_with('/') || path.ends_with('/') {
         "write the whole path of the socket's file after unix:, from the root on"
     } else if path.len() > MAX_SOCKET_PATH {
-        "a path of a socket has at most 107 bytes; give it a shorter one, by a link perhaps"
+        "a path of a socket has at most 107 bytes; give it a shorter one, for example a symbolic link"
     } else if !namespace.is_empty() {
-        "a launcher's pod has no socket of another process; write http:// or https://, or set serviceRef"
+        "a launcher's pod cannot reach the socket of another process; write http:// or https://, or set serviceRef"
     } else {
         return;
     };
@@ -172,7 +172,7 @@ pub(super) fn check_model(spec: &BenchmarkRunSpec, errors: &mut Errors) {
     let model = spec.target.model.as_deref().unwrap_or_default();
     if !model.is_empty() && !is_plain(model) {
         let remedy = "use letters, digits, inner blanks and ._/:@+-, and begin with a letter or digit, because templates put it \
-                      into a profile's text; let the server list such a name, in vLLM with --served-model-name";
+                      into a profile's text; let the server list the model under such a name, in vLLM with --served-model-name";
         errors.add("spec.target.model", &format!("is {}; {remedy}", quoted(model)));
     }
 }

@@ -28,7 +28,7 @@ fn the_start_of_a_server_that_is_up_cannot_be_measured() {
     }
     let charts = "{target: {server: {engine: VLLM, method: ModelService, gatewayRef: {name: g}, image: i, model: m}}, harness: nop}";
     let errors = check("bench", charts).unwrap_err();
-    assert!(errors.len() == 1 && errors[0].contains("with method ModelService the run starts none"), "{errors:?}");
+    assert!(errors.len() == 1 && errors[0].contains("with method ModelService the run starts no server"), "{errors:?}");
     let managed = check("", "{target: {server: {engine: Simulator}}, harness: nop}");
     let errors = managed.err().unwrap_or_default();
     assert!(errors.iter().all(|it| !it.starts_with("spec.harness")), "{errors:?}");
@@ -63,7 +63,7 @@ fn a_folder_is_collected_from_a_claim_in_place_of_one_load() {
     for (more, part) in [
         (", storage: {none: {}}", "reads a folder on a claim"),
         (", repeat: 2", "spec.repeat asks for several runs"),
-        (", launcher: {debug: true}", "spec.launcher.debug could wait"),
+        (", launcher: {debug: true}", "spec.launcher.debug has nothing to hold back"),
     ] {
         let errors = collect("a", more).unwrap_err();
         assert!(
@@ -404,7 +404,7 @@ fn what_cannot_be_repeated_says_what_to_do() {
     for (wrong, path, remedy) in [
         ("repeat: 0", "spec.repeat", "is 0; write a whole number from 1 to 30"),
         ("repeat: 31", "spec.repeat", "is 31; write a whole number from 1 to 30"),
-        ("repeat: 2, harness: loadgen", "spec.repeat", "is 2, and LoadGen tests are not repeated; take it out"),
+        ("repeat: 2, harness: loadgen", "spec.repeat", "is 2, and LoadGen tests cannot be repeated; take it out"),
         ("repeat: 2, profile: {promptSalt: x}", "spec.profile.promptSalt", "is \"x\"; take it out"),
     ] {
         let errors = spec(wrong).unwrap_err();

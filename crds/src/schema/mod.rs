@@ -140,7 +140,8 @@ impl Checker {
                 (Value::Object(_), _) if entry.value.is_null() => None,
                 (Value::Object(_), _) => self.value(known, &entry.value, &inner),
                 (_, Value::Object(_)) if entry.value.is_null() => {
-                    let message = "is empty and is left out, as in a cluster; write a value, or take it out".to_owned();
+                    let message =
+                        "is empty and has no effect, as in a cluster; write a value, or take it out".to_owned();
                     self.dropped.push(Problem { place: Some(entry.place), path: inner, message });
                     None
                 }
@@ -184,7 +185,7 @@ impl Checker {
                 match (within.as_slice(), elsewhere.as_slice()) {
                     ([one], _) | ([], [one]) => format!("did you mean {one}?"),
                     ([one, other], _) | ([], [one, other]) => format!("did you mean {one} or {other}?"),
-                    _ if known.is_empty() => "take it out, nothing stands there".to_owned(),
+                    _ if known.is_empty() => "take it out, because no field is allowed there".to_owned(),
                     _ => format!("take it out; known are {}", listed(&known)),
                 }
             }

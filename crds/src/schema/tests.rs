@@ -30,14 +30,14 @@ fn a_list_is_no_mapping() {
     assert_spec(
         "[{simulator: {}}, loadgen]",
         &[
-            "spec, line 5 column 3: is a list, [{\"simulator\":{}},\"loadgen\"]; write a mapping, a line `key: value` for each of \
+            "spec, line 5 column 3: is a list, [{\"simulator\":{}},\"loadgen\"]; write a mapping, one line `key: value` for each of \
          cancel, cleanup, execution, harness, launcher, profile, profiling, queueName, repeat, seed, slo, storage, suspend, target and validity",
         ],
     );
     assert_spec(
         "{target: {simulator: {}, readiness: [Models, 5]}}",
         &[
-            "spec.target.readiness, line 5 column 39: is a list, [\"Models\",5]; write a mapping, a line `key: value` for each of probe and timeoutSeconds",
+            "spec.target.readiness, line 5 column 39: is a list, [\"Models\",5]; write a mapping, one line `key: value` for each of probe and timeoutSeconds",
         ],
     );
 }
@@ -134,7 +134,7 @@ fn what_is_missing_or_empty_is_told_by_its_name() {
     assert_problems(
         "metadata: {name: a}\nspec:\n",
         &[
-            "spec, line 2 column 5: is empty; write a mapping, a line `key: value` for each of cancel, cleanup, execution, harness, launcher, \
+            "spec, line 2 column 5: is empty; write a mapping, one line `key: value` for each of cancel, cleanup, execution, harness, launcher, \
          profile, profiling, queueName, repeat, seed, slo, storage, suspend, target and validity",
         ],
     );

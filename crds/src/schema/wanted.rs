@@ -21,7 +21,7 @@ pub(super) const PATTERNS: [(&str, &str); 18] = [
     (r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "write a name of letters a-z, digits and dashes, such as llm-d"),
     (
         r"^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?$",
-        "write the name of a results folder, that of the Job that wrote it, such as chat-2db482-a1",
+        "write the name of a results folder, which is the name of the Job that wrote it, such as chat-2db482-a1",
     ),
     (r"^/[^\s?#]*$", "write a path that begins with a slash and has no blank, query or fragment, such as /llm"),
     (
@@ -91,7 +91,7 @@ pub(super) fn remedy(schema: &Value, node: &Node) -> String {
         Some("integer") => whole_number(schema),
         Some("number") => "write a number such as 0.5".to_owned(),
         Some("array") => {
-            format!("write a list, a line `- value` for each; of each value: {}", remedy(&schema["items"], node))
+            format!("write a list, one line `- value` per value; for each value, {}", remedy(&schema["items"], node))
         }
         Some("object") => mapping(schema),
         _ if schema["maxItems"] == 0 => single(schema, node),
@@ -137,10 +137,10 @@ fn mapping(schema: &Value) -> String {
     let keys: Vec<&str> = schema["properties"].as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
     match keys.as_slice() {
         [] if schema["additionalProperties"].is_object() => {
-            "write a mapping, a line `name: value` for each value, such as {team: serving}".to_owned()
+            "write a mapping, one line `name: value` per value, such as {team: serving}".to_owned()
         }
         [] => "write an empty mapping, {}".to_owned(),
-        keys => format!("write a mapping, a line `key: value` for each of {}", listed(keys)),
+        keys => format!("write a mapping, one line `key: value` for each of {}", listed(keys)),
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) const ROW: Row = Row {
     options: Options {
         of_fields: &[],
         ignored_fields: &[],
-        remedy: "write it in args as the program wants it",
+        remedy: "write it in args, in the form that the program reads",
         aliases: &[],
         known: None,
         has_negation: false,

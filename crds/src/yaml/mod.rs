@@ -237,7 +237,7 @@ impl<'a> Reader<'a> {
         let end = || Problem {
             place: None,
             path: String::new(),
-            message: "is no readable YAML: it ends too early; close what is open".into(),
+            message: "is no readable YAML: it ends too early; close every bracket and quote".into(),
         };
         self.next()?.ok_or_else(end)
     }

@@ -22,7 +22,7 @@ pub fn advice(words: &str) -> &'static str {
         ),
         (
             &["eof", "unclosed", "',' or", "',' and", "mismatch", "bracket"],
-            "close every bracket and quote, and part the elements by commas",
+            "close every bracket and quote, and separate the elements by commas",
         ),
         (
             &["indent", "expected key", "block", "simple key", "expected ':'"],

@@ -67,8 +67,12 @@ async fn a_spec_that_cannot_be_run_is_refused_with_a_remedy() -> anyhow::Result<
         ("chat", &format!("{simulator}\nslo: {{baseline: {{runRef: before}}}}"), "add an objective"),
         ("chat", &profile("files: [{configMapRef: null}]"), "exactly one of configMapRef and claim"),
         ("chat", &format!("{simulator}\nrepeat: 31"), "spec.repeat"),
-        ("chat", &format!("{simulator}\nrepeat: 2\nprofile: {{promptSalt: x}}"), "take promptSalt or repeat out"),
-        ("chat", &format!("{simulator}\nrepeat: 2\nharness: loadgen"), "LoadGen tests is not repeated"),
+        (
+            "chat",
+            &format!("{simulator}\nrepeat: 2\nprofile: {{promptSalt: x}}"),
+            "promptSalt and repeat cannot be combined",
+        ),
+        ("chat", &format!("{simulator}\nrepeat: 2\nharness: loadgen"), "LoadGen tests cannot be repeated"),
         ("chat.v1", simulator, "46 letters"),
         (&"c".repeat(47), simulator, "46 letters"),
     ] {

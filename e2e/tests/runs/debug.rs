@@ -19,8 +19,8 @@ async fn a_person_sends_the_load_of_a_run_for_debugging_by_hand() -> anyhow::Res
     let ready = status.conditions.iter().find(|it| it.kind == "Ready").context("a run has the condition Ready")?;
     println!("{}", ready.message);
     // Runs exactly the command in the status, but without a terminal.
-    let (_, command) = ready.message.split_once("by hand: kubectl ").context("the message has the command")?;
-    let (command, _) = command.split_once("; cancel").context("the message says how the run ends")?;
+    let (_, command) = ready.message.split_once("yourself: kubectl ").context("the message has the command")?;
+    let (command, _) = command.split_once("; the run ends").context("the message says how the run ends")?;
     let words: Vec<String> = command.split_whitespace().filter(|it| *it != "-it").map(str::to_owned).collect();
     let by_hand = move || tools::kubectl(&words.iter().map(String::as_str).collect::<Vec<_>>());
     let sent = tokio::task::spawn_blocking(by_hand).await??;

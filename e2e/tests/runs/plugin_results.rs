@@ -75,7 +75,7 @@ async fn the_plugin_runs_follows_and_judges_a_run_and_copies_its_results() -> an
     let of_copy = plugin(&namespace, &["compare", path, "again"], 0).await?;
     assert_eq!(String::from_utf8(of_copy.stdout)?.replace(path, &name), text);
     let same = plugin(&namespace, &["compare", path, &name, "--gate"], 3).await?;
-    ensure!(String::from_utf8_lossy(&same.stderr).contains(&format!("{name}: is the run of {path}")), "{same:?}");
+    ensure!(String::from_utf8_lossy(&same.stderr).contains(&format!("{name}: is the same run as {path}")), "{same:?}");
     no_pod_is_left(&namespace).await
 }
 

@@ -108,6 +108,6 @@ async fn without_a_wrapper_the_report_says_that_nothing_kept_the_log() -> anyhow
     namespace.create_run("chat", &against(&target, 5.0, 2, CLAIM)).await?;
     let status = passed(&namespace, "chat").await?;
     let notes = report(&namespace, &status).await?["managedServer"]["notes"].to_string();
-    ensure!(notes.contains("nothing in its pods keeps it"), "{notes}");
+    ensure!(notes.contains("its pods do not keep it"), "{notes}");
     Ok(())
 }

@@ -145,7 +145,7 @@ impl Accuracy {
                     named.push(format!("and {more} more limits are missed"));
                 }
                 let message = format!(
-                    "the answers are worse than {} allows: {}; see the model, its precision and its tokenizer on the server",
+                    "the answers are worse than {} allows: {}; check the model, its precision and its tokenizer on the server",
                     self.check,
                     named.join("; ")
                 );
@@ -170,7 +170,7 @@ impl Accuracy {
     /// One sentence per doubt that is not already a reason of the verdict.
     pub(crate) fn remarks(&self) -> impl Iterator<Item = String> {
         let doubts = self.doubts.iter().filter(|it| !self.reasons.contains(it));
-        doubts.map(|it| format!("the scores may not be the model's: {it}"))
+        doubts.map(|it| format!("the scores may not be those of the model: {it}"))
     }
 }
 

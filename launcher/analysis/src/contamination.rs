@@ -139,7 +139,7 @@ impl Contamination {
         if unexplained.is_none_or(|it| it <= remarks::NOTED_SHARE) {
             return;
         }
-        const MORE: &str = "the servers counted more tokens from their prefix caches than this load explains: another load, or an earlier one with the same prompts";
+        const MORE: &str = "the servers counted more tokens from their prefix caches than this load explains: another load ran, or an earlier one sent the same prompts";
         match self.exposure {
             Exposure::Unlikely => {
                 self.exposure = Exposure::Possible;
@@ -161,31 +161,35 @@ fn exposure(
     let is_recorded = matches!(workload.requests, RequestSource::Recorded(_));
     let (exposure, why) = match prompts {
         _ if remarks::unexplained_cached_share(all, workload, run).is_some() => {
-            (Exposure::Seen, "it took more prompt tokens from its cache than prompts that are drawn at random share")
+            (Exposure::Seen, "it took more prompt tokens from its cache than randomly drawn prompts have in common")
         }
-        "fresh" if is_recorded => (Exposure::Unlikely, "each session begins with a text of this run alone"),
+        "fresh" if is_recorded => (Exposure::Unlikely, "each session begins with a text that only this run sends"),
         "fresh" => (Exposure::Unlikely, "each prompt was drawn for one request, with the salt of this run"),
-        "shared" => (Exposure::WithinRun, "requests of this run share text, as the profile wants; its salt is its own"),
+        "shared" => (
+            Exposure::WithinRun,
+            "requests of this run share text, because the profile asks for it; no other run has the salt of this run",
+        ),
         "replayed" if labels::has_given_salt(run) => (
             Exposure::Possible,
-            "profile.promptSalt gives the prompts of every run with this salt and seed; a rerun meets a warm cache, unless promptSalt is left out, or the server is restarted or its cache emptied (/reset_prefix_cache) before",
+            "every run with this profile.promptSalt and seed sends the same prompts; a rerun meets a warm cache, unless promptSalt is left out, or the server is restarted or its cache emptied (/reset_prefix_cache) first",
         ),
         "replayed" | "repeated" => (
             Exposure::Possible,
-            "the profile gives the same prompts to every run with this seed; a rerun meets a warm cache, unless spec.seed changes, or the server is restarted or its cache emptied (/reset_prefix_cache) before",
+            "every run with this profile and seed sends the same prompts; a rerun meets a warm cache, unless spec.seed changes, or the server is restarted or its cache emptied (/reset_prefix_cache) first",
         ),
         "data-set" => (
             Exposure::Possible,
-            "the prompts stand in a file, which other runs may have sent; a rerun meets a warm cache, unless the server is restarted or its cache emptied (/reset_prefix_cache) before",
+            "the prompts are from a file, and other runs may have sent them; a rerun meets a warm cache, unless the server is restarted or its cache emptied (/reset_prefix_cache) first",
         ),
         "recorded" => (
             Exposure::Possible,
-            "the prompts are recorded ones, which other runs may have sent; a rerun meets a warm cache, unless the server is restarted or its cache emptied (/reset_prefix_cache) before",
+            "the prompts are from a recording, and other runs may have sent them; a rerun meets a warm cache, unless the server is restarted or its cache emptied (/reset_prefix_cache) first",
         ),
         _ => (Exposure::Possible, "the prompts are short, and the same in every run"),
     };
     let again = data_set.filter(|it| it.repeated() > 0);
-    let again = again.map(|it| format!("; {} requests or conversations of this load repeat a row", it.repeated()));
+    let again = again
+        .map(|it| format!("; {} requests or conversations of this load repeat a row of the data set", it.repeated()));
     (exposure, why.to_owned() + &again.unwrap_or_default())
 }
 

@@ -33,7 +33,7 @@ impl TargetIdentity {
         .collect();
         (!changes.is_empty()).then(|| {
             format!(
-                "the server changed during the load: {}; the figures are of both, or of replicas that differ",
+                "the server changed during the load: {}; the figures mix both states, or replicas that differ",
                 changes.join(", ")
             )
         })

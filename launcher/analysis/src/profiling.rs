@@ -61,7 +61,7 @@ impl Profiling {
         let nothing = self
             .window
             .is_none()
-            .then(|| format!("a profile was asked for, and nothing was recorded: {}", self.remarks.join("; ")));
+            .then(|| format!("spec.profiling is set, but nothing was recorded: {}", self.remarks.join("; ")));
         self.touched().into_iter().chain(nothing)
     }
 

@@ -93,7 +93,7 @@ fn few_samples(workload: &Workload) -> Option<String> {
     let (used, benchmark) = (loadgen.qsl.total_sample_count, &loadgen.benchmark);
     let all = samples_of_benchmark(benchmark).filter(|all| used < *all)?;
     Some(format!(
-        "the tests have {used} of the {all} samples of {benchmark}: a smoke test, which is no valid result of MLPerf whatever the verdict of LoadGen"
+        "the tests have {used} of the {all} samples of {benchmark}: this is a smoke test, which is no valid MLPerf result whatever LoadGen's verdict is"
     ))
 }
 
@@ -106,13 +106,13 @@ pub(super) fn records(recorder: &Recorder) -> Option<String> {
         return is_lost.then(|| NO_TAPE.to_owned());
     }
     Some(format!(
-        "requests.parquet holds only the first {kept} of {} requests to end, because the memory for records ran out; percentiles come from histograms, and measurement.bin is missing; give the launcher more, or set storage.perRequestRecords: None",
+        "requests.parquet holds only the first {kept} of {} requests to end, because the memory for records ran out; percentiles come from histograms, and measurement.bin is missing; give the launcher more memory, or set storage.perRequestRecords: None",
         kept.saturating_add(left_out)
     ))
 }
 
-const NO_TAPE: &str = "measurement.bin is missing, because the memory for records ran out: the run cannot be counted again by other windows; give \
-                       the launcher more memory, or set storage.perRequestRecords: Full";
+const NO_TAPE: &str = "measurement.bin is missing, because the memory for records ran out: `benchwright analyse` cannot change the windows of \
+                       this run; give the launcher more memory, or set storage.perRequestRecords: Full";
 
 fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
@@ -128,8 +128,8 @@ fn invalid(stage: &StageAnalysis, reasons: &[Reason], verdict: &Verdict) -> Vec<
 fn drain(stage: &StageAnalysis) -> Option<String> {
     let share = stage.drain_share.filter(|it| *it > DRAIN_SHARE && stage.figures.succeeded >= DRAIN_REQUESTS)?;
     Some(format!(
-        "stage {}: its rates include the time after its last request was sent, {} of its duration, because too few requests were both sent and answered before that; \
-         a longer stage has rates without fill and drain",
+        "stage {}: its rates include the time after its last request was sent, {} of its duration, because too few requests were both sent and \
+         answered before that; in a longer stage, rates cover only the time with full load",
         stage.stage.name,
         percent(share)
     ))
@@ -141,7 +141,7 @@ fn busy(judgement: &SelfJudgement) -> Option<String> {
     let threads = judgement.threads;
     (share > BUSY_SHARE).then(|| {
         format!(
-            "the launcher was busy {:.0} % of the time of the busiest of its {threads} threads: give it more CPU, or expect it to limit the load",
+            "the busiest of the launcher's {threads} threads was busy {:.0} % of the time: give the launcher more CPU, or expect it to limit the load",
             share * 100.0
         )
     })
@@ -179,7 +179,7 @@ fn stalls_moved(judgement: &SelfJudgement) -> Option<String> {
         .filter(|it| it.added_share() > MOVED_SHARE)
         .map(|it| {
             let (added, measured) = (Span(it.added).rounded(), Span(it.measured).rounded());
-            format!("{} p99 of stage {}, {measured}, by up to {added}", it.figure, it.stage)
+            format!("{} p99 of stage {} ({measured}) by up to {added}", it.figure, it.stage)
         })
         .take(MOST_MOVED)
         .collect();
@@ -203,7 +203,7 @@ fn coalesced(judgement: &SelfJudgement) -> Option<String> {
     let share = judgement.coalesced_share.filter(|share| *share > NOTED_SHARE)?;
     let late = judgement.late_share.unwrap_or(0.0);
     Some(format!(
-        "{} of the reads held more than one token event, which then share one time: low percentiles of ITL are too small, high ones too large; {} of the reads were late because the launcher was busy; in the others the events arrived together, or before the system woke the launcher",
+        "{} of the reads held more than one token event, which then share one time: low percentiles of ITL are too small, high ones too large; {} of the reads were late because the launcher was busy; in the other reads, the events arrived together, or before the system woke the launcher",
         percent(share),
         percent(late)
     ))
@@ -218,7 +218,7 @@ fn usage(all: &Figures) -> Option<String> {
             Some("the server sent no usage: an event counts as one token, so OSL, TPOT, NTPOT and token rates are too small or too large where an event holds several tokens".into())
         }
         TokenCount::Client | TokenCount::Mixed => Some(format!(
-            "{without} of {} answers had no usage: in their case an event counts as one token",
+            "{without} of {} answers had no usage: each of their events counts as one token",
             all.succeeded
         )),
     }
@@ -229,7 +229,7 @@ fn set_aside(all: &Figures) -> Option<String> {
     let SetAside { told, requested: asked, events } = all.set_aside_sample?;
     let asked = asked.map(|it| format!(" where {it} were requested,")).unwrap_or_default();
     Some(format!(
-        "{} of {} answers report an impossible number of output tokens, the first {told}{asked} in {events} events; it is ignored, and each event counts as one token",
+        "{} of {} answers report an impossible number of output tokens, the first of them {told}{asked} in {events} events; such numbers are ignored, and each event counts as one token",
         all.usage_set_aside, all.succeeded
     ))
 }
@@ -245,7 +245,7 @@ fn several_tokens(all: &Figures, stages: &[StageAnalysis]) -> Option<String> {
     let stage = stage.and_then(|it| Some(format!(", {:.2} in stage {}", it.figures.tokens_per_event?, it.stage.name)));
     let (mean, _) = all.tokens_per_event.zip(most)?;
     Some(format!(
-        "an event held {mean:.2} tokens on average{}: ITL is each gap between two events divided by the tokens per gap of its request, and its percentiles are those of averages; TTFT is that of the first event",
+        "an event held {mean:.2} tokens on average{}: each gap between two events is divided by the tokens per gap of its request, so percentiles of ITL describe averages; TTFT is the time to the first event",
         stage.unwrap_or_default()
     ))
 }
@@ -254,7 +254,7 @@ fn several_tokens(all: &Figures, stages: &[StageAnalysis]) -> Option<String> {
 fn in_one_piece(all: &Figures) -> Option<String> {
     (all.in_one_piece > 0).then(|| {
         format!(
-            "{} of {} answers came in one piece although a stream was asked for: they are in no TTFT, ITL and TPOT; see whether the server, and every proxy before it, streams",
+            "{} of {} answers came in one piece although a stream was asked for: they do not count in TTFT, ITL and TPOT; check that the server, and every proxy in front of it, streams",
             all.in_one_piece, all.succeeded
         )
     })
@@ -262,14 +262,15 @@ fn in_one_piece(all: &Figures) -> Option<String> {
 
 fn lengths(all: &Figures, workload: &Workload, api: Api) -> Option<String> {
     let misses = [
-        (all.input_length_misses, all.input_length_ratio, "a prompt of another length than asked"),
-        (all.output_length_misses, all.output_length_ratio, "another output length than asked"),
+        (all.input_length_misses, all.input_length_ratio, "a prompt length other than requested"),
+        (all.output_length_misses, all.output_length_ratio, "an output length other than requested"),
     ];
     let told: Vec<String> = misses
         .into_iter()
         .filter(|(count, ..)| *count > 0)
         .map(|(count, ratio, what)| {
-            let by = ratio.map(|it| format!(" ({it:.2} times what was asked, over all requests)")).unwrap_or_default();
+            let by =
+                ratio.map(|it| format!(" ({it:.2} times the requested length, over all requests)")).unwrap_or_default();
             format!("{count} of {} requests had {what}{by}", all.succeeded)
         })
         .collect();
@@ -318,12 +319,12 @@ fn cached(findings: &Findings<'_>) -> Option<String> {
     let share = unexplained_cached_share(findings.all, findings.workload, findings.run)?;
     let remedy = match (findings.workload.prompts, labels::has_given_salt(findings.run)) {
         (PromptReuse::Repeated, _) => {
-            "an earlier run with this seed has probably sent them; set another spec.seed, or restart the server before"
+            "an earlier run with this seed has probably sent them; set another spec.seed, or restart the server before the run"
         }
         (_, false) => {
-            "another load may have sent the same prompts, or something before the server begins each of them with the same text"
+            "another load may have sent the same prompts, or a proxy in front of the server adds the same text to the start of each"
         }
-        (_, true) => "profile.promptSalt sends the prompts of an earlier run; leave it out for fresh ones",
+        (_, true) => "profile.promptSalt repeats the prompts of an earlier run; leave it out to send new prompts",
     };
     Some(format!(
         "{} of the prompt tokens came from the server's prefix cache, although the prompts of this load are drawn at random: TTFT and throughput describe a warm cache; {remedy}",
@@ -354,7 +355,7 @@ fn rate(stage: &StageAnalysis) -> Option<String> {
 fn backlog(stage: &StageAnalysis) -> Option<String> {
     let Queue::Grew(Backlog { sent, ended, under_way, by_littles_law }) = stage.queue? else { return None };
     Some(format!(
-        "stage {}: the server did not keep up: while the second half of the load was sent, {sent} requests were sent and {ended} ended, and {under_way} were in flight at its end ({by_littles_law:.0} by the latency of the first half); TTFT and latency grow with the length of such a stage: request a lower rate to measure what the server can serve",
+        "stage {}: the server did not keep up: while the second half of the load was sent, {sent} requests were sent and {ended} ended, and {under_way} were in flight when the last was sent (the latency of the first half explains {by_littles_law:.0}); TTFT and latency grow with the length of such a stage: request a lower rate to measure what the server can serve",
         stage.stage.name
     ))
 }
@@ -375,7 +376,7 @@ fn too_short(stage: &StageAnalysis) -> Option<String> {
 fn drift(stage: &StageAnalysis) -> Option<String> {
     let drift = stage.uncertainty.as_ref().ok()?.steady_state.drift()?;
     Some(format!(
-        "stage {}: no steady state, but {drift}; a longer or later stage has other figures: warm the server up, or run longer",
+        "stage {}: no steady state, but {drift}; a longer or later stage would have other figures: warm the server up, or run longer",
         stage.stage.name
     ))
 }
@@ -408,14 +409,14 @@ fn resends(stage: &StageAnalysis) -> Option<String> {
     let (resent, failed) = (it.retried, it.not_resent());
     if it.own_connections > 0 {
         return Some(format!(
-            "stage {}: connections were not used again, because the server closes them although it says that it keeps them: {resent} of {} requests were sent again, and {} had a new connection each; the time to connect is in their queue time and in latencies from the schedule",
+            "stage {}: connections were not used again, because the server closes them although it announces keep-alive: {resent} of {} requests were sent again, and {} opened a new connection each; the time to connect counts in their queue time and in latencies from the schedule",
             stage.stage.name, it.requests, it.own_connections
         ));
     }
     (resent + failed > explained_resends(it.requests)).then(|| {
         let failed = if failed > 0 { format!(", and {failed} more failed,") } else { String::new() };
         format!(
-            "stage {}: {resent} of {} requests were sent again{failed} because the server closed the reused connection before it answered; keep-alive explains a few of these: look into the server's log, and at its keep-alive timeout",
+            "stage {}: {resent} of {} requests were sent again{failed} because the server closed the reused connection before it answered; keep-alive explains a few of these: check the server's log and its keep-alive timeout",
             stage.stage.name, it.requests
         )
     })

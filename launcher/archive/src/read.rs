@@ -29,10 +29,10 @@ pub enum UnpackError {
     #[error("the stream was cut: {0}")]
     Cut(String),
     /// The stream is not from `benchwright archive`, or from another release.
-    #[error("this is no stream of `benchwright archive` that this release reads: {0}")]
+    #[error("this release cannot read this as a stream of `benchwright archive`: {0}")]
     Format(String),
     /// The received bytes differ from the sent bytes.
-    #[error("{name} does not have the checksum that it was sent with: {sent}, but {found}")]
+    #[error("{name} has the checksum {found}, but was sent with {sent}")]
     Checksum {
         /// The name of the file.
         name: String,
@@ -85,7 +85,7 @@ pub fn unpack(
     compare(&checksums, &received)?;
     match entries.next() {
         None => Ok(received),
-        Some(_) => Err(UnpackError::Format(format!("more follows {CHECKSUMS}"))),
+        Some(_) => Err(UnpackError::Format(format!("there is data after {CHECKSUMS}, which must be the end"))),
     }
 }
 
@@ -129,7 +129,7 @@ fn check_header(entry: &tar::Entry<'_, impl Read>, name: &str, bytes: Option<u64
         return Ok(());
     }
     let found = crds::wording::quoted(&String::from_utf8_lossy(&header.path_bytes()));
-    Err(UnpackError::Format(format!("{found} is where {name} belongs, or is not as long as announced")))
+    Err(UnpackError::Format(format!("{found} is in the place of {name}, or is not as long as announced")))
 }
 
 /// Reads `contents.txt` or `sha256.txt`.

@@ -212,12 +212,12 @@ fn other_streams_are_refused() {
     let wrong = format!("{}  files/a\n", "0".repeat(64));
     assert_refused(
         &made(&[(FILE, CONTENTS, &one), (FILE, "files/a", "x"), (FILE, CHECKSUMS, &wrong)]),
-        "a does not have the checksum that it was sent with",
+        "a has the checksum ",
     );
     let mut more = stream(small().path());
     more.truncate(more.len() - 1024);
     more.extend(made(&[(FILE, "files/b", "")]));
-    assert_refused(&more, "more follows sha256.txt");
+    assert_refused(&more, "there is data after sha256.txt");
 }
 
 #[test]

@@ -42,7 +42,7 @@ pub enum ArchiveError {
     TooManyFiles(PathBuf),
     /// The name of a file cannot be used in a stream.
     #[error(
-        "{path} has a name that is not sent: it is longer than 200 bytes, lies deeper than 8 folders, or has control characters, \\ or :; rename it",
+        "{path} has a name that is not sent: it is longer than 200 bytes, is deeper than 8 folders, or has control characters, \\ or :; rename it",
         path = .0.display()
     )]
     Name(PathBuf),

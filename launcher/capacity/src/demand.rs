@@ -26,7 +26,7 @@ pub enum Unknown {
     NoStage,
     /// The demand of this stage is unknown.
     #[error(
-        "stage {0}: its load is not known, so that the hardest stage is not known either; write the entries of its trace, or its rate, into the profile"
+        "stage {0}: its load is not known, so the hardest stage is not known either; write the entries of its trace, or its rate, into the profile"
     )]
     Stage(String),
 }

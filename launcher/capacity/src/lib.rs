@@ -92,7 +92,7 @@ pub fn ask(question: Question) -> Result<CapacityReport, TrialError> {
     let others = before.zip(CpuUse::now()).map(|(before, after)| (after.others_since(&before), after.cpus()));
     if trial.client.requests.is_empty() && trial.failed() == 0 {
         return Err(TrialError::Child(format!(
-            "the trial of stage {} sent no request, so that nothing can be judged; give the stage a higher rate",
+            "the trial of stage {} sent no request, so nothing can be judged; give the stage a higher rate",
             stage.name
         )));
     }

@@ -92,43 +92,44 @@ impl Verdict {
             ),
             None => format!("no: {what}; lower the rate, or give it {:.0} cores", self.cores(it)),
         };
-        let margin = || format!("{used}, {:.1} times this load would still fit", (self.times * 10.0).floor() / 10.0);
+        let margin =
+            || format!("it uses {used}; {:.1} times this load would still fit", (self.times * 10.0).floor() / 10.0);
         match self.fault {
             None if self.alone => format!("yes: {}", margin()),
             None => format!(
-                "yes by CPU time: {}; lateness could not be judged here, because load and server together need {:.2} cores: \
-                 ask where there are as many",
+                "yes by CPU time: {}; lateness could not be judged here, because load and server together need {:.2} \
+                 cores: run this command on a machine with that many",
                 margin(),
                 self.needed + it.server_cores
             ),
             Some(Fault::Cpu) => {
                 let usable = it.cores * BUSY_SHARE;
-                no(format!("it needs {:.2} cores, and of {cores} {usable:.2} can be used", self.needed))
+                no(format!("it needs {:.2} cores, but only {usable:.2} of {cores} can be used", self.needed))
             }
             Some(Fault::Lag) => {
                 let (lag, bound) = (Span(it.lag).rounded(), bounds.max_send_lag_p99);
-                no(format!("requests were sent {lag} late (p99), and the bound of the run is {bound}, at {used}"))
+                no(format!("requests were sent {lag} late (p99), but the run allows {bound}; CPU use was {used}"))
             }
             Some(Fault::Receive) => {
                 let (delay, bound) =
                     (Span(it.receive_delay.unwrap_or_default()).rounded(), bounds.max_receive_delay_p99);
                 no(format!(
-                    "bytes waited {delay} before they were read (p99), and the bound of the run is {bound}, at {used}"
+                    "bytes waited {delay} before they were read (p99), but the run allows {bound}; CPU use was {used}"
                 ))
             }
             Some(Fault::Busy) => {
                 let (busiest, bound) = (it.busiest.unwrap_or_default(), bounds.max_cpu_share);
                 no(format!(
-                    "a thread needed a CPU for {busiest:.2} of the time, and the bound of the run is {bound}, at {used}"
+                    "a thread needed a CPU for {busiest:.2} of the time, but the run allows {bound}; CPU use was {used}"
                 ))
             }
             Some(Fault::Rate) => {
                 let achieved = it.achieved.unwrap_or_default() * 100.0;
-                no(format!("{achieved:.1} % of the rate was kept, at {used}"))
+                no(format!("only {achieved:.1} % of the rate was sent; CPU use was {used}"))
             }
             Some(Fault::Failed) => {
                 format!(
-                    "no: {} requests failed, although the server of the bench rejects none; see the message above",
+                    "no: {} requests failed, although the trial server rejects none; see the message above",
                     it.failed
                 )
             }
@@ -139,7 +140,7 @@ impl Verdict {
     pub(super) fn details(&self, it: &TrialResult) -> Vec<String> {
         let Demand { requests_per_second, tokens_per_second, streams } = it.demand;
         let bounds = &it.bounds;
-        let kept = it.achieved.map(|it| format!("{:.2} % of the rate kept", it * 100.0));
+        let kept = it.achieved.map(|it| format!("{:.2} % of the rate sent", it * 100.0));
         let lag = format!("send lag p99 {}, bound {}", Span(it.lag).rounded(), bounds.max_send_lag_p99);
         let delay = it
             .receive_delay
@@ -163,14 +164,13 @@ impl Verdict {
             ),
             found.into_iter().flatten().collect::<Vec<_>>().join("; "),
             format!(
-                "{:.2} cores of the server are not counted: it is its own process, and in a run it is on another machine",
+                "{:.2} cores of the trial server are not counted, because in a run the server is on another machine",
                 it.server_cores
             ),
         ];
         if !self.alone {
             lines.push(
-                "these cores were too few for load and server together: only CPU time is judged, and lateness is not"
-                    .into(),
+                "there were too few cores for load and server together: only CPU time is judged, not lateness".into(),
             );
         }
         lines.push(NOT_JUDGED.into());
@@ -228,31 +228,32 @@ mod tests {
     #[test]
     fn a_load_that_fits_tells_its_margin() {
         // 100 requests per second with 2.1 ms each need 0.21 cores, and 1.6 / 0.21 is 7.62.
-        check(&measured(), None, "yes: 0.21 of 2 cores, 7.6 times this load would still fit");
+        check(&measured(), None, "yes: it uses 0.21 of 2 cores; 7.6 times this load would still fit");
     }
 
     #[test]
     fn a_load_that_needs_more_cores_tells_how_many() {
         let heavy = TrialResult { cpu: Duration::from_millis(17_000), ..measured() };
-        let text = "no: it needs 3.40 cores, and of 2 cores 1.60 can be used; lower the rate, or give it 5 cores";
+        let text = "no: it needs 3.40 cores, but only 1.60 of 2 cores can be used; lower the rate, or give it 5 cores";
         check(&heavy, Some(Fault::Cpu), text);
         let edge = TrialResult { cpu: Duration::from_millis(8_000), ..measured() };
-        check(&edge, None, "yes: 1.60 of 2 cores, 1.0 times this load would still fit");
+        check(&edge, None, "yes: it uses 1.60 of 2 cores; 1.0 times this load would still fit");
     }
 
     #[test]
     fn lateness_counts_only_where_the_server_took_no_time_of_the_load() {
         let late = TrialResult { lag: Duration::from_millis(25), ..measured() };
-        let text = "no: requests were sent 25ms late (p99), and the bound of the run is 10ms, at 0.21 of 2 cores; lower the rate, or \
+        let text = "no: requests were sent 25ms late (p99), but the run allows 10ms; CPU use was 0.21 of 2 cores; lower the rate, or \
                     give it 3 cores";
         check(&late, Some(Fault::Lag), text);
         let crowded = TrialResult { cores: 0.4, ..late };
-        let text = "yes by CPU time: 0.21 of 0.4 cores, 1.5 times this load would still fit; lateness could not be judged \
-                    here, because load and server together need 0.51 cores: ask where there are as many";
+        let text = "yes by CPU time: it uses 0.21 of 0.4 cores; 1.5 times this load would still fit; lateness could not \
+                    be judged here, because load and server together need 0.51 cores: run this command on a machine with \
+                    that many";
         check(&crowded, None, text);
         assert!(!Verdict::new(&crowded).fits() && !Verdict::new(&late).fits() && Verdict::new(&measured()).fits());
         let lines = Verdict::new(&crowded).details(&crowded).join("\n");
-        let found = "send lag p99 25ms, bound 10ms; 99.90 % of the rate kept; receive delay p99 900us, bound 20ms; busiest \
+        let found = "send lag p99 25ms, bound 10ms; 99.90 % of the rate sent; receive delay p99 900us, bound 20ms; busiest \
                      thread 0.20 of the time, bound 0.9; memory 25 MiB";
         assert!(lines.contains(found), "{lines}");
         assert!(
@@ -260,14 +261,17 @@ mod tests {
             "{lines}"
         );
         assert!(lines.contains("not judged: whether memory is enough"), "{lines}");
-        assert!(lines.contains("only CPU time is judged") && lines.contains("0.30 cores of the server"), "{lines}");
+        assert!(
+            lines.contains("only CPU time is judged") && lines.contains("0.30 cores of the trial server"),
+            "{lines}"
+        );
         assert!(!Verdict::new(&late).details(&late).join("\n").contains("only CPU time is judged"));
     }
 
     #[test]
     fn lateness_on_a_machine_that_others_fill_is_no_matter_of_cores() {
         let late = TrialResult { lag: Duration::from_millis(25), others: Some((1.7, 2.0)), ..measured() };
-        let text = "not known: requests were sent 25ms late (p99), and the bound of the run is 10ms, at 0.21 of 2 cores; but other \
+        let text = "not known: requests were sent 25ms late (p99), but the run allows 10ms; CPU use was 0.21 of 2 cores; but other \
                     processes used 1.70 cores during the trial; try again while the machine is at rest";
         check(&late, Some(Fault::Lag), text);
         assert!(!Verdict::new(&late).fits());
@@ -287,7 +291,7 @@ mod tests {
         check(
             &failed,
             Some(Fault::Failed),
-            "no: 3 requests failed, although the server of the bench rejects none; see the message above",
+            "no: 3 requests failed, although the trial server rejects none; see the message above",
         );
     }
 
@@ -313,11 +317,11 @@ mod tests {
     #[test]
     fn a_remedy_says_how_many_cores() {
         let wait = TrialResult { receive_delay: Some(Duration::from_millis(31)), ..measured() };
-        let text = "no: bytes waited 31ms before they were read (p99), and the bound of the run is 20ms, at 0.21 of 2 cores; lower \
+        let text = "no: bytes waited 31ms before they were read (p99), but the run allows 20ms; CPU use was 0.21 of 2 cores; lower \
                     the rate, or give it 3 cores";
         check(&wait, Some(Fault::Receive), text);
         let busy = TrialResult { busiest: Some(0.97), ..measured() };
-        let text = "no: a thread needed a CPU for 0.97 of the time, and the bound of the run is 0.9, at 0.21 of 2 cores; lower the \
+        let text = "no: a thread needed a CPU for 0.97 of the time, but the run allows 0.9; CPU use was 0.21 of 2 cores; lower the \
                     rate, or give it 3 cores";
         check(&busy, Some(Fault::Busy), text);
     }

@@ -44,7 +44,7 @@ fn a_scale_without_a_picture_is_refused() {
         assert!(matches!(refused, Err(PngError::Scale { .. })), "{scale}: {refused:?}");
     }
     let refused = png::render(&drawing, 1000.0).expect_err("too large").to_string();
-    assert_eq!(refused, "scale: is 1000; a drawing of 520 x 290 pixels needs one that gives 1 to 64000000 pixels");
+    assert_eq!(refused, "scale: is 1000; a drawing of 520 x 290 pixels needs a scale that gives 1 to 64000000 pixels");
 }
 
 #[test]

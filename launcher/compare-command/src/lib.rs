@@ -148,7 +148,7 @@ impl CompareFlags {
             let Some(Run { report, .. }) = run.run() else { continue };
             let same = runs[..later].iter().find(|it| it.run().is_some_and(|it| is_same(it.report, report)));
             if let Some(earlier) = same {
-                problems.push(format!("{}: is the run of {}; give another run", run.name, earlier.name));
+                problems.push(format!("{}: is the same run as {}; give another run", run.name, earlier.name));
             }
         }
         problems
@@ -163,7 +163,7 @@ impl CompareFlags {
     fn write(&self, comparison: &Comparison) -> Result<(), Failure> {
         let storage = |path: &Path, error: io::Error| {
             let problem =
-                format!("cannot write {} ({error}); let the user of this process write there", path.display());
+                format!("cannot write {} ({error}); allow the user of this process to write there", path.display());
             self.failure(ExitCode::Storage, vec![problem])
         };
         if let Some(path) = &self.html {

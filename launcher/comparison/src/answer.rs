@@ -73,7 +73,9 @@ pub(crate) const NOT_COMPARABLE: &str = "not comparable: ";
 
 /// Returns the answer for all stages together, and its sentence.
 pub(crate) fn of_pair(name: &str, stages: &[StagePairDocument]) -> (Answer, String) {
-    let [first, ..] = stages else { return (Answer::NotComparable, "no stage of both runs matches".to_owned()) };
+    let [first, ..] = stages else {
+        return (Answer::NotComparable, "no stage of one run matches a stage of the other".to_owned());
+    };
     if let [only] = stages {
         return (only.answer, only.sentence.clone());
     }
@@ -96,7 +98,7 @@ pub(crate) fn of_pair(name: &str, stages: &[StagePairDocument]) -> (Answer, Stri
             )
         }
         Some(one) => {
-            let count = format!("{} of {} stages do not tell", open.len(), stages.len());
+            let count = format!("{} of {} stages are undecided", open.len(), stages.len());
             (one.answer, format!("{count}. {}: {}", one.other, one.sentence))
         }
     }

@@ -48,7 +48,7 @@ impl Source<'_> {
     fn time(&self, figure: Figure, stat: Stat) -> Option<Reading> {
         let value = self.figures().statistics(figure)?.get(stat);
         if figure == Figure::Itl {
-            let why = "the gaps between tokens have no interval: use TPOT".to_owned();
+            let why = "gaps between tokens have no interval: use TPOT instead".to_owned();
             return Some(Reading { value: finite(value)?, estimate: Err(why) });
         }
         let latencies = self.stage.uncertainty.latencies(figure);
@@ -95,9 +95,12 @@ impl Source<'_> {
         let value = finite(value)?;
         let estimate = match estimate {
             Some(it) => estimated(it, method),
-            None => {
-                Err(self.stage.uncertainty.absent.clone().unwrap_or_else(|| "the report has no interval of it".into()))
-            }
+            None => Err(self
+                .stage
+                .uncertainty
+                .absent
+                .clone()
+                .unwrap_or_else(|| "the report has no interval of this figure".into())),
         };
         Some(Reading { value: estimate.as_ref().map_or(value, |it| it.value), estimate })
     }
@@ -109,14 +112,14 @@ fn finite(value: f64) -> Option<f64> {
 
 fn estimated(it: &EstimateDocument, method: impl FnOnce(f64) -> Method) -> Result<Estimated, String> {
     let (Some(value), Some(low), Some(high)) = (it.value, it.low, it.high) else {
-        return Err(it.too_few.clone().unwrap_or_else(|| "the report has no interval of it".into()));
+        return Err(it.too_few.clone().unwrap_or_else(|| "the report has no interval of this figure".into()));
     };
     // Rejects values that no release of this program writes: fewer than one effective value, and a bound on the wrong side of the value.
     let worth = it.effective_values.filter(|it| *it >= 1.0);
     let is_whole = [value, low, high].iter().all(|it| it.is_finite()) && low <= value && value <= high;
     match worth.filter(|_| is_whole) {
         Some(worth) => Ok(Estimated { value, interval: Interval { low, high }, method: method(worth) }),
-        None => Err(format!("its interval from {low} to {high} does not hold its value {value}")),
+        None => Err(format!("its interval from {low} to {high} does not contain its value {value}")),
     }
 }
 
@@ -134,7 +137,10 @@ fn inverse(of: Reading, value: f64, constant: f64) -> Reading {
                     _ => Method::Quantile,
                 },
             }),
-            false => Err("its interval has no upper end, because that of what it is derived from reaches 0".into()),
+            false => {
+                Err("its interval has no upper end, because it is the inverse of a figure whose interval reaches 0"
+                    .into())
+            }
         }
     });
     Reading { value: estimate.as_ref().map_or(value, |it| it.value), estimate }

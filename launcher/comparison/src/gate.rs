@@ -119,5 +119,5 @@ fn too_wide(figure: &FigureDocument, worst: f64, limit: f64, size: Size) -> Stri
         },
         |it| format!("{it} would rule out more than {limit} %"),
     );
-    format!("may be {} worse, which the runs do not rule out; {more}", rounded_up(worst))
+    format!("the runs cannot rule out that it is {} worse; {more}", rounded_up(worst))
 }

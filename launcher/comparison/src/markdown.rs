@@ -13,7 +13,7 @@ const MOST_STAGES: usize = 10;
 
 /// Maximum size of the Markdown in bytes, so that it fits into a GitHub comment.
 const MOST_BYTES: usize = 60_000;
-const REST: &str = "\nThe rest stands in the JSON, and in the table on stdout.\n";
+const REST: &str = "\nThe rest is in the JSON, and in the table on stdout.\n";
 
 pub fn markdown(comparison: &Comparison) -> String {
     let mut page = String::from("## Comparison of benchmark runs\n\n");
@@ -64,7 +64,7 @@ fn pair(pair: &PairDocument, shown: &mut usize) -> String {
         page.push_str(&folded("All figures", &all));
     }
     if pair.stages.len() > room {
-        page.push_str(&format!("\nThe figures of {} stages more stand in the JSON.\n", pair.stages.len() - room));
+        page.push_str(&format!("\nThe figures of {} more stages are in the JSON.\n", pair.stages.len() - room));
     }
     page
 }

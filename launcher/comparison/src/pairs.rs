@@ -53,7 +53,7 @@ impl Overload {
     /// The verdict on a latency if a server fell behind, so that the latency grows with the length of the stage. An interval assumes a steady state,
     /// so it cannot decide then. `None` if the interval decides.
     fn verdict(self, [base, other]: [f64; 2], name: &str) -> Option<(Verdict, String)> {
-        let grows = "so that this latency grows with the length of the stage";
+        let grows = "so this latency grows with the length of the stage";
         let is_small = (other - base).abs() < SMALLEST_PERCENT / 100.0 * base.abs().max(other.abs());
         let (verdict, overloaded, steady) = match self {
             Overload::Base | Overload::Other if is_small => return None,
@@ -67,7 +67,7 @@ impl Overload {
             }
             Overload::Neither | Overload::Base | Overload::Other => return None,
         };
-        Some((verdict, format!("{overloaded} did not keep up with its load and {steady} did, {grows}")))
+        Some((verdict, format!("{overloaded} did not keep up with its load, but {steady} did, {grows}")))
     }
 }
 
@@ -232,7 +232,7 @@ fn verdict(way: Way, [base, other]: [f64; 2], interval: Interval) -> (Verdict, S
         return (Verdict::NoDifferenceFound, String::new());
     }
     if between.abs() < SMALLEST_PERCENT / 100.0 * base.abs().max(other.abs()) {
-        return (Verdict::NoDifferenceFound, format!("the difference is sure, and below {SMALLEST_PERCENT} %"));
+        return (Verdict::NoDifferenceFound, format!("the difference is certain, but below {SMALLEST_PERCENT} %"));
     }
     let is_better = (between > 0.0) == (way == Way::Up);
     (if is_better { Verdict::Better } else { Verdict::Worse }, String::new())

@@ -122,7 +122,7 @@ pub fn remark(it: &Remark, pair: &PairDocument) -> String {
     };
     let about = match &it.figures[..] {
         [] => String::new(),
-        figures => format!(" It is about {}.", families(figures)),
+        figures => format!(" This concerns {}.", families(figures)),
     };
     one_line(&format!("{}: {}{values}{stages}. {}.{about}", it.severity.name(), it.label, sentence(&it.meaning)))
 }
@@ -198,10 +198,10 @@ fn score(accuracy: &Accuracy, name: &str) -> String {
 /// The outcome of the gate, and one line per reason.
 pub fn gate(it: &Gate) -> (String, Vec<String>) {
     let allowed = match it.percent {
-        Some(percent) => format!("a figure may be {percent} % worse"),
-        None => "no figure may be worse".to_owned(),
+        Some(percent) => format!("at most {percent} % worse is allowed"),
+        None => "no worsening is allowed".to_owned(),
     };
-    let about = if it.figures.is_empty() { String::new() } else { format!(" of {}", it.figures.join(", ")) };
+    let about = if it.figures.is_empty() { String::new() } else { format!(" for {}", it.figures.join(", ")) };
     let most = it.largest_not_ruled_out.as_ref().map_or_else(String::new, |it| match it.percent > 0.0 {
         true => format!("; {} may be up to {} worse", one_line(&it.figure), rounded_up(it.percent)),
         false => "; no figure that decides is worse".to_owned(),
@@ -209,7 +209,7 @@ pub fn gate(it: &Gate) -> (String, Vec<String>) {
     let head = format!("gate: {} ({allowed}{about}{most})", it.outcome.name());
     let shown = it.reasons.iter().take(MOST_REASONS).map(|it| one_line(it));
     let more = it.reasons.len().saturating_sub(MOST_REASONS);
-    let more = (more > 0).then(|| format!("and {more} more, which stand in the JSON"));
+    let more = (more > 0).then(|| format!("and {more} more, which are in the JSON"));
     (head, shown.chain(more).collect())
 }
 
@@ -218,9 +218,9 @@ pub fn legend(comparison: &Comparison) -> String {
     let together = 100.0 * (1.0 - comparison.family_error);
     let counts: Vec<String> = comparison.pairs.iter().map(|it| it.families.to_string()).collect();
     format!(
-        "In brackets: 95 % intervals of values; wider intervals of differences, so that one for each family of figures ({}: TTFT, decoding, request, rates \
-         and errors of each stage) hold together with {together} %. A figure differs if its interval excludes 0 and the difference is {} % or more. Two runs of \
-         one setting may differ by more than single runs can show.",
+        "In brackets: 95 % intervals of values, and wider intervals of differences. The wider ones allow for {} families of figures (TTFT, \
+         decoding, request, rates and errors of each stage): they are all right together in {together} % of comparisons. A figure differs if its \
+         interval excludes 0 and the difference is {} % or more. Two runs with the same settings may differ by more than single runs can show.",
         counts.join(", "),
         comparison.smallest_percent
     )

@@ -46,7 +46,7 @@ pub(crate) fn matched<'a>(base: &'a ReportDocument, other: &'a ReportDocument, n
 
 /// The stages of a run that a profiler affects.
 fn profiled(run: &str, report: &ReportDocument) -> Vec<UnmatchedDocument> {
-    let why = || "the server was profiled in it, and a profiler slows it down".to_owned();
+    let why = || "the server was profiled in it, and a profiler slows the server down".to_owned();
     let stages = report.stages.iter().filter(|it| it.profiled);
     stages.map(|it| UnmatchedDocument { run: run.to_owned(), stage: it.name.clone(), why: why() }).collect()
 }

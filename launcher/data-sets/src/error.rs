@@ -40,7 +40,7 @@ pub enum DataSetError {
         what: String,
     },
     /// The requested output length is to come from the recorded answer, but the sent part of the row has no answer.
-    #[error("the data set {path} is to request answers of the recorded length, and {what} has no recorded answer; request a fixed length, or that of a column", path = path.display())]
+    #[error("the profile asks for answers of the recorded length, and {what} in the data set {path} has no recorded answer; request a fixed length, or the lengths in a column", path = path.display())]
     NoAnswer {
         path: PathBuf,
         /// The part of a row that is sent.
@@ -54,7 +54,7 @@ pub enum DataSetError {
         most: u64,
     },
     /// The file contains fewer rows than the load needs.
-    #[error("the data set {path} has {found} rows{filtered}, and {wanted} are to be used; lower the count, or give the whole file", path = path.display())]
+    #[error("the data set {path} has {found} rows{filtered}, and {wanted} are needed; lower the count, or give the whole file", path = path.display())]
     TooFew {
         path: PathBuf,
         /// Number of rows in the file that pass the filter.

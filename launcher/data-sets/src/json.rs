@@ -76,7 +76,7 @@ pub(super) fn lines(sink: &mut impl RowSink, bytes: &mut impl BufRead) -> Result
         let read = sink.read(&mut json);
         if let Err(error) = read.and_then(|()| json.end()) {
             let problem = sink.found_problem().filter(|_| error.is_data()).or_else(|| no_utf8(&text));
-            return Err(sink.wrong(at(), problem.unwrap_or_else(|| "is no JSON object; write one a line".to_owned())));
+            return Err(sink.wrong(at(), problem.unwrap_or_else(|| "is no JSON object; write one per line".to_owned())));
         }
         if !sink.take() {
             return Err(sink.wrong(at(), sink.problem()));

@@ -109,7 +109,7 @@ pub fn read_with_digest(workload: &Workload, seed: Seed) -> Result<ReadRows, Dat
     let read = |set: &DataSet| read_set_with_digest(set, workload, seed);
     let (mut found, column) = with_any_column(set, read)?;
     if let Some(name) = column {
-        let message = format!("the prompts are those of its column {name}; the profile names none");
+        let message = format!("the prompts come from its column {name}, because the profile names no column");
         found.notices.push(Notice { path: "data set".into(), message: format!("{}: {message}", set.file.shown()) });
     }
     Ok(found)
@@ -181,7 +181,7 @@ fn digest(file: DigestReader<impl Read>, path: &Path, most: u64) -> (FileDigest,
     match file.finish(path, most) {
         Ok(FileDigest { sha256: None, .. }) => without(path, format!("it has more than {most} bytes")),
         Ok(digest) => (digest, None),
-        Err(error) => without(path, format!("the part that is not used cannot be read: {error}")),
+        Err(error) => without(path, format!("the rest of the file, which no row needs, cannot be read: {error}")),
     }
 }
 
@@ -259,7 +259,7 @@ struct Found {
 fn read_parquet(rules: Rules<'_>, file: File, limits: Limits) -> Result<Found, DataSetError> {
     let mut sink = Sink::new(Rules { most_bytes: limits.kept, ..rules }, limits.row);
     if !file.metadata().is_ok_and(|it| it.is_file()) {
-        let what = "is a pipe, and is not read from its start to its end; write it to a file";
+        let what = "is a pipe, and this format must be read from its end; save it as a file";
         return Err(sink.wrong("as a Parquet file".to_owned(), what.to_owned()));
     }
     if Compression::from_name(&rules.set.file.file_name()).is_some() {

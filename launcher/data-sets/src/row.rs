@@ -126,7 +126,7 @@ impl Row {
             }
         };
         if let Err(error) = read {
-            let none = || format!("{name} is no {wanted}; name another column, or say that it holds something else");
+            let none = || format!("{name} is no {wanted}; name another column, or declare what the column holds");
             self.problem.get_or_insert_with(none);
             return Err(error);
         }

@@ -252,7 +252,7 @@ impl<'a> Selection<'a> {
         };
         let most = self.rules.most_bytes;
         if self.rows.bytes() + bytes > most {
-            return Err(format!("with it the prompts take more than {most} bytes; lower the count"));
+            return Err(format!("with this row the prompts take more than {most} bytes; lower the count"));
         }
         match content {
             Content::Ids => self.rows.push_ids(row.ids.iter().copied(), output),

@@ -104,7 +104,11 @@ pub(super) fn format_name(format: DataSetFormat) -> &'static str {
 /// A notice that the content has another format than the name or the profile suggests; `None` if they agree.
 pub(super) fn disagreement(named: Option<DataSetFormat>, found: DataSetFormat) -> Option<String> {
     let named = named.filter(|it| *it != found)?;
-    Some(format!("it is given as {}, and is read as {}, which its content is", format_name(named), format_name(found)))
+    Some(format!(
+        "it is declared as {}, but is read as {}, because that is its content",
+        format_name(named),
+        format_name(found)
+    ))
 }
 
 /// Information about a stream whose rows were read.

@@ -34,8 +34,8 @@ impl ServerMetricsDocument {
         let left_out: Vec<&str> = stages.filter_map(|it| it.figures.take().map(|_| it.name.as_str())).collect();
         if !left_out.is_empty() {
             self.remarks.push(format!(
-                "the servers' figures are left out for stages with windows that changed after the run, because only the whole course of a stage is kept: {}; \
-                 the report of the run has them for its own windows",
+                "server metrics are left out for these stages, because their windows were changed after the run: {}. The report of the run has the \
+                 metrics for its own windows",
                 left_out.join(", ")
             ));
         }

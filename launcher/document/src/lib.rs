@@ -134,10 +134,10 @@ pub enum ReadError {
     #[error("not a report.json: {0}; give the original file")]
     NoReport(String),
     #[error(
-        "format is {found}, but this program reads {FORMAT}; use the program that wrote the report, benchwright {by}"
+        "format is {found}, but this program reads {FORMAT}; use the release that wrote the report, benchwright {by}"
     )]
     Format { found: String, by: String },
-    #[error("{path}: {problem}; use the program that wrote the report, benchwright {by}")]
+    #[error("{path}: {problem}; use the release that wrote the report, benchwright {by}")]
     Field { path: String, problem: String, by: String },
 }
 

@@ -147,7 +147,7 @@ fn notes(test: &TestVerdict, trials: &[TrialVerdict]) -> Vec<String> {
     {
         let (logged, rate) = (rate_text(logged), rate_text(rate));
         note(format!(
-            "the log has {logged} completed samples/s, until the query that was issued last was complete; until the latest completion they were {rate}"
+            "the log reports {logged} completed samples/s, because it counts only until the query issued last was complete; until the latest completion, the rate is {rate}"
         ));
     }
     if let Some(estimate) = quirks.early_stopping_latency_ns
@@ -155,12 +155,12 @@ fn notes(test: &TestVerdict, trials: &[TrialVerdict]) -> Vec<String> {
     {
         let estimate = Span(Duration::from_nanos(estimate.unsigned_abs())).rounded();
         note(format!(
-            "the log's early_stopping_latency figures are of first tokens; of whole answers the estimate is {estimate}"
+            "early_stopping_latency in the log describes first tokens; for whole answers, the estimate is {estimate}"
         ));
     }
     if let (Some(ttft), Some(false)) = (quirks.ttft_early_stopping_met, quirks.tpot_early_stopping_met) {
         let met = if ttft { "is" } else { "is not" };
-        note(format!("early stopping fails on TPOT, so that the log does not tell of TTFT, where it {met} met"));
+        note(format!("early stopping is not met for TPOT, so the log does not report it for TTFT, where it {met} met"));
     }
     if quirks.too_few_tokens > 0 {
         note(format!(

@@ -11,7 +11,7 @@ pub(crate) fn words(server: &ServerAnalysis, analysis: &Analysis) -> String {
 fn compared(server: &ServerAnalysis, analysis: &Analysis) -> Result<String, String> {
     let run = &server.run;
     if run.resets > 0 {
-        return Err("a counter of the servers began again during the run".to_owned());
+        return Err("a counter of the servers was reset during the run".to_owned());
     }
     if !run.whole {
         return Err("the scrapes of the servers do not cover the run".to_owned());
@@ -24,18 +24,18 @@ fn compared(server: &ServerAnalysis, analysis: &Analysis) -> Result<String, Stri
     let (Some(our_prompt), Some(our_output)) = (client.prompt.whole(), client.output.whole()) else {
         let parts = parts.map(|(what, server, range)| {
             let more = range.most.map_or_else(|| " or more".to_owned(), |most| format!(" to {most}"));
-            format!("{server:.0} {what} tokens by the servers and {}{more} by the answers", range.known)
+            format!("the servers counted {server:.0} {what} tokens, and the answers report {}{more}", range.known)
         });
-        return Err(format!("{}: {}", unknown(analysis), parts.join(", ")));
+        return Err(format!("{}: {}", unknown(analysis), parts.join("; ")));
     };
     if prompt == our_prompt as f64 && output == our_output as f64 {
-        return Ok(format!("equal: {our_prompt} prompt and {our_output} output tokens by both"));
+        return Ok(format!("equal: servers and answers report {our_prompt} prompt and {our_output} output tokens"));
     }
     let differ = parts.map(|(what, server, range)| {
         let more = server - range.known as f64;
-        format!("{server:.0} {what} tokens by the servers and {} by the answers ({more:+.0})", range.known)
+        format!("the servers counted {server:.0} {what} tokens, and the answers report {} ({more:+.0})", range.known)
     });
-    Ok(format!("differ: {}", differ.join(", ")))
+    Ok(format!("differ: {}", differ.join("; ")))
 }
 
 /// Explains why the usage of some requests is unknown.
@@ -43,9 +43,9 @@ fn unknown(analysis: &Analysis) -> String {
     let all = &analysis.all;
     let unsuccessful = all.requests.saturating_sub(all.succeeded);
     match (analysis.probes.is_some(), unsuccessful, all.without_usage) {
-        (true, ..) => "the load has probes, and no kept usage contains their tokens".to_owned(),
-        (_, 1.., _) => format!("{unsuccessful} requests did not succeed, and their tokens are not known"),
+        (true, ..) => "the load has probes, and the usage of their tokens was not kept".to_owned(),
+        (_, 1.., _) => format!("{unsuccessful} requests did not succeed, so their tokens are not known"),
         (_, _, 1..) => format!("{} answers had no usage", all.without_usage),
-        _ => "the usage of some requests outside of the figures is not known".to_owned(),
+        _ => "the usage of some requests that are in no figure is not known".to_owned(),
     }
 }

@@ -77,7 +77,7 @@ impl LatenciesDocument {
     fn new(it: &Latencies) -> LatenciesDocument {
         LatenciesDocument::with_reasons(it, |name, p| {
             format!(
-                "too few for {name}: its interval needs {} effective values, and a mean of {}",
+                "too few values for an interval of {name}: it needs {} effective values of the percentile's own series, and {} of the series of the mean",
                 enough::for_ranks(p),
                 enough::for_quantile_interval(p)
             )
@@ -94,7 +94,7 @@ impl LatenciesDocument {
         let quantile = |place: usize| {
             let (name, p) = PERCENTILES[place];
             let why = match it.percentiles[place].value {
-                None => format!("too few for {name}: it would be the largest value"),
+                None => format!("too few values for {name}: it would be the largest value"),
                 Some(_) => why(name, p),
             };
             Some(EstimateDocument::new(&it.percentiles[place], why))
@@ -134,12 +134,12 @@ pub struct EstimateDocument {
 
 impl EstimateDocument {
     fn of_mean(it: &Estimate) -> EstimateDocument {
-        let why = format!("too few for the mean: its interval needs {} values", enough::VALUES_FOR_A_MEAN);
+        let why = format!("too few values for an interval of the mean: it needs {}", enough::VALUES_FOR_A_MEAN);
         EstimateDocument::new(it, why)
     }
 
     fn of_share(it: &Estimate) -> EstimateDocument {
-        EstimateDocument::new(it, "too few for a share".to_owned())
+        EstimateDocument::new(it, "too few requests for an interval of the share".to_owned())
     }
 
     /// `too_few`: the reason to report if there is no interval.

@@ -41,7 +41,7 @@ pub(super) const CATALOGUE: [Row; 25] = [
         .bounded_by(Metric::Itl)
         .is("Time between two tokens of a request, over all requests: each gap between content events, divided by the number of tokens in the gap if the server reports more than one"),
     row(Figure::EventGap, "eventGap", "gap between events", (Milliseconds, Down), Family::Decode)
-        .is("gap between two content events of a request, pooled and undivided"),
+        .is("gap between two content events of a request, over all requests, not divided by tokens"),
     row(Figure::Ntpot, "ntpot", "NTPOT", (Milliseconds, Down), Family::Request)
         .by(Basis::Tokens)
         .bounded_by(Metric::Ntpot)
@@ -59,22 +59,22 @@ pub(super) const CATALOGUE: [Row; 25] = [
         .bounded_by(Metric::SendLag)
         .is("sent - scheduled, less the permit wait: the launcher's own delay"),
     row(Figure::PermitWait, "permitWait", "wait for a permit", (Milliseconds, Down), Family::Request)
-        .is("how long a request waited for room under the bound on requests in flight"),
+        .is("how long a request waited because the maximum number of requests in flight was reached"),
     row(Figure::Isl, "isl", "ISL", (Tokens, Down), Family::Request)
         .by(Basis::Tokens)
-        .is("length of a prompt in tokens, by the usage of its answer"),
+        .is("length of a prompt in tokens, as the usage of its answer reports it"),
     row(Figure::Osl, "osl", "OSL", (Tokens, Up), Family::Request)
         .by(Basis::Tokens)
         .is("length of an answer in tokens"),
     row(Figure::GoodputShare, "goodputShare", "good share", (Share, Up), Family::Rates)
         .bounded_by(Metric::GoodputShare)
-        .is("requests that met every goal of the profile, of all that were due"),
+        .is("share of due requests that met every goal of the profile"),
     row(Figure::ErrorRatio, "errorRatio", "errors", (Share, Down), Family::Errors)
         .bounded_by(Metric::ErrorRatio)
         .is("failed / (succeeded + failed)"),
     row(Figure::CachedShare, "cachedShare", "prompt tokens cached", (Share, Up), Family::Ttft)
         .by(Basis::Tokens)
-        .is("prompt tokens from the server's prefix cache, of all prompt tokens, by the usage of the answers"),
+        .is("share of prompt tokens that came from the server's prefix cache, by the usage of the answers"),
     row(
         Figure::InverseOfTpotP90,
         "interactivity.inverseOfTpotP90",

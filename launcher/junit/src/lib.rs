@@ -67,7 +67,7 @@ impl Case {
         };
         let problem = enforced.map(|element| match enforcement {
             Enforcement::Report => {
-                let message = text(&format!("{kind}, and enforcement is Report: {reason}"));
+                let message = text(&format!("{kind}, but reported only, because enforcement is Report: {reason}"));
                 Problem { element: "skipped", kind, message }
             }
             Enforcement::Fail => Problem { element, kind, message: text(reason) },

@@ -39,7 +39,7 @@ pub enum StartError {
     #[error("the process that keeps the server cannot be started: {0}")]
     Keeper(#[from] io::Error),
     /// The keeper ended, or did not respond.
-    #[error("the process that keeps the server ended before the server ran; look for what killed it")]
+    #[error("the process that keeps the server ended before the server ran; find out what killed this process")]
     NoKeeper,
 }
 

@@ -193,7 +193,7 @@ impl Running {
         if let Err(error) = server.state.write(&server.order.state_folder) {
             let folder = server.order.state_folder.display();
             let message = format!(
-                "the file of the server cannot be written in {folder}: {error}; make room there, or name another folder in {}",
+                "the file of the server cannot be written in {folder}: {error}; free space there, or name another folder in {}",
                 state::FOLDER_VARIABLE
             );
             return Err(Box::new(Refused { replica: 0, message, server: None }));
@@ -215,7 +215,7 @@ impl Running {
         let ReplicaOrder { command, env, port } = &self.order.replicas[index];
         let path = self.order.log_folder.join(format!("{index}.log"));
         let log = Log::create(&path)
-            .map_err(|error| format!("its log {} cannot be written: {error}; make room there", path.display()))?;
+            .map_err(|error| format!("its log {} cannot be written: {error}; free space there", path.display()))?;
         let log = Arc::new(Mutex::new(log));
         let [program, args @ ..] = command.as_slice() else { return Err("has no program".to_owned()) };
         let cannot = |error: io::Error| refusal(program, &error);

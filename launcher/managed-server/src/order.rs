@@ -185,11 +185,11 @@ impl Exited {
         let words = match self.last_words.as_slice() {
             [] if self.is_of_keeper() => String::new(),
             [] if self.exit == Exit::Unknown => {
-                "; nothing says how: `benchwright server stop` or its keeper ended it, or its keeper was killed"
+                "; the cause is unknown: `benchwright server stop` or its keeper ended it, or its keeper was killed"
                     .to_owned()
             }
             [] => "; it wrote nothing".to_owned(),
-            lines => format!("; its last words:\n  | {}", lines.join("\n  | ")),
+            lines => format!("; its last output:\n  | {}", lines.join("\n  | ")),
         };
         format!("{}{words}", self.headline())
     }

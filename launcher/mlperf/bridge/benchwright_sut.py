@@ -169,7 +169,7 @@ class Sut:
             for kind, start, end in frames(self._rest):
                 version, = struct.unpack_from("<H", self._rest, start)
                 if kind != READY or version != VERSION:
-                    raise SutError(f"the launcher speaks another version than {VERSION}; use both of one release")
+                    raise SutError(f"the launcher does not speak version {VERSION} of the frames; use launcher and bridge of one release")
                 count, = NUMBER.unpack_from(self._rest, start + 2)
                 model = self._rest[start + 10:end].decode()
                 self._rest = self._rest[end:]
@@ -228,7 +228,7 @@ class Sut:
 
     def _open(self, sample):
         if sample not in self._outstanding:
-            raise SutError("an answer to a sample came that waits for none")
+            raise SutError("an answer came for a sample that waits for no answer")
 
     def _fail(self, samples, why):
         """Completes samples with nothing, those that are not complete yet."""
@@ -522,7 +522,7 @@ def main():
     with Sut(launcher(given.file, *more), first_tokens) as sut:
         samples = given.samples or sut.sample_count
         if not samples:
-            raise SutError("the requests of the profile are made up, as many as are wanted; say how many with --samples")
+            raise SutError("the profile generates any number of requests; set the number of samples with --samples")
         if sut.sample_count and samples > sut.sample_count:
             raise SutError(f"--samples is {samples}, and the launcher's data set has {sut.sample_count}; lower it")
         system, destroy = construct(sut, given.network)

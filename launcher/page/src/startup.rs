@@ -18,8 +18,9 @@ pub fn ranking(columns: &[Column<'_>]) -> Ranking {
     Ranking {
         id: "startup".to_owned(),
         title: "How servers started".to_owned(),
-        caption: "Seconds of each part of a start, from the log of the server. Steps of different processes may be under way at the same time."
-            .to_owned(),
+        caption:
+            "Seconds of each part of a start, from the log of the server. Steps of different processes may overlap."
+                .to_owned(),
         unit: "s".to_owned(),
         groups: groups.collect(),
         bars: bars.collect(),

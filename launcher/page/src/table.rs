@@ -157,7 +157,7 @@ impl Table {
             }
         }
         if left_out > 0 {
-            self.remarks.push(format!("{left_out} more rows stand in report.json."));
+            self.remarks.push(format!("{left_out} more rows are in report.json."));
         }
         self
     }
@@ -178,7 +178,7 @@ impl Table {
             self.lines.push(Line { text: cut(&text), code: cut_at(&code, MAX_CODE), file, after: cut(&after), quote });
         }
         if left_out > 0 {
-            self.remarks.push(format!("{left_out} more lines stand in report.json."));
+            self.remarks.push(format!("{left_out} more lines are in report.json."));
         }
         self
     }
@@ -202,7 +202,7 @@ pub(crate) fn lines(lines: impl IntoIterator<Item = String>) -> Vec<String> {
         if shown.len() < MAX_ROWS { shown.push(cut(&line)) } else { left_out += 1 }
     }
     if left_out > 0 {
-        shown.push(format!("{left_out} more stand in report.json."));
+        shown.push(format!("{left_out} more are in report.json."));
     }
     shown
 }

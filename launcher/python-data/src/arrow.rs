@@ -115,7 +115,7 @@ impl<'a> Pickle<'a> {
             Some(item) => {
                 let call = self.call(item).filter(|it| it.name == Name::PyBuffer);
                 let bytes =
-                    call.and_then(|it| it.arguments.first()).ok_or_else(|| wrong("has a buffer that is none"))?;
+                    call.and_then(|it| it.arguments.first()).ok_or_else(|| wrong("has a buffer of another type"))?;
                 self.bytes(*bytes)
             }
         };

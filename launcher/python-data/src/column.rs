@@ -159,7 +159,7 @@ pub(crate) fn fills_start(rows: &Part<'_>, lengths: &Column<'_>) -> Result<bool,
             at_start.add(&part.get(place - length)?);
         }
         if (at_end, at_start) == (Filling::Differs, Filling::Differs) {
-            let remedy = "add masked_tokens.npy, or fill up each row at one end with one id";
+            let remedy = "add masked_tokens.npy, or pad each row at one end with one id";
             return Err(Problem::new(format!(
                 "has a row {row} that is padded with different ids at both ends; {remedy}"
             )));

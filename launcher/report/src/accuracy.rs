@@ -41,7 +41,7 @@ pub fn headline(accuracy: &Accuracy) -> String {
     let of = wanted.map(|it| format!(" of {it}")).unwrap_or_default();
     let failed = match without_answer {
         0 => String::new(),
-        failed => format!("; {failed} requests have no answer"),
+        failed => format!("; {failed} requests got no answer"),
     };
     format!("check {check}: {}; {scored}{of} answers scored{failed}", verdict.name())
 }
@@ -50,7 +50,7 @@ pub fn headline(accuracy: &Accuracy) -> String {
 pub fn notes(accuracy: &Accuracy) -> Vec<String> {
     let undecided = accuracy.reasons.iter().map(|it| format!("no verdict: {it}"));
     let doubts = accuracy.doubts.iter().filter(|it| !accuracy.reasons.contains(it));
-    let doubts = doubts.map(|it| format!("the scores may not be the model's: {it}"));
+    let doubts = doubts.map(|it| format!("the scores may not be those of the model: {it}"));
     let missing = accuracy.not_computed.iter().map(|it| format!("{} is not computed: {}", it.figure, it.reason));
     undecided.chain(doubts).chain(missing).chain(accuracy.method.iter().cloned()).collect()
 }

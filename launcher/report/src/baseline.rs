@@ -12,7 +12,7 @@ pub enum BaselineError {
     #[error("{0}; give the report.json of an earlier run, or its results folder")]
     NoReport(#[from] ReadError),
     /// The run was invalid or incomplete.
-    #[error("is of a run that is {0}, so that its figures do not count; give a valid and complete run")]
+    #[error("is of a run that is {0}, so its figures do not count; give a valid and complete run")]
     NotValid(String),
 }
 

@@ -52,16 +52,16 @@ pub(super) fn render(inputs: &Inputs<'_>) -> String {
     spec.cancel = None;
     if inputs.searches_rate {
         notes.push(
-            "The rate is searched again, because target_qps of the profile asks for that: it may differ from that of this run. The \
-             rate of this run is server_target_qps or offline_expected_qps of workload.loadgen.tests in report.json; to repeat it, \
-             write it as target_qps into the profile."
+            "The rate is searched again, because target_qps in the profile asks for that, so it may differ. The rate of this run is \
+             server_target_qps or offline_expected_qps in workload.loadgen.tests of report.json; to use the same rate, write it as target_qps \
+             into the profile."
                 .into(),
         );
     }
     if inputs.measures_rates {
         notes.push(
-            "The rates of some stages are measured again in the stages before them: they may differ from those of this run, which are \
-             askedRequestsPerSecond of these stages in report.json."
+            "Some stages take their rates from the stages before them. These rates are measured again and may differ from the rates \
+             of this run, which are askedRequestsPerSecond of these stages in report.json."
                 .into(),
         );
     }
@@ -73,7 +73,7 @@ pub(super) fn render(inputs: &Inputs<'_>) -> String {
             notes.extend(path.as_ref().map(|it| format!("Outside of a cluster add {flag} {}.", it.display())));
         }
     } else if !spec.profile.files.is_empty() {
-        notes.push("Outside of a cluster the files of spec.profile.files have to lie beside this file.".into());
+        notes.push("Outside of a cluster, the files of spec.profile.files must be in the folder of this file.".into());
     }
     if needs_image(inputs.spec) {
         notes.push("A cluster needs spec.target.server.image, and refuses the file without it.".into());
@@ -105,7 +105,7 @@ fn head(notes: &[String]) -> String {
          #   benchwright run -f {FILE_NAME}\n\
          #   kubectl apply -f {FILE_NAME}    (delete the earlier run of this name first, or change the name)\n\
          # For new prompts, which no server has in its cache, remove spec.profile.promptSalt.\n\
-         # Where that is not enough, the end of report.md says what is.\n"
+         # If the run needs more than this file, the end of report.md says what.\n"
     );
     for note in notes {
         head.push_str(&format!("# {}\n", one_line(note)));
@@ -118,7 +118,7 @@ fn profile(inputs: &Inputs<'_>, notes: &mut Vec<String>) -> Profile {
     let text = redact::profile(inputs.profile_text);
     if let Cow::Owned(_) = text {
         let redacted = crds::resolve::REDACTED;
-        notes.push(format!("The profile held credentials. Write them in place of {redacted} before a run."));
+        notes.push(format!("The profile contained credentials. Write them in place of {redacted} before a run."));
     }
     let profile = Profile {
         prompt_salt: Some(inputs.run.prompt_salt.clone()),
@@ -131,12 +131,12 @@ fn profile(inputs: &Inputs<'_>, notes: &mut Vec<String>) -> Profile {
         }
         Some(template) if template == text => "The profile is too long for spec.profile.inline.",
         Some(_) => {
-            "The profile is too long for spec.profile.inline, and holds braces that a run would take for a template: before a run \
+            "The profile is too long for spec.profile.inline, and has braces that a run would read as a template: before a run, \
              write {{ \"{{\" }} in its file in place of each {{, and likewise for {% and {#."
         }
         None => {
-            "The profile holds braces or REPLACE_ENV_ that a run would take for a template, and no template gives this text: before \
-             a run write these places in another way."
+            "The profile has braces or REPLACE_ENV_ that a run would read as a template, and no template produces this text: \
+             before a run, write these places in another way."
         }
     };
     let name = format!("{}-profile", inputs.run.run.name);
@@ -279,7 +279,7 @@ mod tests {
     fn credentials_of_a_profile_are_blacked_out_and_told() {
         let profile = format!("{PROFILE}api: {{type: completion, headers: {{Authorization: Bearer sk-1}}}}\n");
         let (text, _) = check("", "target: {simulator: {}}", &profile);
-        assert!(!text.contains("sk-1") && text.contains("# The profile held credentials."), "{text}");
+        assert!(!text.contains("sk-1") && text.contains("# The profile contained credentials."), "{text}");
     }
 
     #[test]
@@ -316,7 +316,7 @@ mod tests {
 
         let (text, _) =
             check("", "target: {simulator: {}}", &format!("{PROFILE}# REPLACE_ENV_LLMDBENCH_DEPLOY_CURRENT_MODEL\n"));
-        assert!(text.contains("no template gives this text") && !text.contains("too long"), "{text}");
+        assert!(text.contains("no template produces this text") && !text.contains("too long"), "{text}");
     }
 
     #[test]

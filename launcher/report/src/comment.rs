@@ -105,7 +105,7 @@ fn doubts(document: &ReportDocument, to: &mut String) {
     if remarks.is_empty() {
         return;
     }
-    line(to, "What is in doubt:\n");
+    line(to, "Caveats:\n");
     for remark in remarks.iter().take(MAX_REASONS) {
         line(to, &format!("- {}", shortened(remark, MAX_REMARK)));
     }

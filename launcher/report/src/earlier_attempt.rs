@@ -77,7 +77,7 @@ pub fn read_any(root: &Path, name: &str) -> io::Result<(Envelope, String)> {
     let core = &envelope.core;
     let measured = core.outcome.has_valid_figures() || core.outcome == Outcome::Invalid;
     if !measured || core.summary.is_none() || core.partial {
-        return Err(unused(&format!("its run did not measure to its end: it is {}", core.outcome.name())));
+        return Err(unused(&format!("its run did not measure completely: its outcome is {}", core.outcome.name())));
     }
     let report = String::from_utf8(checked_report(&folder, core)?);
     Ok((envelope, report.map_err(|_| unused("its report.json is no text"))?))
@@ -106,7 +106,7 @@ fn checked_report(folder: &OwnedFd, core: &Core) -> io::Result<Vec<u8>> {
         core.artifacts.iter().find(is_report).ok_or_else(|| unused("its termination message lists no report"))?;
     let found = bounded(folder, REPORT_FILE_NAME, MAX_FILE)?;
     if hex(&Sha256::digest(&found)) != report.sha256 {
-        return Err(unused("its report.json is another one than its termination message lists"));
+        return Err(unused("its report.json is not the one that its termination message lists"));
     }
     Ok(found)
 }

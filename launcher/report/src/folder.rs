@@ -59,7 +59,7 @@ impl StorageError {
 fn remedy(error: &io::Error, chosen_by: ChosenBy) -> String {
     let first = match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            return "free space there, or ask for a larger volume in spec.storage.pvc.size".to_owned();
+            return "free space there, or request a larger volume in spec.storage.pvc.size".to_owned();
         }
         // Errors of these kinds come from the JSON and YAML encoders, not from the disk.
         ErrorKind::InvalidData | ErrorKind::Other => {
@@ -68,11 +68,11 @@ fn remedy(error: &io::Error, chosen_by: ChosenBy) -> String {
         }
         ErrorKind::FileTooLarge => "raise the limit of file sizes (ulimit -f)",
         ErrorKind::ReadOnlyFilesystem => "mount it writable",
-        ErrorKind::PermissionDenied => "let the user of this process write there",
+        ErrorKind::PermissionDenied => "allow the user of this process to write there",
         ErrorKind::NotADirectory | ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty => {
-            "another file stands in its place: move it away"
+            "another file has this path: move it away"
         }
-        _ => "see that the folder exists and its disk is in order",
+        _ => "check that the folder exists and its disk works",
     };
     format!("{first}, or {}", chosen_by.other_place())
 }
@@ -307,8 +307,8 @@ mod tests {
             (ErrorKind::QuotaExceeded, "free space"),
             (ErrorKind::FileTooLarge, "ulimit -f"),
             (ErrorKind::ReadOnlyFilesystem, "writable"),
-            (ErrorKind::PermissionDenied, "let the user"),
-            (ErrorKind::NotADirectory, "stands in its place"),
+            (ErrorKind::PermissionDenied, "allow the user"),
+            (ErrorKind::NotADirectory, "has this path"),
             (ErrorKind::InvalidData, "a defect of benchwright"),
             (ErrorKind::NotFound, "exists"),
         ] {

@@ -20,11 +20,11 @@ pub fn headline(server: &ManagedServerDocument) -> &'static str {
         _ if server.in_pods && server.lifecycle == Lifecycle::PerRun => {
             "It ran in a cluster, was started before this load, and is removed after it."
         }
-        _ if server.in_pods => "It runs in a cluster, and goes on after this run.",
-        (true, _) => "It ran before this run, and runs on.",
+        _ if server.in_pods => "It runs in a cluster, and continues after this run.",
+        (true, _) => "It was started before this run, and still runs.",
         (false, Some(_)) => "It was started for this run, and ended with it.",
         (false, None) if server.lifecycle == Lifecycle::PerRun => "It was started for the runs of this series.",
-        (false, None) => "It was started for this run, and runs on.",
+        (false, None) => "It was started for this run, and still runs.",
     }
 }
 
@@ -49,11 +49,11 @@ pub fn rows(server: &ManagedServerDocument) -> impl Iterator<Item = [String; COL
 pub fn notes(server: &ManagedServerDocument) -> Vec<String> {
     let options: Vec<String> = server.unknown_options.iter().map(|it| format!("--{it}")).collect();
     let options = (!options.is_empty())
-        .then(|| format!("options that this release does not know, passed on as they are: {}", options.join(", ")));
+        .then(|| format!("options that this release does not know and passes on unchanged: {}", options.join(", ")));
     let left = match server.end.as_ref().map(Leftovers::notes) {
         None => Vec::new(),
         Some(notes) if notes.is_empty() => {
-            vec!["after its end no process, port or shared memory of it was left".to_owned()]
+            vec!["after its end, none of its processes, ports or shared memory was left".to_owned()]
         }
         Some(notes) => notes,
     };

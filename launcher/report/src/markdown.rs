@@ -123,7 +123,7 @@ fn head(document: &ReportDocument, page: &mut Page) {
         ("SHA-256 of a file", format!("{} {}", cell(it.sha256.as_deref().unwrap_or("not known:")), path(it)))
     });
     rows.extend(files);
-    rows.extend(provenance::server(document).map(|it| ("server, as it tells", cell(&it))));
+    rows.extend(provenance::server(document).map(|it| ("server, as it reports", cell(&it))));
     rows.extend(run.hardware.as_ref().map(|it| ("hardware", cell(&provenance::hardware(it)))));
     page.table(&["", ""], TEXT, rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]));
 }
@@ -170,7 +170,7 @@ fn loadgen_tests(document: &ReportDocument, page: &mut Page) {
         notes.iter().for_each(|it| page.line(format_args!("- {}", cell(it))));
     }
     if !tests.trials.is_empty() {
-        page.line("\nTrials before, to find the rate:\n");
+        page.line("\nEarlier trials, which searched the rate:\n");
         let rows = tests.trials.iter().map(|it| {
             let length = if it.full { "full" } else { "short" };
             let met = if it.met { "met" } else { "not met" };
@@ -195,7 +195,7 @@ fn scores(document: &ReportDocument, page: &mut Page) {
 fn figures(document: &ReportDocument, page: &mut Page) {
     if document.stages.len() > 1 {
         page.line(
-            "Pauses included: the figures of different loads taken together are those of none. Compare the stages.\n",
+            "Pauses are included. Figures over stages with different loads describe none of these loads: compare the stages.\n",
         );
     }
     let header = ["", "mean", "p50", "p90", "p95", "p99", "p99.9", "max", "count"];
@@ -221,7 +221,7 @@ fn figures(document: &ReportDocument, page: &mut Page) {
 fn steps(document: &ReportDocument, page: &mut Page) {
     let Some(steps) = &document.figures.steps else { return };
     page.line(
-        "Of requests that succeeded. Queue, send, first byte, first token and tokens follow each other: their means come to that of the latency from scheduled. Build and parse are the launcher's own work beside them: a request is made before it is due, unless it is late, and bytes are interpreted while the next ones are on their way.\n",
+        "Times of successful requests. Queue, send, first byte, first token and tokens are consecutive steps: their means add up to the mean latency from scheduled. Build and parse are the launcher's own work in parallel: it makes a request before it is due, unless it is late, and parses bytes while the next ones are on their way.\n",
     );
     let latency: f64 = steps.named().filter(|it| it.2).map(|(_, times, _)| times.mean).sum();
     let header = ["", "mean", "p50", "p90", "p95", "p99", "p99.9", "max", "count", "share of the latency"];
@@ -299,14 +299,14 @@ fn stages(document: &ReportDocument, page: &mut Page) {
 }
 
 fn interactivity(document: &ReportDocument, page: &mut Page) {
-    let words = "Output tokens per second and user, in three ways that are not to be compared with each other.\n";
+    let words = "Output tokens per second and user, computed in three ways. Do not compare columns with each other.\n";
     page.line(words);
     page.text_table(provenance::interactivity(document));
 }
 
 fn cost(document: &ReportDocument, page: &mut Page) {
     let Some(found) = provenance::cost(document) else { return };
-    page.line("From the hardware and the price that the run names.\n");
+    page.line("Computed from the hardware and the price that the run sets.\n");
     page.text_table(found);
 }
 
@@ -317,15 +317,13 @@ fn contamination(document: &ReportDocument, page: &mut Page) {
 fn sureness(document: &ReportDocument, page: &mut Page) {
     let rows = uncertainty::rows(document);
     if !rows.is_empty() {
-        page.line("Intervals come from the variation within this run: 95 of 100 such intervals are to hold the true value. Near saturation fewer do: docs/statistics.md counts them. Another run may differ by more. Requests depend on each other, and so count as fewer effective values. A mean, a rate and p50 with fewer than 30 effective values have a wide interval. Where p90 or p99 has too few, there is no interval, and the cell says how many there are of how many needed: p90 needs 30 of the mean, and 36 of its own; p99 needs 200 of the mean, and 368 of its own. The last column is empty where the stage was not steady; the reason stands below.\n");
+        page.line("Intervals come from the variation within this run: 95 of 100 such intervals should contain the true value. Near saturation fewer do; docs/statistics.md has the counts. Another run may differ by more. Requests depend on each other, so they count as fewer effective values (independent values). A mean, a rate and p50 with fewer than 30 effective values have a wide interval. If p90 or p99 has too few, there is no interval, and the cell says how many of the needed values there are: p90 needs 30 effective values of the mean and 36 of its own, p99 needs 200 of the mean and 368 of its own. The last column is empty if the stage was not steady; the reason is below the table.\n");
         page.table(&uncertainty::COLUMNS, NUMBERS, rows.iter().map(|row| row.iter().map(|it| cell(it)).collect()));
         page.blank();
     }
     uncertainty::sentences(document).iter().for_each(|it| page.line(format_args!("- {}", cell(it))));
     if document.time_series.is_some() {
-        page.line(
-            "- the course over time: timeSeries of report.json; report.html, where this folder has one, draws it",
-        );
+        page.line("- figures over time: timeSeries in report.json; report.html, if this folder has it, draws them");
     }
 }
 
@@ -380,7 +378,7 @@ fn servers(document: &ReportDocument, page: &mut Page) {
     let Some(server) = &document.server_metrics else { return };
     server_table::identities(server).iter().for_each(|it| page.line(format_args!("- {it}")));
     page.line(
-        "\nOf gauges the mean, and the most in brackets. Counters count from the scrape before to the scrape after, so that stages overlap by up to a scrape on each side: the last digits of a stage are not its own.\n",
+        "\nGauges: the mean, and the maximum in brackets. Counters: the increase from the scrape before the stage to the scrape after it. It includes up to one scrape interval outside the stage on each side, so the last digits are not exact.\n",
     );
     page.table(&server_table::COLUMNS, NUMBERS, server_table::rows(server));
     let gpus = server_table::gpu_rows(server);
@@ -394,7 +392,7 @@ fn servers(document: &ReportDocument, page: &mut Page) {
     page.blank();
     if !server.token_comparison.is_empty() {
         let words = cell(&server.token_comparison);
-        page.line(format_args!("- tokens by the servers and by the usage of the answers: {words}"));
+        page.line(format_args!("- tokens counted by the servers and by the usage of the answers: {words}"));
     }
     if !server.remarks.is_empty() {
         server.remarks.iter().for_each(|it| page.line(format_args!("- {}", cell(it))));
@@ -412,7 +410,7 @@ fn startups(document: &ReportDocument, page: &mut Page) {
 fn sessions(document: &ReportDocument, page: &mut Page) {
     let Some(all) = &document.sessions else { return };
     page.line(
-        "Durations, turns and tokens are those of complete sessions. A turn is due when the turn before it has ended and its think time is over: neither is in a latency. The turns of a load of users have times of their own: where the turn before ends later, that wait is in the latency.\n",
+        "Durations, turns and tokens are of complete sessions. A turn is due when the turn before it has ended and its think time is over: no latency includes this wait. In a load of users, each turn has its own scheduled time: if the turn before it ends later, the latency includes that wait.\n",
     );
     let counts = [
         ("sessions", all.sessions.to_string()),
@@ -421,7 +419,7 @@ fn sessions(document: &ReportDocument, page: &mut Page) {
         ("cut short", all.cut_short.to_string()),
         ("partial", all.partial.to_string()),
         ("complete sessions/s", optional(all.complete_per_second, number)),
-        ("turns without the oldest turns", all.shortened_turns.to_string()),
+        ("turns sent without the oldest turns", all.shortened_turns.to_string()),
     ];
     page.table(&["", ""], NUMBERS, counts.into_iter().map(|(name, value)| vec![name.to_owned(), value]));
     page.blank();
@@ -503,7 +501,7 @@ fn judgement(document: &ReportDocument, page: &mut Page) {
             "failed share",
             optional(document.figures.failed_share(), percent),
             max_error_ratio(run)
-                .map_or_else(|| "an objective bounds it".to_owned(), |it| format!("at most {}", percent(it))),
+                .map_or_else(|| "limited by an objective".to_owned(), |it| format!("at most {}", percent(it))),
         ),
         (
             "requests that succeeded",
@@ -522,7 +520,7 @@ fn judgement(document: &ReportDocument, page: &mut Page) {
     );
     page.blank();
     if document.labels.clock.contains(LatencyOrigin::Scheduled.name()) {
-        page.line("TTFT and latency count from the schedule for open-loop load: a server that stalls cannot hide by holding the next requests back. Counted from sending they stand beside it; the difference is what requests waited before they left.");
+        page.line("For open-loop load, TTFT and latency count from the scheduled time, so a stalled server cannot hide the delay of later requests. The same figures from the time of sending are in rows of their own; the difference is how long requests waited before they were sent.");
         page.blank();
     }
     for remark in &judgement.remarks {
@@ -534,7 +532,7 @@ fn judgement(document: &ReportDocument, page: &mut Page) {
     if !judgement.remarks.is_empty() || !document.notices.is_empty() {
         page.blank();
     }
-    page.line("Each formula stands in docs/metrics.md of Benchwright.");
+    page.line("Each formula is in docs/metrics.md of Benchwright.");
     if document.stages.iter().any(|it| it.labels != document.labels) {
         page.line("The stages differ in how they were measured: compare stages, not the run as a whole.");
     }
@@ -548,22 +546,22 @@ fn repeat(document: &ReportDocument, page: &mut Page) {
         _ => "",
     };
     page.line(format_args!(
-        "benchmarkrun.yaml of this folder runs it again, by `benchwright run -f` and by `kubectl apply -f`{in_a_cluster}, with the same workload and schedule."
+        "benchmarkrun.yaml of this folder repeats the run, by `benchwright run -f` or by `kubectl apply -f`{in_a_cluster}, with the same workload and schedule."
     ));
     let salt = cell(&run.prompt_salt);
     match document.labels.prompts.as_str() {
         "fresh" | "shared" => page.line(format_args!(
-            "It sends the prompts of this run, by profile.promptSalt {salt}. For new prompts remove promptSalt."
+            "It sends the prompts of this run, because it sets profile.promptSalt {salt}. For new prompts, remove promptSalt."
         )),
         "replayed" | "repeated" if !draws_fresh_prompts(document) => page.line(format_args!(
-            "It sent the prompts that every run with seed {} sends, as the original tool does: a server may have them in its cache. For new prompts set another spec.seed.", run.seed.0
+            "Like the original tool, it sends the same prompts in every run with seed {}: a server may have them in its cache. For new prompts, set another spec.seed.", run.seed.0
         )),
         "replayed" => page.line(format_args!(
-            "This run had profile.promptSalt {salt}, and sent the prompts of every run with that salt and seed, which a server may have in its cache. The same salt sends them again; without it the prompts are new ones."
+            "This run had profile.promptSalt {salt}. Every run with this salt and seed sends the same prompts, so a server may have them in its cache. For new prompts, remove promptSalt."
         )),
         _ => {}
     }
-    page.line("report.json holds every figure of this page and more: distributions, the course over time, the metrics of the servers, a sample of requests, and the run and its load as they were read. requests.parquet, where it was asked for, has a row for every request, and server_metrics.parquet, where servers were read, one for every sample.");
+    page.line("report.json has every figure of this page and more: distributions, figures over time, server metrics, a sample of requests, and the run and its load as they were resolved. requests.parquet, if it was requested, has one row per request; server_metrics.parquet, if servers were scraped, has one row per sample.");
 }
 
 /// Whether the profile requests new prompts for every run.

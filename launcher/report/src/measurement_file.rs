@@ -29,7 +29,7 @@ pub enum MeasurementError {
     Missing { path: PathBuf },
     #[error("{path}: {source}; give the results folder of a run that lies on this machine", path = path.display())]
     Read { path: PathBuf, source: io::Error },
-    #[error("{path} has {bytes} bytes, more than {MAX_BYTES}; it is not read", path = path.display())]
+    #[error("{path} has {bytes} bytes, more than the maximum of {MAX_BYTES}, and is not read", path = path.display())]
     TooLarge { path: PathBuf, bytes: u64 },
     #[error(
         "{path}: {source}; benchwright {tool_version} wrote this folder: analyse it with that release, or copy the file again",

@@ -40,7 +40,7 @@ pub(super) fn baseline(document: &ReportDocument) -> Option<String> {
     let baseline = document.resolved_run.slo.as_ref()?.baseline.as_ref()?;
     let name = baseline.report.as_ref().map_or_else(|| "an earlier run".to_owned(), |it| it.display().to_string());
     let percent = baseline.max_regression_percent;
-    Some(format!("{name}; a figure may be up to {percent} % worse than in that run"))
+    Some(format!("{name}; a figure may be up to {percent} % worse than in this baseline"))
 }
 
 impl Row<'_> {

@@ -54,12 +54,12 @@ fn text(begun: Timestamp) -> String {
 - process: {process}
 {HOST}{host}
 
-While that process runs, leave this folder alone: it gets its own name when it is whole.
+While that process runs, leave this folder alone: it gets its final name when it is complete.
 
-If the process was killed, this is what it left. `run.yaml`, `profile.yaml` and `benchmarkrun.yaml` say what was to be measured.
-Other files are complete parts of the report. If there are none, no measurement was kept. The folder can be deleted. If it holds no
-file of a report and its process is certain to be gone, the next run on this host that keeps its results beside it deletes it; in
-a cluster the next attempt of the same run does.
+If the process was killed, these are the files that it left. `run.yaml`, `profile.yaml` and `benchmarkrun.yaml` describe the planned measurement.
+Other files are complete parts of the report. If there are none, no measurement was kept. The folder can be deleted. A folder without
+files of a report is also deleted automatically if its process has certainly ended: by the next run on this host that keeps its results
+in the same place, or in a cluster by the next attempt of the same run.
 "
     )
 }

@@ -45,7 +45,7 @@ pub fn rows(it: &Profiling) -> Vec<[String; 2]> {
         ),
     ];
     rows.extend(it.start_took_ms.map(|took| row("start took", millis(took))));
-    rows.extend(it.stop_took_ms.map(|took| row("stop and writing the trace took", millis(took))));
+    rows.extend(it.stop_took_ms.map(|took| row("stopping and writing the trace took", millis(took))));
     rows.extend(it.files.iter().map(|file| row(&file.name, size(file.bytes))));
     rows
 }

@@ -81,7 +81,7 @@ pub fn exposure(it: &ContaminationDocument) -> &'static str {
         "withinRun" => {
             "The server had no prompt of this run in its cache before the run; later requests may reuse cached prompts of the run"
         }
-        "possible" => "The server could have had these prompts in its cache before the run",
+        "possible" => "The server may have had these prompts in its cache before the run",
         _ => "The server had prompts of this load in its cache",
     }
 }
@@ -90,14 +90,14 @@ pub fn exposure(it: &ContaminationDocument) -> &'static str {
 pub fn contamination(it: &ContaminationDocument) -> Vec<String> {
     let cached = match it.cached_share {
         Some(share) => format!(
-            "By the usage of the answers {} of the prompt tokens came from the prefix cache, in {} requests.",
+            "According to the usage in the answers, {} of the prompt tokens came from the prefix cache, in {} requests.",
             percent(share),
             it.requests_with_cached_tokens.unwrap_or(0)
         ),
         None => "No answer reports cached tokens; that does not mean that there were none.".to_owned(),
     };
     let by_servers = it.server_cached_share.map(|share| {
-        format!("By the metrics of the servers {} of the prompt tokens came from the prefix cache, including prompts of other clients.", percent(share))
+        format!("According to the servers' metrics, {} of the prompt tokens came from the prefix cache, including prompts of other clients.", percent(share))
     });
     let warm_up = it.warm_up.as_ref().map(|WarmUpDocument { stages, requests, prompts }| {
         let what = match prompts.as_deref() {
@@ -106,7 +106,7 @@ pub fn contamination(it: &ContaminationDocument) -> Vec<String> {
             Some("same") => "measured requests repeat some of their prompts",
             _ => "whether measured requests repeat their prompts is not known",
         };
-        format!("{requests} requests of the warm-up ({}) are in no figure; {what}.", stages.join(", "))
+        format!("No figure includes the {requests} requests of the warm-up ({}); {what}.", stages.join(", "))
     });
     let data_set = it.data_set.map(|rows| {
         let passes = rows.passes.map(|it| format!(", {} passes", number(it))).unwrap_or_default();

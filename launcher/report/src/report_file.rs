@@ -36,11 +36,11 @@ pub enum ReportFileError {
     Read { path: PathBuf, cause: io::Error },
     #[error("{path}: is the folder of a run that has not ended, or was killed; wait for its end, or give the folder of a finished run", path = path.display())]
     Unfinished { path: PathBuf },
-    #[error("{path}: has no {REPORT_FILE_NAME}, and is a folder of results of {tool}; give a results folder of benchwright, or its {REPORT_FILE_NAME}", path = path.display())]
+    #[error("{path}: has no {REPORT_FILE_NAME}, and contains results of {tool}; give a results folder of benchwright, or its {REPORT_FILE_NAME}", path = path.display())]
     OtherTool { path: PathBuf, tool: &'static str },
-    #[error("{path}: holds results folders, and no {REPORT_FILE_NAME} itself; give one of them, such as {example}", path = path.display(), example = example.display())]
+    #[error("{path}: contains results folders, but no {REPORT_FILE_NAME} of its own; give one of them, such as {example}", path = path.display(), example = example.display())]
     Several { path: PathBuf, example: PathBuf },
-    #[error("{path}: is a series of {found} runs, of which {counting} count; two valid runs are the fewest that are compared as a series: give one run, such as {example}, or repeat the series", path = path.display(), example = path.join("r1").display())]
+    #[error("{path}: is a series of {found} runs, of which {counting} are valid; a series is compared only with two or more valid runs: give one run, such as {example}, or repeat the series", path = path.display(), example = path.join("r1").display())]
     Series { path: PathBuf, found: usize, counting: usize },
     #[error("{path}: has no {REPORT_FILE_NAME}; give the results folder of a finished run, or its {REPORT_FILE_NAME}", path = path.display())]
     NoReport { path: PathBuf },

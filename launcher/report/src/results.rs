@@ -141,7 +141,7 @@ pub fn write_document(
     match page.map(|page| page(document)) {
         None => {}
         Some(Ok(text)) => folder.write(PAGE_FILE_NAME, |file| file.write_all(text.as_bytes()))?,
-        Some(Err(error)) => warn!(%error, "report.html was not made; the other files of the report are"),
+        Some(Err(error)) => warn!(%error, "report.html was not written; the other files of the report were"),
     }
     folder.write("report.md", |file| file.write_all(markdown::render(document).as_bytes()))?;
     folder.write(comment::FILE_NAME, |file| file.write_all(comment::render(document).as_bytes()))?;

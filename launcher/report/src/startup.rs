@@ -160,8 +160,8 @@ pub fn rows(columns: &[Column<'_>]) -> Vec<Row> {
     let measured: [(&str, Measured); 4] = [
         ("sleep", |it| it.sleep_seconds),
         ("wake", |it| it.wake_seconds),
-        ("reload in the wake", |it| it.reload_seconds),
-        ("first request then", |it| it.first_request_seconds),
+        ("reload during wake", |it| it.reload_seconds),
+        ("request after wake", |it| it.first_request_seconds),
     ];
     for level in [1, 2] {
         for (name, of) in measured {
@@ -196,14 +196,14 @@ pub fn notes(columns: &[Column<'_>]) -> Vec<String> {
                     note(format!("{} begins in {begin} and ends in {}", step.name.name(), end.text()));
                 }
                 if step.processes > 1 {
-                    note(format!("{} is that of the last of {} processes", step.name.name(), step.processes));
+                    note(format!("{} is the value of the last of {} processes", step.name.name(), step.processes));
                 }
             }
             if startup.log.earlier_starts > 0 {
-                note(format!("the last of {} starts in the log", startup.log.earlier_starts + 1));
+                note(format!("only the last of {} starts in the log is shown", startup.log.earlier_starts + 1));
             }
             if startup.log.cut_lines > 0 {
-                note(format!("lines that were too long to be read whole: {}", startup.log.cut_lines));
+                note(format!("lines that were too long and were cut: {}", startup.log.cut_lines));
             }
             startup.log.notices.iter().for_each(|it| note(it.clone()));
             for cycle in *sleep_cycles {
@@ -415,8 +415,8 @@ mod tests {
         let starts = [start];
         let columns = columns(&starts);
         assert_row(&columns, "level 2: sleep", &["1.5 s"]);
-        assert_row(&columns, "level 2: reload in the wake", &["11 s"]);
-        assert_row(&columns, "level 2: first request then", &["0.25 s"]);
+        assert_row(&columns, "level 2: reload during wake", &["11 s"]);
+        assert_row(&columns, "level 2: request after wake", &["0.25 s"]);
         assert!(!rows(&columns).iter().any(|it| it.0.starts_with("level 1")), "it has no value");
         let expected = "server 0: sleep of level 1: /wake_up was refused: 500";
         assert!(notes(&columns).iter().any(|it| it == expected), "{:?}", notes(&columns));

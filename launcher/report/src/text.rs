@@ -17,8 +17,9 @@ pub(super) use figures::text::{
 };
 
 /// Explains the mark on percentiles, for the foot of a page.
-pub(super) const LARGEST_MEANS: &str = "the largest value: p90 needs 10 values or more, p95 20, p99 100, p99.9 1000";
 /// If a smaller share of requests than this met the goodput bounds, a passed run gets a note.
+pub(super) const LARGEST_MEANS: &str =
+    "this percentile is the largest value: p90 needs 10 values or more, p95 20, p99 100, p99.9 1000";
 const FEW_GOOD: f64 = 0.5;
 
 /// Whether a text contains a percentile with a mark.
@@ -158,7 +159,7 @@ pub(super) fn rates(document: &ReportDocument) -> Vec<(String, String)> {
     rows.extend(measured(Figure::GoodputRequestsPerSecond));
     rows.extend(measured(Figure::GoodputShare).map(|(name, share)| match all.abandoned == 0 && all.incomplete == 0 {
         true => (name, share),
-        false => (format!("{name}, less abandoned and incomplete"), share),
+        false => (format!("{name}, without abandoned and incomplete requests"), share),
     }));
     rows
 }
@@ -217,8 +218,8 @@ pub(super) fn trust(it: &JudgementDocument) -> Vec<Trust> {
     vec![
         time(SEND_LAG, it.send_lag_p99_ms, |it| in_millis(it.max_send_lag_p99)),
         time("receive delay p99", delay, |it| in_millis(it.max_receive_delay_p99)),
-        told("reads of several events", it.coalesced_share, percent),
-        share("late reads of several events", it.late_share, |it| it.max_coalesced_read_share),
+        told("reads with several events", it.coalesced_share, percent),
+        share("late reads with several events", it.late_share, |it| it.max_coalesced_read_share),
         share(BUSIEST_THREAD, it.busiest_share, |it| it.max_cpu_share),
         told("load threads, CPU share", it.cpu_share, percent),
         told("load threads, cores", it.cores, number),

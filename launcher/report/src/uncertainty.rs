@@ -88,7 +88,7 @@ fn interval(it: &EstimateDocument, few: Option<String>, unit: fn(f64) -> String)
 
 /// Describes how many effective values there are and how many are needed; `None` if there are enough.
 fn needed(effective: f64, needed: f64) -> Option<String> {
-    (effective < needed).then(|| format!("independent values: {} of {needed}", rounded_down(effective)))
+    (effective < needed).then(|| format!("effective values: {} of {needed} needed", rounded_down(effective)))
 }
 
 /// Rounds down, because the rules on too few values do so too.
@@ -99,7 +99,9 @@ fn rounded_down(effective: f64) -> u64 {
 fn few_for_percentile(mean: &EstimateDocument, percentile: &EstimateDocument, p: f64) -> Option<String> {
     let effective = |it: &EstimateDocument| it.effective_values.unwrap_or(0.0);
     let of_mean = needed(effective(mean), enough::for_quantile_interval(p));
-    of_mean.map(|it| format!("{it} of the mean")).or_else(|| needed(effective(percentile), enough::for_ranks(p)))
+    of_mean
+        .map(|it| format!("{it} in the series of the mean"))
+        .or_else(|| needed(effective(percentile), enough::for_ranks(p)))
 }
 
 /// A figure within the steady window. `window`: `None` if there is no such figure.
@@ -139,7 +141,7 @@ pub(super) fn sentences(document: &ReportDocument) -> Vec<String> {
     };
     let sentences = document.stages.iter().flat_map(|stage| match &stage.uncertainty {
         UncertaintyDocument { absent: Some(why), .. } => {
-            vec![named(stage, format!("neither intervals nor a steady state: {why}"))]
+            vec![named(stage, format!("no intervals, and no steady state judged: {why}"))]
         }
         it => {
             [too_few(it), steady_state(it), littles_law(it)].into_iter().flatten().map(|it| named(stage, it)).collect()
@@ -165,9 +167,9 @@ fn steady_state(it: &UncertaintyDocument) -> Option<String> {
     };
     let is = |verdict: SteadyVerdict| state.verdict == verdict.name();
     Some(if state.status == Status::InsufficientSamples.name() {
-        "steady state not judged: that needs 200 answers after the warm-up".into()
+        "steady state not judged: this needs 200 answers after the warm-up".into()
     } else if state.status == Status::InsufficientDuration.name() {
-        "steady state not judged: that needs ten times the median latency after the warm-up".into()
+        "steady state not judged: this needs ten times the median latency after the warm-up".into()
     } else if is(SteadyVerdict::Steady) {
         format!("steady {window}")
     } else if is(SteadyVerdict::DriftingUp) {
@@ -175,7 +177,7 @@ fn steady_state(it: &UncertaintyDocument) -> Option<String> {
     } else if is(SteadyVerdict::DriftingDown) {
         format!("drifting down {window}: {}", because(State::DriftingDown))
     } else if is(SteadyVerdict::Anomaly) {
-        format!("not steady {window}: parts lie far from the rest: {}", because(State::Anomaly))
+        format!("not steady {window}: parts of it are far from the rest: {}", because(State::Anomaly))
     } else {
         format!("no steady state found {window}: too unsteady to see a drift: {}", because(State::Unclear))
     })
@@ -196,7 +198,7 @@ fn littles_law(it: &UncertaintyDocument) -> Option<String> {
     let law = it.littles_law.as_ref()?;
     let product = number(law.ended_per_second * law.mean_time_ms / 1e3);
     Some(format!(
-        "Little's law: {} requests were in flight on average, throughput x time of a request is {product} (residual {})",
+        "Little's law: {} requests were in flight on average, and throughput x time per request gives {product} (residual {})",
         number(law.mean_concurrency),
         signed_percent(law.residual)
     ))

@@ -103,7 +103,7 @@ impl Simulator {
                 Err(error) => {
                     // The usual reason is too many open files, which ends when connections close.
                     if failures.is_multiple_of(WARN_EVERY) {
-                        warn!(%error, "connections wait, for none can be accepted; raise the limit of open files (ulimit -n)");
+                        warn!(%error, "connections wait, because none can be accepted; raise the limit of open files (ulimit -n)");
                     }
                     failures += 1;
                     // If clients keep their connections open, a new connection would wait forever. Closing the spare file frees a descriptor, with

@@ -79,7 +79,7 @@ impl Simulator {
                 Ok(json!({"results": [null]}).to_string())
             }
             _ => {
-                let message = "the simulated server knows the method reload_weights alone".to_owned();
+                let message = "the simulated server knows only the method reload_weights".to_owned();
                 Err(ApiError { status: StatusCode::NOT_IMPLEMENTED, ..ApiError::bad(None, message) })
             }
         }

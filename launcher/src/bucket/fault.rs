@@ -33,20 +33,18 @@ const CODES: [&str; 22] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Fault {
     #[error(
-        "the host of the endpoint leads to an address that a launcher may not call; name a server at another address"
+        "the endpoint's host resolves to an address that a launcher may not call; name a server at another address"
     )]
     RefusedAddress,
-    #[error("the host of the endpoint has no address; correct storage.s3.endpoint")]
+    #[error("the endpoint's host name cannot be resolved; correct storage.s3.endpoint")]
     NoHost,
-    #[error(
-        "there was no connection to the endpoint, or no TLS; see that a server listens there, and which certificate it has"
-    )]
+    #[error("the connection or its TLS handshake failed; check the server at storage.s3.endpoint, and its certificate")]
     NoConnection,
     #[error(
-        "the server did not answer in time; see whether it can be reached, or raise storage.s3.uploadTimeoutSeconds"
+        "the server did not answer in time; check that it can be reached, or raise storage.s3.uploadTimeoutSeconds"
     )]
     Timeout,
-    #[error("the server sent no whole answer")]
+    #[error("the server sent an incomplete answer")]
     BrokenAnswer,
     #[error("the server answered {status}{}; {}", named(*code), remedy(*status, *code))]
     Status {
@@ -64,25 +62,25 @@ fn remedy(status: u16, code: Option<&str>) -> &'static str {
     match (status, code.unwrap_or_default()) {
         (_, "NoSuchBucket") => "create the bucket, or correct storage.s3.bucket",
         (_, "InvalidAccessKeyId" | "XAdminUserNotFound") => {
-            "the server does not know accessKeyId of the Secret; correct it"
+            "the server does not know the Secret's accessKeyId; correct it"
         }
-        (_, "SignatureDoesNotMatch") => "secretAccessKey of the Secret belongs to another key; correct it",
+        (_, "SignatureDoesNotMatch") => "the Secret's secretAccessKey does not belong to its accessKeyId; correct it",
         (_, "ExpiredToken" | "InvalidToken") => {
-            "sessionToken of the Secret has expired, or belongs to another key; renew it"
+            "the Secret's sessionToken has expired, or belongs to another accessKeyId; renew it"
         }
         (_, "PermanentRedirect" | "AuthorizationHeaderMalformed") | (301 | 307, _) => {
             "the bucket is in another region; correct storage.s3.region, or endpoint"
         }
-        (_, "RequestTimeTooSkewed") => "the clocks of the server and of this node differ; set them",
+        (_, "RequestTimeTooSkewed") => "the clocks of the server and of this node differ; synchronise them",
         (_, "QuotaExceeded" | "EntityTooLarge") | (507, _) => "free space in the bucket, or raise its quota",
         (401 | 403, _) => {
-            "let the key of the Secret put, get and delete objects below storage.s3.prefix (s3:PutObject, s3:GetObject, s3:DeleteObject, s3:AbortMultipartUpload)"
+            "allow the Secret's key to put, get and delete objects below storage.s3.prefix (s3:PutObject, s3:GetObject, s3:DeleteObject, s3:AbortMultipartUpload)"
         }
         (404, _) => {
-            "see that the bucket exists, that the server knows accessKeyId of the Secret, and that endpoint is that of a server of S3"
+            "check that the bucket exists, that the server knows the Secret's accessKeyId, and that storage.s3.endpoint is an S3 server"
         }
-        (429 | 500.., _) => "the server is busy or out of order; see its log",
-        _ => "see that endpoint is that of a server of S3",
+        (429 | 500.., _) => "the server is overloaded or faulty; see its log",
+        _ => "check that storage.s3.endpoint is an S3 server",
     }
 }
 

@@ -65,7 +65,7 @@ pub(crate) enum BucketError {
     #[error("cannot read {path} for its upload: {source}", path = path.display())]
     File { path: PathBuf, source: io::Error },
     #[error(
-        "storage.s3: {uri} has {found} bytes in the bucket and {wanted} here; see whether another program writes to this prefix"
+        "storage.s3: {uri} has {found} bytes in the bucket, but the uploaded file has {wanted}; check whether another program writes to this prefix"
     )]
     Size { uri: String, found: u64, wanted: u64 },
     #[error("{path} is too large for an upload: more than {most} bytes; set storage.perRequestRecords: None", path = path.display())]
@@ -176,7 +176,7 @@ impl Bucket {
             if !status.is_success() || failed_late {
                 return Err(Fault::Status { status: status.as_u16(), code: code_of(&body) });
             }
-            debug!(key = call.key(), "the bucket has done a request");
+            debug!(key = call.key(), "the bucket answered a request");
             Ok(Answer { etag, length, body })
         });
         sent.await.unwrap_or(Err(Fault::Timeout))

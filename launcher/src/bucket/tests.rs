@@ -252,7 +252,7 @@ fn an_object_of_another_size_fails_the_upload() {
     let server = Server::start(|_, got| Reply(200, if got.method == "HEAD" { "7".into() } else { String::new() }));
     let folder = results(&[("mark.txt", 1)]);
     let error = open(&server.place(secrets.path())).unwrap().upload(folder.path(), "a1", "mark.txt").unwrap_err();
-    assert!(error.to_string().contains("has 7 bytes in the bucket and 1 here"), "{error}");
+    assert!(error.to_string().contains("has 7 bytes in the bucket, but the uploaded file has 1"), "{error}");
 }
 
 #[test]

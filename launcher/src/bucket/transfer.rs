@@ -25,7 +25,7 @@ const TO_CHECK: Duration = Duration::from_secs(20);
 const TO_FETCH: Duration = Duration::from_secs(120);
 /// The object in the attempt's folder that tests whether the bucket is writable.
 const TEST_OBJECT: &str = "write-test.txt";
-const TEST_TEXT: &str = "A launcher wrote this to see whether it may, and deletes it at once.\n";
+const TEST_TEXT: &str = "A launcher wrote this file to test its write access. It deletes the file at once.\n";
 
 /// The number of files and bytes that were uploaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Bucket {
             let time = Time::start(TO_CHECK);
             self.put(&time, &key, Bytes::from_static(TEST_TEXT.as_bytes())).await?;
             if let Err(error) = self.send(&time, &Call::Delete { key: &key }).await {
-                warn!(%error, "the object that shows whether the bucket can be written stays in it");
+                warn!(%error, "the object that tested write access could not be deleted; it stays in the bucket");
             }
             Ok(())
         })
@@ -111,7 +111,7 @@ impl Bucket {
         if sent.is_err() {
             let call = Call::Abort { key, upload };
             if let Err(error) = self.send(&Time::start(TO_ABORT), &call).await {
-                warn!(%error, "the parts of a file that was not uploaded stay in the bucket until its own rules delete them");
+                warn!(%error, "the parts of an unfinished upload stay in the bucket until its lifecycle rules delete them");
             }
         }
         sent

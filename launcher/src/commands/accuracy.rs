@@ -70,12 +70,12 @@ fn benchmark(name: &str) -> Result<Named, String> {
     let found = Benchmark::from_name(name);
     found.map(|benchmark| Named { benchmark, high_accuracy: name.ends_with("-99.9") }).ok_or_else(|| {
         let names: Vec<&str> = Benchmark::ALL.iter().map(|it| it.name()).collect();
-        format!("no benchmark with a check; one of {}", names.join(", "))
+        format!("this benchmark has no accuracy check; use one of {}", names.join(", "))
     })
 }
 
 fn element(name: &str) -> Result<Element, String> {
-    Element::from_name(name).ok_or_else(|| "no type of a log; one of int32, int64, float".into())
+    Element::from_name(name).ok_or_else(|| "unknown type of values in a log; use int32, int64 or float".into())
 }
 
 /// Exit status 0: the limits are met; 1: a limit is missed; 2: there is no verdict.
@@ -105,7 +105,7 @@ pub(crate) fn run(args: &AccuracyArgs) -> anyhow::Result<u8> {
     );
     let provenance = Provenance {
         log_sha256: scored.log.sha256.unwrap_or_default(),
-        ids: "as they stand in the accuracy log".into(),
+        ids: "as they are in the accuracy log".into(),
         tokenizer_sha256: model.digest.sha256,
         data_set_sha256: data_set.sha256,
         clean_up: cleans,
@@ -139,7 +139,7 @@ fn log_of(path: &Path) -> anyhow::Result<PathBuf> {
     let places = ["", "Accuracy", "accuracy"].map(|it| path.join(it).join(LOG));
     places.iter().find(|it| it.exists()).cloned().ok_or_else(|| {
         anyhow!(
-            "{} has no {LOG}, nor has its folder Accuracy; give the results of a LoadGen test with mode accuracy or both",
+            "{} has no {LOG}, and neither has its subfolder Accuracy; give the results folder of a LoadGen test with mode accuracy or both",
             path.display()
         )
     })

@@ -53,8 +53,8 @@ pub(crate) fn run(args: &AnalyseArgs) -> anyhow::Result<u8> {
     let output = args.output.clone().unwrap_or_else(|| beside(&path));
     let root = folder_of(&output);
     let name = output.file_name().and_then(|it| it.to_str());
-    let name =
-        name.with_context(|| format!("--output {} has no name of a folder; name a new folder", output.display()))?;
+    let name = name
+        .with_context(|| format!("--output {} does not end in a folder name; name a new folder", output.display()))?;
     let analysed = analysed(args, &path, &document)?;
     let page_of = |it: &ReportDocument| page::run::render(it).map_err(std::io::Error::other);
     let mut folder = Folder::create(root, name)?;

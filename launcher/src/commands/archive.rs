@@ -37,7 +37,10 @@ pub(crate) fn run(args: &ArchiveArgs) -> anyhow::Result<u8> {
     match archive::write(folder, &args.file, out) {
         Ok(written) => {
             for path in written.left_out {
-                console::say(format_args!("benchwright: {} is not sent: it is a link or no file", path.display()));
+                console::say(format_args!(
+                    "benchwright: {} is not sent: it is a link, or not a regular file",
+                    path.display()
+                ));
             }
             Ok(0)
         }

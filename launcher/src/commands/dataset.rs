@@ -109,7 +109,7 @@ fn requests(found: &Description, file: &Path) -> Option<String> {
     } else if let Some(column) = with_role(found, Role::Expected).filter(texts) {
         format!("{{textOf: {}}}", quoted(&column.name))
     } else {
-        format!("{DEFAULT_OUTPUT}   # the most tokens of an answer")
+        format!("{DEFAULT_OUTPUT}   # the maximum tokens per answer")
     };
     let mut yaml = String::from("requests:\n  dataSet:\n");
     let _ = writeln!(yaml, "    file: {}", quoted(&file.to_string_lossy()));
@@ -197,7 +197,7 @@ fn text(found: &Description, fits: &[Fit], requests: Option<&str>, counted_in: &
         let _ = writeln!(text, "note: {notice}");
     }
     if let Some(labels) = found.labels {
-        let _ = writeln!(text, "note: the rows have labels, which are {labels} and not their positions");
+        let _ = writeln!(text, "note: rows are identified by labels ({labels}) instead of their positions");
     }
     let head = ["column", "holds", "for", "min", "mean", "p50", "p90", "p99", "max"].map(str::to_owned).to_vec();
     let mut rows = vec![head];
@@ -214,7 +214,7 @@ fn text(found: &Description, fits: &[Fit], requests: Option<&str>, counted_in: &
     let _ = write!(text, "\n{}", table(&rows, 3));
     let _ = writeln!(
         text,
-        "\nLengths of texts are in {counted_in}, those of token ids in tokens. Of numbers the least and the greatest are shown."
+        "\nText lengths are in {counted_in}; the length of a list of token ids is in tokens. For numbers, min and max are shown."
     );
     if found.other_columns > 0 {
         let _ = writeln!(text, "{} more columns are not described.", found.other_columns);
@@ -225,14 +225,18 @@ fn text(found: &Description, fits: &[Fit], requests: Option<&str>, counted_in: &
             for fit in fits {
                 let _ = writeln!(
                     text,
-                    "\nThis is the data set of MLPerf's {}, by its columns and its rows.",
+                    "\nIts columns and number of rows are those of MLPerf's data set for {}.",
                     fit.benchmark
                 );
             }
         }
         fits => {
             let all: Vec<String> = fits.iter().map(|it| format!("{} ({} rows)", it.benchmark, it.rows)).collect();
-            let _ = writeln!(text, "\nIt has the columns of MLPerf's {}, and another number of rows.", all.join(", "));
+            let _ = writeln!(
+                text,
+                "\nIt has the columns of MLPerf's data set for {}, but another number of rows.",
+                all.join(", ")
+            );
         }
     }
     if let (Some(tokens), [_, ..]) = (with_role(found, Role::Tokens), fits) {
@@ -246,7 +250,8 @@ fn text(found: &Description, fits: &[Fit], requests: Option<&str>, counted_in: &
     }
     match requests {
         Some(yaml) => {
-            let _ = write!(text, "\nA profile of our own format (harness benchwright) sends it with:\n\n{yaml}");
+            let _ =
+                write!(text, "\nA profile in Benchwright's own format (harness benchwright) sends it with:\n\n{yaml}");
         }
         None => text.push_str(
             "\nNo column is known to hold prompts; name one in requests.dataSet.row of a profile, as {prompt: NAME}.\n",

@@ -21,5 +21,5 @@ pub(crate) fn run(args: &IndexArgs) -> anyhow::Result<()> {
         .map_err(|error| anyhow::anyhow!("{root}: {error}; give the folder that holds the results folders"))?;
     let index::Rebuilt { rows, read, left_out, .. } = rebuilt;
     let oldest = if left_out > 0 { format!(", without the {left_out} oldest") } else { String::new() };
-    Ok(console::print(format!("{root}/index.html has {rows} folders{oldest}; {read} reports were read\n"))?)
+    Ok(console::print(format!("{root}/index.html lists {rows} folders{oldest}; {read} reports were read\n"))?)
 }

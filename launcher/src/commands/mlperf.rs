@@ -405,11 +405,11 @@ fn name_plots(folder: &Path) -> anyhow::Result<()> {
 /// Deletes the folders of earlier runs with the same settings, if this run is valid. Prints the names of the deleted folders.
 fn replace_earlier(results: &Path, folder: &Path, run: &str) {
     if !is_valid(folder) {
-        return say("earlier runs stay, because this one is not valid");
+        return say("earlier runs are not deleted, because this run is not valid");
     }
     let new = folder.file_name().and_then(|it| it.to_str()).unwrap_or_default();
     let Some(of_new) = settings(folder) else {
-        return say("earlier runs stay, because the settings of this one cannot be read");
+        return say("earlier runs are not deleted, because the settings of this run cannot be read");
     };
     let entries = std::fs::read_dir(results).into_iter().flatten().flatten();
     let names = entries.filter_map(|it| it.file_name().into_string().ok());

@@ -63,7 +63,8 @@ pub(crate) fn run(args: OfflineEngineArgs) -> Result<(), CommandError> {
         let shutdown = async {
             tokio::select! { _ = ends.recv() => {} _ = interrupts.recv() => {} }
         };
-        let text = format!("the engine of {model} without its API: http://{address}/v1/completions\n");
+        let text =
+            format!("vLLM's engine with {model}, without vLLM's own API server: http://{address}/v1/completions\n");
         if let Err(error) = console::print(text) {
             tracing::warn!(%error, "the address was not printed");
         }

@@ -42,8 +42,8 @@ pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<()> {
     }
     let Some(loadgen) = &input.workload.loadgen else {
         anyhow::bail!(
-            "the profile is one of spec.harness {}, which has no LoadGen tests to plan; `benchwright render --workload` \
-             prints what it means",
+            "the profile is for spec.harness {}, which has no LoadGen tests to plan; `benchwright render --workload` \
+             prints its workload",
             input.run.harness.name()
         );
     };
@@ -55,7 +55,10 @@ pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<()> {
     match files_here::read(&input.workload, Path::new(""), input.run.seed) {
         FilesHere::Read => {}
         FilesHere::NotHere(files) => {
-            console::say(format_args!("note: files are not read here, and not checked: {}", files.join(", ")));
+            console::say(format_args!(
+                "note: these files are not on this machine, and were not checked: {}",
+                files.join(", ")
+            ));
         }
         FilesHere::Wrong(error) => return Err(error.into()),
     }

@@ -55,7 +55,7 @@ pub(crate) fn run(args: &PruneArgs) -> anyhow::Result<u8> {
     }
     console::print(text)?;
     for (name, error) in &pruned.failed {
-        console::say(format_args!("benchwright: {name} cannot be deleted: {error}; see who owns it"));
+        console::say(format_args!("benchwright: {name} cannot be deleted: {error}; check who owns it"));
     }
     Ok(if pruned.failed.is_empty() { ExitCode::Done.code() } else { ExitCode::Storage.code() })
 }

@@ -103,7 +103,7 @@ impl TargetArgs {
         ];
         let named: Vec<&str> = without_effect.into_iter().filter_map(|(flag, given)| given.then_some(flag)).collect();
         if !named.is_empty() {
-            say(format_args!("no effect without a started vLLM: {}", named.join(", ")));
+            say(format_args!("these flags have no effect, because this command starts no vLLM: {}", named.join(", ")));
         }
         Ok(target)
     }

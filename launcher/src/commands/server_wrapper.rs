@@ -44,5 +44,5 @@ pub(crate) fn run(args: WrapperArgs) -> u8 {
 
 pub(crate) fn install(args: &InstallArgs) -> anyhow::Result<()> {
     wrapper::install(&args.path)
-        .with_context(|| format!("this program cannot be copied to {}; make room there", args.path.display()))
+        .with_context(|| format!("this program cannot be copied to {}; free space there", args.path.display()))
 }

@@ -254,7 +254,7 @@ impl SimArgs {
         };
         if self.on_cpu() && !times.graph_capture.is_zero() {
             let found = self.graph_capture_time.unwrap_or_default().to_string();
-            let wanted = "left out with the preset tiny, a CPU, which captures no graphs";
+            let wanted = "left out with the preset tiny, which simulates a CPU and captures no graphs";
             return Err(OptionError { option: "graph-capture-time", found, wanted });
         }
         Ok(times)

@@ -92,8 +92,8 @@ pub(crate) fn run(args: &StartupArgs) -> anyhow::Result<()> {
 fn no_known_line(path: &Path) -> String {
     let engines: Vec<_> = ServerEngine::with_startup_log().map(|(engine, _)| engine.title()).collect();
     format!(
-        "{}: no known line of {} was found in it; give what such a server writes from its start on, stdout and stderr, at level INFO \
-         or DEBUG: `kubectl logs POD > server.log`, for example",
+        "{}: has no known log line of {}; give all output of such a server from its start, stdout and stderr, at level INFO or \
+         DEBUG, for example by `kubectl logs POD > server.log`",
         path.display(),
         engines.join(" or ")
     )
@@ -210,7 +210,8 @@ fn write(folder: &Path, logs: &[Read], columns: &[Column<'_>]) -> anyhow::Result
     fs::create_dir_all(folder)?;
     let svg = draw_ranking(&page::startup::ranking(columns), WIDTH);
     let picture = png::render(&svg, SCALE).map_err(io::Error::other)?;
-    let page = format!("# How servers started\n\n{}\n![The same as bars](startup.svg)\n", markdown(columns));
+    let page =
+        format!("# How servers started\n\n{}\n![The steps of each start as bars](startup.svg)\n", markdown(columns));
     let files: [(&str, Vec<u8>); 5] = [
         ("startup.json", json_text(logs)?.into_bytes()),
         ("startup.md", page.into_bytes()),

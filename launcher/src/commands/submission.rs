@@ -133,7 +133,7 @@ impl From<Elements> for ElementType {
 }
 
 fn round(text: &str) -> Result<Round, String> {
-    Round::from_name(text).ok_or_else(|| "there are v6.1, v6.0, v5.1 and v5.0".into())
+    Round::from_name(text).ok_or_else(|| "unknown round; use v6.1, v6.0, v5.1 or v5.0".into())
 }
 
 /// Why the command failed.
@@ -145,7 +145,7 @@ pub(crate) enum CommandError {
     Check(#[from] CheckError),
     #[error(transparent)]
     Test06(#[from] Test06Error),
-    #[error("cannot write {path} ({source}); let the user of this process write there", path = path.display())]
+    #[error("cannot write {path} ({source}); allow the user of this process to write there", path = path.display())]
     Write { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Print(#[from] PrintError),
@@ -196,7 +196,7 @@ fn build_command(args: BuildArgs) -> Result<bool, CommandError> {
     built.missing.iter().for_each(|it| console::say(format_args!("missing: {it}")));
     match &built.path {
         Some(path) => console::say(format_args!("the tree is in {}", path.display())),
-        None if options.incomplete => console::say("no tree was written: no run holds a finished test"),
+        None if options.incomplete => console::say("no tree was written: no run has a finished test"),
         None => console::say("no tree was written; --incomplete writes it anyway"),
     }
     Ok(built.missing.is_empty() && built.report.is_some_and(|it| it.clean()))

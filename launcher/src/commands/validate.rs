@@ -55,7 +55,7 @@ pub(crate) fn run(args: &ValidateArgs) -> anyhow::Result<u8> {
             letters && (1..=63).contains(&namespace.len()) && !namespace.starts_with('-') && !namespace.ends_with('-');
         anyhow::ensure!(
             is_name,
-            "--namespace is {}; write the name of a namespace: 1 to 63 of a-z, 0-9 and -",
+            "--namespace is {}; write the name of a namespace: 1 to 63 characters a-z, 0-9 and -",
             crds::wording::quoted(namespace)
         );
     }

@@ -36,7 +36,7 @@ pub enum InputError {
     },
     #[error("--url is {}; write it with its scheme, such as http://localhost:8000", quoted(.found))]
     Url { found: String },
-    #[error("{} have a profile {name}; choose one with --harness", .harnesses.join(" and "))]
+    #[error("the harnesses {} have a profile {name}; choose one with --harness", .harnesses.join(" and "))]
     SeveralHarnesses { name: String, harnesses: Vec<&'static str> },
     #[error("cannot read {path}: {cause}", path = path.display())]
     Read { path: PathBuf, cause: io::Error },
@@ -47,7 +47,7 @@ pub enum InputError {
     )]
     BaselineFile { path: PathBuf, cause: io::Error },
     #[error(
-        "the baseline {path} was changed after its run: its SHA-256 is not the one in the status of that run; name another run in spec.slo.baseline, or repeat that one",
+        "the baseline {path} was changed after its run: its SHA-256 is not the one in the status of that run; name another run in spec.slo.baseline, or repeat the baseline's run",
         path = path.display()
     )]
     BaselineChanged { path: PathBuf },
@@ -66,7 +66,7 @@ pub enum InputError {
     /// The file is not valid YAML, or another release wrote it.
     #[error("{path}: {message}", path = path.display())]
     Syntax { path: PathBuf, message: String },
-    #[error("{path} is a {found}; this command takes a {GROUP}/{VERSION} {KIND}, and for a profile --profile", path = path.display())]
+    #[error("{path} is a {found}; this command takes a {GROUP}/{VERSION} {KIND}; for a profile, use --profile", path = path.display())]
     WrongKind {
         path: PathBuf,
         /// The apiVersion and kind that the file has.
@@ -99,13 +99,13 @@ pub enum InputError {
         problems: Vec<String>,
     },
     /// A variable of the command line without an equals sign.
-    #[error("--variable {} has no form name=value; write, for example, isl=512", quoted(.found))]
+    #[error("--variable {} is not of the form name=value; write, for example, isl=512", quoted(.found))]
     Variable { found: String },
     /// Keys that would be ignored or changed, with `--strict`.
     #[error("profile {} has keys that would be ignored or changed, which --strict refuses:{}", named(.source_name), list(.notices))]
     Strict { source_name: String, notices: Vec<String> },
     /// An override of the command line without an equals sign.
-    #[error("--override {} has no form path=value; write, for example, load.stages.0.rate=5", quoted(.found))]
+    #[error("--override {} is not of the form path=value; write, for example, load.stages.0.rate=5", quoted(.found))]
     Override { found: String },
     #[error("profile {}: {cause}", named(.source_name))]
     Profile {

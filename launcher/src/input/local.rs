@@ -117,7 +117,7 @@ fn from_run_file(path: &Path, mut file: RunFile, options: &LocalOptions) -> Resu
         (None, ProfileSource::Shipped(name)) => workload_profiles::shipped(run.harness, name)
             .map_err(|mut cause| {
                 if let (Some(_), Some(problem)) = (&shipped, cause.problems.first_mut()) {
-                    problem.message.push_str("; nor is there a file of this name");
+                    problem.message.push_str("; there is no file of this name either");
                 }
                 InputError::Profile { source_name: name.clone(), cause }
             })?

@@ -83,7 +83,7 @@ impl RunFile {
         let mut wrong: Vec<(&str, String)> =
             times.and_then(Result::err).map(|it| (it.field, it.message)).into_iter().collect();
         if spec.is_object() && text("schedule").is_none() && text("trigger").is_none() {
-            let message = "has neither schedule nor trigger; write schedule, for fixed times, or trigger, for a run at each change of it";
+            let message = "has neither schedule nor trigger; write schedule, for runs at fixed times, or trigger, for a run whenever you change its text";
             wrong.push(("spec", message.to_owned()));
         }
         let name = checked.value["metadata"]["name"].as_str().unwrap_or_default();

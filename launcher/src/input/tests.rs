@@ -189,7 +189,7 @@ fn an_argument_that_is_wrong_is_named_by_its_flag() {
     };
     let metrics = [
         "--metrics-url: is \"ftp://a\"; write a URL that begins with http:// or https://",
-        "--metrics-url: is \"unix:/c\"; write http:// or https://, because only a target has a socket",
+        "--metrics-url: is \"unix:/c\"; write http:// or https://, because only a target may be a socket",
     ];
     assert_eq!(told("http://h"), metrics.join("\n"));
     let url =

@@ -37,7 +37,7 @@ pub(super) fn notices(spec: &BenchmarkRunSpec, options: &LocalOptions) -> Vec<No
         (
             "spec.target.server",
             spec.target.server.as_ref().is_some_and(has_fields_of_a_cluster),
-            "has an effect outside of a cluster but in image, hubToken, resources, scheduling and serviceAccountName; the server is a process, and inherits HF_TOKEN",
+            "is used outside of a cluster, except image, hubToken, resources, scheduling and serviceAccountName; the server is a process, and inherits HF_TOKEN",
         ),
         (
             "spec.execution.retry",
@@ -47,7 +47,7 @@ pub(super) fn notices(spec: &BenchmarkRunSpec, options: &LocalOptions) -> Vec<No
         (
             "spec.execution.deadlines",
             other_deadlines,
-            "has an effect only in runSeconds outside of a cluster; the operator uses the other deadlines",
+            "is not used outside of a cluster, except runSeconds; the operator uses the other deadlines",
         ),
         (
             "spec.queueName",

@@ -170,7 +170,8 @@ impl Objects {
         let known =
             !run.is_generated() && !names.insert((*is_schedule, run.namespace().map(str::to_owned), name.clone()));
         let error = self.refusal(file, &mut run, rules, &mut notices).err().or_else(|| {
-            let message = format!("is {}, as in a document before; give each a name of its own", quoted(&name));
+            let message =
+                format!("is {}, which an earlier document has too; give each document its own name", quoted(&name));
             known.then(|| InputError::field(file, "metadata.name", &message))
         });
         CheckedRun { file: file.clone(), name, notices, error }
@@ -278,7 +279,7 @@ impl Objects {
         let keys = [&found.data, &found.binary_data].into_iter().filter_map(Value::as_object).flat_map(|it| it.keys());
         let keys: Vec<String> = keys.map(|it| quoted(it)).collect();
         let message = format!(
-            "ConfigMap {} has no key {}; it has {}, write the name of one",
+            "ConfigMap {} has no key {}; it has {}; write one of these names",
             quoted(&key.name),
             quoted(&key.key),
             if keys.is_empty() { "none".to_owned() } else { keys.join(", ") }
@@ -295,8 +296,7 @@ fn prepare(resolved: &ResolvedRun, spec: &BenchmarkRunSpec, template: &str) -> R
 }
 
 fn not_given(field: &str, key: &KeyRef) -> Notice {
-    let message =
-        format!("ConfigMap {} is in none of the files, so that its content was not checked", quoted(&key.name));
+    let message = format!("ConfigMap {} is in none of the files, so its content was not checked", quoted(&key.name));
     Notice { path: field.to_owned(), message }
 }
 

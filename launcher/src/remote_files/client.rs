@@ -32,20 +32,20 @@ pub(super) enum Problem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// The address is blocked. This is found after a name lookup, possibly after a redirect.
-    #[error("its host has an address that may not be called")]
+    #[error("its host resolves to an address that may not be called")]
     RefusedAddress,
-    #[error("its server leads to a URL that is not called, or leads on too often")]
+    #[error("its server redirects to a URL that may not be called, or redirects too often")]
     Redirect,
     #[error("its server did not answer in time")]
     Timeout,
     /// The lookup, the socket or TLS failed.
-    #[error("there was no connection to its server")]
+    #[error("the connection to its server failed")]
     NoConnection,
     #[error("its server answered with the status {0}")]
     Status(u16),
     #[error("it has more than {0} bytes, the most that is downloaded")]
     TooLong(u64),
-    #[error("its server sent no whole answer")]
+    #[error("its server sent an incomplete answer")]
     BrokenAnswer,
     #[error("the launcher could not start the download")]
     NotStarted,
@@ -81,7 +81,7 @@ fn refused(url: &Url, resolver: &Resolver) -> Option<String> {
         return Some("it begins with neither http:// nor https://".into());
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Some("it holds the name of a user".into());
+        return Some("it contains a user name or a password".into());
     }
     let ip = url.host_str().map(|it| it.trim_start_matches('[').trim_end_matches(']'));
     match ip {
@@ -94,7 +94,10 @@ fn refused(url: &Url, resolver: &Resolver) -> Option<String> {
 /// Explains why a redirect is not followed. `None` if it is followed.
 fn refused_redirect(from: Option<&Url>, to: &Url, resolver: &Resolver) -> Option<String> {
     let loses_tls = from.is_some_and(|it| it.scheme() == "https") && to.scheme() != "https";
-    let unencrypted = || "the way to it is not encrypted; name that URL in the profile".to_owned();
+    let unencrypted = || {
+        "it begins with http://, while the URL before it has https://; name the URL of the redirect in the profile"
+            .to_owned()
+    };
     refused(to, resolver).or_else(|| loses_tls.then(unencrypted))
 }
 
@@ -134,8 +137,8 @@ fn client(resolver: &Resolver) -> Result<Client, String> {
     let of_redirects = resolver.clone();
     let check = move |from: Option<&Url>, to: &Url| refused_redirect(from, to, &of_redirects);
     let redirects = Policy::custom(move |attempt| match check(attempt.previous().last(), attempt.url()) {
-        Some(problem) => attempt.error(io::Error::other(format!("it leads to another URL, and {problem}"))),
-        None if attempt.previous().len() > MAX_REDIRECTS => attempt.error(io::Error::other("it leads on too often")),
+        Some(problem) => attempt.error(io::Error::other(format!("it redirects to another URL, and {problem}"))),
+        None if attempt.previous().len() > MAX_REDIRECTS => attempt.error(io::Error::other("it redirects too often")),
         None => attempt.follow(),
     });
     web_client::builder(resolver)?.redirect(redirects).read_timeout(READ).build().map_err(|error| error.to_string())
@@ -151,7 +154,7 @@ mod tests {
             ("https://server/a", "https://other/b", None),
             ("http://server/a", "http://other/b", None),
             ("http://server/a", "https://other/b", None),
-            ("https://server/a", "http://server/b", Some("not encrypted")),
+            ("https://server/a", "http://server/b", Some("the URL before it has https://")),
             ("https://server/a", "http://169.254.169.254/", Some("link-local")),
         ] {
             let [from, to] = [from, to].map(|it| Url::parse(it).unwrap());
@@ -169,7 +172,7 @@ mod tests {
             ("http://[::1]/d.json", None),
             ("d.json", Some("no URL")),
             ("file:///etc/passwd", Some("neither http:// nor https://")),
-            ("http://me:secret@server/d", Some("the name of a user")),
+            ("http://me:secret@server/d", Some("a user name or a password")),
             ("http://169.254.169.254/latest", Some("link-local")),
             ("http://[fe80::1]/d", Some("link-local")),
             ("http://0.0.0.0/d", Some("unspecified")),

@@ -37,7 +37,7 @@ const TELL_EVERY: u64 = 64 << 20;
 pub enum RemoteFileError {
     /// The URL may not be called.
     #[error(
-        "the {what} is behind {url}, which cannot be called: {problem}; write http:// or https://, a host and a path, without a user name"
+        "the {what} is at {url}, which cannot be called: {problem}; write http:// or https://, a host and a path, without a user name"
     )]
     Url {
         /// What the file is used for.
@@ -47,7 +47,7 @@ pub enum RemoteFileError {
     },
     /// The download failed.
     #[error(
-        "the {what} behind {url} cannot be downloaded: {problem}; check the URL, or download the file and name its path in the profile"
+        "the {what} at {url} cannot be downloaded: {problem}; check the URL, or download the file and name its path in the profile"
     )]
     Download {
         /// What the file is used for.
@@ -59,7 +59,7 @@ pub enum RemoteFileError {
     },
     /// The file does not have the digest in the profile.
     #[error(
-        "the {what} behind {url} has the SHA-256 {found}, and the profile wants {wanted}; give the digest of the file that is meant"
+        "the {what} at {url} has the SHA-256 {found}, but the profile requires {wanted}; correct the digest or the URL"
     )]
     Digest {
         /// What the file is used for.
@@ -69,7 +69,7 @@ pub enum RemoteFileError {
         wanted: String,
     },
     /// The file cannot be written to the folder.
-    #[error("cannot keep the {what} behind {url} in {path}: {cause}; free space there, or set XDG_CACHE_HOME to another folder", path = path.display())]
+    #[error("cannot keep the {what} at {url} in {path}: {cause}; free space there, or set XDG_CACHE_HOME to another folder", path = path.display())]
     Keep {
         /// What the file is used for.
         what: &'static str,
@@ -85,10 +85,10 @@ impl RemoteFileError {
         const REST: &str = "the launcher's log has the rest";
         match self {
             RemoteFileError::Download { what, url, fault, .. } => {
-                format!("the {what} behind {url} cannot be downloaded: {fault}; check the URL; {REST}")
+                format!("the {what} at {url} cannot be downloaded: {fault}; check the URL; {REST}")
             }
             RemoteFileError::Digest { what, url, .. } => {
-                format!("the {what} behind {url} has another SHA-256 than the profile wants; {REST}")
+                format!("the {what} at {url} has another SHA-256 than the profile requires; {REST}")
             }
             RemoteFileError::Url { .. } | RemoteFileError::Keep { .. } => self.to_string(),
         }
@@ -127,7 +127,7 @@ pub fn not_read(mut workload: Workload) -> Vec<String> {
     let sources = workload.sources_mut().into_iter().filter(|(_, source)| matches!(source, FileSource::Url(_)));
     sources
         .map(|(what, source)| {
-            format!("the {what} behind {} is downloaded by a run, and is not read here", source.shown())
+            format!("the {what} at {} is downloaded when a run starts; this command does not check it", source.shown())
         })
         .collect()
 }
@@ -231,7 +231,7 @@ fn lock(folder: &Path, url: &str) -> io::Result<File> {
     match lock.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
-            info!(url, "another process downloads the file: waiting for it");
+            info!(url, "another process is downloading the file; waiting for that process");
             lock.lock()?;
         }
         Err(TryLockError::Error(error)) => return Err(error),

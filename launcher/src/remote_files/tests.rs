@@ -84,14 +84,11 @@ fn a_file_that_is_not_the_wanted_one_is_not_kept() {
     let folder = tempfile::tempdir().unwrap();
     let wanted = "0".repeat(64);
     let error = check(folder.path(), &format!("{base}/d.json"), Some(&wanted)).unwrap_err();
-    assert!(
-        error.contains(ABC) && error.contains(&wanted) && error.starts_with("the data set behind http://"),
-        "{error}"
-    );
+    assert!(error.contains(ABC) && error.contains(&wanted) && error.starts_with("the data set at http://"), "{error}");
     for (path, problem) in [
         ("/none?token=secret", "its server answered with the status 404"),
         ("/away", "link-local"),
-        ("/round", "leads on too often"),
+        ("/round", "redirects too often"),
         ("/short", "cannot be downloaded"),
         ("/huge", "more than 4294967296 bytes"),
     ] {
@@ -185,7 +182,7 @@ fn recordings_are_read_from_where_they_were_downloaded() {
 
 #[test]
 fn what_is_not_downloaded_is_named_without_secrets() {
-    let note = "the data set behind https://server/d.json is downloaded by a run, and is not read here";
+    let note = "the data set at https://server/d.json is downloaded when a run starts; this command does not check it";
     assert_eq!(not_read(workload("https://me:secret@server/d.json?token=secret", None)), [note]);
 }
 

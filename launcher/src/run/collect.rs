@@ -29,9 +29,9 @@ pub(super) fn collect(
                 "its run has not ended, or was killed; wait for its end, or name a finished folder".to_owned()
             }
             io::ErrorKind::NotFound => {
-                "there is no such folder on the claim; name one that is there, or the claim that has it in storage.pvc.claimName".to_owned()
+                "the claim of storage.pvc.claimName has no such folder; name an existing folder, or the claim that has it".to_owned()
             }
-            io::ErrorKind::InvalidData => format!("{error}; name the folder of a run in a cluster that measured to its end"),
+            io::ErrorKind::InvalidData => format!("{error}; name the folder of a run in a cluster that measured completely"),
             _ => format!("it cannot be read: {error}"),
         };
         Failure::configuration(format!("spec.execution.collect.folder: is {folder:?}: {why}"))
@@ -41,7 +41,7 @@ pub(super) fn collect(
     envelope.core.folder = Some(folder.to_owned());
     judge(&mut envelope, &report, input, baseline)?;
     let core = &mut envelope.core;
-    let told = format!("the figures of the folder {folder}, which the run of UID {of} wrote; no load was sent");
+    let told = format!("these are the figures of folder {folder}, which the run with UID {of} wrote; no load was sent");
     info!("{told}");
     core.message = if core.message.is_empty() { told } else { format!("{told}; {}", core.message) };
     Ok(envelope)
@@ -71,7 +71,7 @@ fn judge(
         let baseline = baseline.map(|it| it as &dyn Source);
         Objectives::of_report(slo, &figures, &figures.stage_names(), &figures.measured_stages(), baseline, None)
     } else {
-        Objectives::undecided(slo, &format!("the run is not valid ({}), so that its figures do not count", core.reason))
+        Objectives::undecided(slo, &format!("the run is not valid ({}), so its figures do not count", core.reason))
     };
     if let Some((outcome, reason)) = objectives.verdict().filter(|_| counts) {
         (core.outcome, core.reason, core.message) = (outcome, reason.name.into(), reason.message);

@@ -60,7 +60,10 @@ fn prepare(input: &Input, options: &RunOptions, process: &Process) -> Result<Str
     info!(target, model = prepared.model, "the target is ready");
     let (results, flag) = match &folder {
         Some(folder) => (format!("{}-TIME for each", folder.display()), ""),
-        None => ("none but what --results names, which goes with the pod".to_owned(), " --results /tmp/results"),
+        None => (
+            "none, except in the folder of --results, which is lost with the pod".to_owned(),
+            " --results /tmp/results",
+        ),
     };
     // The pod's name is unknown here, so the command names the Job.
     let command = format!(
@@ -75,7 +78,7 @@ fn prepare(input: &Input, options: &RunOptions, process: &Process) -> Result<Str
            input:    {}\n  \
            results:  {results}\n  \
            send it:  {command}\n\
-         as often as you like; the status of the run has none of these figures. The pod waits until the run is cancelled or deleted, and at most {}",
+         as often as you like; the figures do not appear in the run's status. The pod waits until the run is cancelled or deleted, for at most {}",
         prepared.model,
         load(&input.workload, prepared.requests),
         options.input().display(),
@@ -90,7 +93,7 @@ fn load(workload: &Workload, requests: Option<(u64, u64)>) -> String {
         None => "LoadGen tests".to_owned(),
         Some((requests, 0)) => format!("{requests} requests"),
         Some((requests, open)) => {
-            format!("{requests} requests, and those of {open} stages whose number shows as they run,")
+            format!("{requests} requests, plus {open} stages whose number of requests is not known before they run,")
         }
     };
     let stages = if names.len() == 1 { "stage" } else { "stages" };
@@ -104,7 +107,7 @@ fn load(workload: &Workload, requests: Option<(u64, u64)>) -> String {
 pub(super) fn by_hand(input: &mut Input, options: &RunOptions) -> Result<(), Failure> {
     if !input.run.debug {
         let problem = format!(
-            "--now is given, and the run of {} is none with spec.launcher.debug: its launcher sends the load itself; leave --now out, or create a run with \
+            "--now is given, but the run of {} does not set spec.launcher.debug, so its launcher sends the load itself; leave --now out, or create a run with \
              spec.launcher.debug: true",
             options.input().join("run.yaml").display()
         );

@@ -43,7 +43,7 @@ fn read(root: &Path, earlier: &RunIdentity, profile_text: &str) -> Option<Envelo
         Ok(envelope) => Some(envelope),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => {
-            warn!(folder = earlier.attempt_name(), %error, "the folder of an earlier attempt is not reported again");
+            warn!(folder = earlier.attempt_name(), %error, "the folder of an earlier attempt cannot be used; the load is sent again");
             None
         }
     }

@@ -61,7 +61,7 @@ pub(super) fn free(folder: &Path) -> Option<u64> {
 fn what(planned: &Planned) -> String {
     let mut parts = Vec::new();
     if planned.with_rows && planned.requests > 0 {
-        parts.push(format!("{} requests with a row each", planned.requests));
+        parts.push(format!("{} rows, one per request", planned.requests));
     }
     if planned.with_rows && planned.undecided_stages > 0 {
         let rows = planned.undecided_stages.saturating_mul(report::space::ROWS_OF_UNDECIDED_STAGE);
@@ -84,7 +84,7 @@ fn remedy(planned: &Planned, chosen_by: ChosenBy) -> String {
     let other_place = chosen_by.other_place();
     let (or, without_rows) =
         if planned.with_rows { ("", ", or set spec.storage.perRequestRecords: None") } else { ("or ", "") };
-    format!("free space there, ask for a larger volume in spec.storage.pvc.size, {or}{other_place}{without_rows}")
+    format!("free space there, request a larger volume in spec.storage.pvc.size, {or}{other_place}{without_rows}")
 }
 
 #[cfg(test)]

@@ -10,13 +10,13 @@ const MAX_CHARS: usize = 80;
 /// The message for a server that does not list the wanted model.
 pub(super) fn unknown(model: &str, served: &[String]) -> String {
     let near = near(model, served).map(|it| format!("; did you mean {}?", shown(it))).unwrap_or_default();
-    format!("target.model is {}, and the server lists {}{near}", shown(model), listed(served))
+    format!("target.model is {}, but the server lists {}{near}", shown(model), listed(served))
 }
 
 /// The same message for a status, which shows no text from a server.
 pub(super) fn unknown_in_status(model: &str, served: usize) -> String {
     let models = if served == 1 { "another model" } else { "other models" };
-    format!("target.model is {}, and the server lists {models}: the launcher's log names them", shown(model))
+    format!("target.model is {}, but the server lists {models}: the launcher's log names them", shown(model))
 }
 
 /// Lists the models: `a, b, c and 4 more`.
@@ -66,17 +66,17 @@ mod tests {
         check(
             "Llama-3.1-8B-Instruct",
             &["org/other", "meta-llama/Llama-3.1-8B-Instruct"],
-            "target.model is Llama-3.1-8B-Instruct, and the server lists org/other, meta-llama/Llama-3.1-8B-Instruct; did \
+            "target.model is Llama-3.1-8B-Instruct, but the server lists org/other, meta-llama/Llama-3.1-8B-Instruct; did \
              you mean meta-llama/Llama-3.1-8B-Instruct?",
         );
-        check("sim-8c", &["sim-8b"], "target.model is sim-8c, and the server lists sim-8b; did you mean sim-8b?");
+        check("sim-8c", &["sim-8b"], "target.model is sim-8c, but the server lists sim-8b; did you mean sim-8b?");
         check(
             "x/modle-8b",
             &["org/model-8b"],
-            "target.model is x/modle-8b, and the server lists org/model-8b; did you mean org/model-8b?",
+            "target.model is x/modle-8b, but the server lists org/model-8b; did you mean org/model-8b?",
         );
-        check("gpt", &["sim-8b"], "target.model is gpt, and the server lists sim-8b");
-        check("x", &["a\u{1b}[1mb", ""], "target.model is x, and the server lists a [1mb, ");
+        check("gpt", &["sim-8b"], "target.model is gpt, but the server lists sim-8b");
+        check("x", &["a\u{1b}[1mb", ""], "target.model is x, but the server lists a [1mb, ");
     }
 
     #[test]

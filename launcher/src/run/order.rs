@@ -179,7 +179,7 @@ impl Order<'_> {
             Ok(uri) => Ok(Measurement { stored: Some(stored), uploaded_to: Some(uri), ..without_folder }),
             Err(error) if required => Err(Failure::storage_of(error.to_string(), without_folder)),
             Err(error) => {
-                warn!(%error, "the results are not kept; the figures count all the same, as storage.required says");
+                warn!(%error, "the results are not kept; the figures still count, because storage.required is false");
                 Ok(without_folder)
             }
         }

@@ -121,8 +121,7 @@ impl Failure {
 
     /// The failure of a series whose deadline passed before the next run could start.
     pub(super) fn deadline_before() -> Self {
-        let message =
-            "the run before it ended at its deadline; raise execution.deadlines.runSeconds, or shorten the profile";
+        let message = "not started: the run before it ended at its deadline; raise execution.deadlines.runSeconds, or shorten the profile";
         Failure {
             exit: ExitCode::Failed,
             reason: LauncherReason::DeadlineExceeded,

@@ -370,7 +370,7 @@ fn choose(wanted: Option<&str>, served: &[ServedModel]) -> Result<String, Attemp
         (_, _) if served.is_empty() => Err(Attempt::Again(ProbeError::NoModel)),
         (Some(model), _) if all.iter().any(|it| it == model) => Ok(model.to_owned()),
         (Some(model), _) => {
-            const ROUTER: &str = "a router that does not list all its models takes target.readiness.probe Generate";
+            const ROUTER: &str = "if a router does not list all its models, set target.readiness.probe: Generate";
             Err(Attempt::unusable(
                 format!("{}; {ROUTER}", listed_models::unknown(model, &all)),
                 format!("{}; {ROUTER}", listed_models::unknown_in_status(model, all.len())),
@@ -378,7 +378,7 @@ fn choose(wanted: Option<&str>, served: &[ServedModel]) -> Result<String, Attemp
         }
         (None, [only]) => Ok(only.id.clone()),
         (None, _) => {
-            let found = format!("target.model is not set, and the server serves {}", all.len());
+            let found = format!("target.model is not set, and the server serves {} models", all.len());
             let message = format!("{found}: {}; name one of them", listed_models::listed(&all));
             let status_message = format!("{found}; name one of them: the launcher's log lists them");
             Err(Attempt::Final(Failure::ambiguous_model(message).shown_as(status_message)))

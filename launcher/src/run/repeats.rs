@@ -63,7 +63,7 @@ pub(super) fn run(order: &Order<'_>) -> u8 {
         && let Some(root) = stored.path.parent()
         && let Err(error) = index::link_latest(root, &stored.name)
     {
-        warn!(%error, "`latest` still leads to the last run of the series");
+        warn!(%error, "`latest` was not updated: it still points to the last run of the series");
     }
     let mut place = stored.as_ref().map(|it| it.path.display().to_string());
     if let (Some(bucket), Some(folder)) = (destination.bucket(), &stored) {
@@ -126,7 +126,7 @@ fn stopped_between(process: &Process) -> Option<Failure> {
         StopState::Drain(StopReason::Signal) | StopState::Abort(StopReason::Signal) => Some(Failure::cancelled()),
         StopState::Drain(StopReason::TargetLost) | StopState::Abort(StopReason::TargetLost) => {
             let before = process.servers.death().map_or("the target stopped answering".to_owned(), |it| it.headline());
-            Some(Failure::target(format!("in the run before it {before}")))
+            Some(Failure::target(format!("not started: in the run before it, {before}")))
         }
         StopState::Drain(_) | StopState::Abort(_) => Some(Failure::deadline_before()),
     }
@@ -228,7 +228,7 @@ fn keep(folder: SeriesFolder, done: &mut Done, order: &Order<'_>) -> Option<Stor
     match store::optional(folder.write(&done.series(order)), &order.input.run, order.options.results_chosen_by()) {
         Ok(stored) => stored,
         Err(error) if done.ended_by.is_some() => {
-            warn!(%error, "what the runs come to together was not written");
+            warn!(%error, "the summary of all runs was not written");
             None
         }
         Err(error) => {
@@ -244,7 +244,7 @@ fn print_missing(series: &Series<'_>) {
     let Some(ending) = series.ended_by.filter(|it| it.number < series.asked) else { return };
     let last = repeat_name(ending.number);
     console::print_error(format_args!(
-        "{last} ended the series: after it no other of its {} runs was made",
+        "{last} ended the series: its remaining runs, of {}, were not made",
         series.asked
     ));
 }

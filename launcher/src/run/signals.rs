@@ -85,7 +85,7 @@ pub(super) fn listen(stop: &Stop, grace: Duration, what: Ended) -> Result<(), Fa
             stop.drain(StopReason::Signal);
             tokio::select! {
                 () = any(&mut signals) => warn!("a second signal came: requests in flight are aborted"),
-                () = tokio::time::sleep(drain) => warn!("the time to drain is over: requests in flight are aborted"),
+                () = tokio::time::sleep(drain) => warn!("the time for requests in flight to finish is over: they are aborted"),
             }
             stop.abort(StopReason::Signal);
         });
@@ -168,7 +168,7 @@ impl Deadline {
             }
         };
         if let Err(error) = thread::Builder::new().name("deadline".into()).spawn(body) {
-            warn!(%error, "the deadline of the run is not watched");
+            warn!(%error, "the deadline of the run cannot be watched, so the run will not end at it");
         }
         Deadline(sender)
     }

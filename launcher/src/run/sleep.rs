@@ -116,7 +116,7 @@ impl<'a> Sleeper<'a> {
             done = steps(server, level, self.model, &mut cycle) => done,
         };
         if let Err(why) = done {
-            warn!(level = cycle.level, "sleep and wake were not measured whole: {why}");
+            warn!(level = cycle.level, "sleep and wake were not measured completely: {why}");
             cycle.remark = Some(why);
         }
         cycle
@@ -152,7 +152,7 @@ async fn steps(server: &Target, level: SleepLevel, model: &str, cycle: &mut Slee
 /// Waits until the server reports the wanted sleep state.
 async fn until_sleeping(server: &Target, clock: Clock, wanted: bool) -> Result<(), String> {
     let until = clock.now() + LIMIT;
-    while call("the question whether it sleeps", sleep_mode::is_sleeping(server)).await? != wanted {
+    while call("the query of its sleep state", sleep_mode::is_sleeping(server)).await? != wanted {
         if clock.now() >= until {
             let state = if wanted { "asleep" } else { "awake" };
             return Err(format!("the server was not {state} within {}", Span(LIMIT)));
@@ -165,7 +165,7 @@ async fn until_sleeping(server: &Target, clock: Clock, wanted: bool) -> Result<(
 async fn call<T>(what: &str, call: impl Future<Output = Result<T, ControlError>>) -> Result<T, String> {
     match clock::limit(LIMIT, call).await {
         Ok(done) => done.map_err(|error| error.to_string()),
-        Err(_) => Err(format!("{what} has no answer within {}", Span(LIMIT))),
+        Err(_) => Err(format!("{what} got no answer within {}", Span(LIMIT))),
     }
 }
 

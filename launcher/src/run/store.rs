@@ -90,7 +90,7 @@ pub(super) fn optional<T>(
         Ok(stored) => Ok(Some(stored)),
         Err(error) if run.storage_required => Err(error),
         Err(error) => {
-            warn!(%error, "the results are not kept; the figures count all the same, as storage.required says");
+            warn!(%error, "the results are not kept; the figures still count, because storage.required is false");
             Ok(None)
         }
     }
@@ -122,7 +122,7 @@ impl Store {
                 if input.run.storage_required {
                     return Err(Failure::storage(error.to_string()));
                 }
-                warn!(%error, "the results are not kept; the figures count all the same, as storage.required says");
+                warn!(%error, "the results are not kept; the figures still count, because storage.required is false");
                 Ok(Store::Off)
             }
         }
@@ -144,7 +144,7 @@ impl Store {
         match self.check_space(planned) {
             Err(error) if input.run.storage_required => Err(Failure::storage(error.to_string())),
             Err(error) => {
-                warn!(%error, "the run goes on, as storage.required says; requests.parquet and measurement.bin are left out if there is no room for them");
+                warn!(%error, "the run goes on, because storage.required is false; without space, requests.parquet and measurement.bin are left out");
                 Ok(())
             }
             Ok(()) => Ok(()),
@@ -187,7 +187,7 @@ impl Store {
         if let Store::Open { folder, .. } = self
             && let Err(error) = folder.discard()
         {
-            warn!(%error, "a folder without results stays");
+            warn!(%error, "a folder without results could not be deleted");
         }
     }
 

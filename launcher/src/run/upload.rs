@@ -46,7 +46,7 @@ impl Destination {
             Err(error) if error.is_refused_address() => Err(Failure::configuration(error.to_string())),
             Err(error) if run.storage_required => Err(Failure::storage(error.to_string())),
             Err(error) => {
-                warn!(%error, "the results are not kept; the figures count all the same, as storage.required says");
+                warn!(%error, "the results are not kept; the figures still count, because storage.required is false");
                 Ok(Destination::Nowhere)
             }
         }
@@ -100,8 +100,8 @@ pub(super) fn fetch_earlier(run: &ResolvedRun, options: &RunOptions, earlier: &R
     });
     match fetched {
         Ok(true) => {}
-        Ok(false) => info!(folder, "the earlier attempt left no whole folder in the bucket"),
-        Err(error) => warn!(folder, %error, "the folder of an earlier attempt is not read"),
+        Ok(false) => info!(folder, "the earlier attempt left no complete folder in the bucket"),
+        Err(error) => warn!(folder, %error, "the folder of an earlier attempt cannot be read from the bucket"),
     }
 }
 
@@ -114,6 +114,6 @@ pub(super) fn forget_earlier(run: &ResolvedRun, options: &RunOptions, earlier: &
 
 fn remove(folder: &Path) {
     if let Err(error) = fs::remove_dir_all(folder) {
-        warn!(folder = %folder.display(), %error, "what was read of an earlier attempt stays");
+        warn!(folder = %folder.display(), %error, "the downloaded files of an earlier attempt could not be deleted");
     }
 }

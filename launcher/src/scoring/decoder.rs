@@ -41,7 +41,7 @@ impl Decoder<'_> {
         let bound = self.bound;
         (foreign > 0).then(|| {
             format!(
-                "{foreign} answers have token ids from {bound} on, which the tokenizer lacks; give that of the model"
+                "{foreign} answers have token ids of {bound} or more, which the tokenizer lacks; give the model's tokenizer"
             )
         })
     }

@@ -75,7 +75,7 @@ impl Scoring {
         let Some(wanted) = &workload.accuracy else { return Ok(None) };
         let name = wanted.check.as_str();
         let benchmark =
-            Benchmark::from_name(name).ok_or_else(|| anyhow!("accuracy.check is {name}, which has no check"))?;
+            Benchmark::from_name(name).ok_or_else(|| anyhow!("accuracy.check is {name}; no such check exists"))?;
         let of_requests = match &workload.requests {
             RequestSource::DataSet(set) => Some(&set.file),
             _ => None,
@@ -95,7 +95,7 @@ impl Scoring {
             Ok(rows) => rows,
             Err(error) if wanted.optional => {
                 warn!(
-                    "the answers are not scored: {}; accuracy: none in the profile says that they need not be",
+                    "the answers are not scored: {}; if no scores are needed, set accuracy: none in the profile",
                     causes(&error)
                 );
                 return Ok(None);
@@ -286,11 +286,11 @@ impl Scoring {
     fn ids(&self) -> String {
         let encoded = self.encoded.load(Ordering::Relaxed);
         match (&self.model, encoded) {
-            (None, _) => "the text is scored that the server sent, because no tokenizer is given".to_owned(),
+            (None, _) => "the text that the server sent is scored, because no tokenizer is given".to_owned(),
             (Some(_), 0) => "the token ids that the server sent are decoded by the tokenizer".to_owned(),
             (Some(_), encoded) => {
                 format!(
-                    "the server sent no token ids of {encoded} answers: the tokenizer made them of the text, without special tokens"
+                    "the server sent no token ids for {encoded} answers: the tokenizer computed them from the text, without special tokens"
                 )
             }
         }
@@ -308,7 +308,7 @@ impl Scoring {
             Verdict::Undecided(reasons) => (AccuracyVerdict::Undecided, reasons),
         };
         let mut method = vec![self.ids()];
-        method.extend(part.map(|it| format!("the run covers {sent} samples, and the limits hold for all {it}")));
+        method.extend(part.map(|it| format!("the run covers {sent} samples, but the limits apply to all {it}")));
         match &self.model {
             Some(model) if model.cleans_up() => method.push(
                 "spaces before punctuation are removed after decoding, as the tokenizer's configuration asks".into(),
@@ -319,7 +319,7 @@ impl Scoring {
         }
         if self.punkt.is_none() {
             method.push(format!(
-                "without Punkt's tables, which {PUNKT_VARIABLE} or accuracy.punkt name, sentences are not split"
+                "sentences are not split, because Punkt's tables are not given: name them in {PUNKT_VARIABLE} or accuracy.punkt"
             ));
         }
         let kinds = outcome.kinds.iter().filter(|it| !it.kind.is_empty());
@@ -501,7 +501,7 @@ mod tests {
         let tokenizer = &scoring.model.as_ref().unwrap().tokenizer;
         let ids: Vec<Vec<u32>> = recorder.outputs.iter().map(|it| it.output.token_ids.clone()).collect();
         assert_eq!(ids, [vec![7], tokenizer.ids("the text").unwrap(), Vec::new()]);
-        assert!(scoring.ids().starts_with("the server sent no token ids of 1 answers"), "{}", scoring.ids());
+        assert!(scoring.ids().starts_with("the server sent no token ids for 1 answers"), "{}", scoring.ids());
         // The count starts again for the next run of a series.
         scoring.add_ids(&mut recorder);
         assert_eq!(scoring.ids(), "the token ids that the server sent are decoded by the tokenizer");

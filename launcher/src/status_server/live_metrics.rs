@@ -50,7 +50,7 @@ pub(super) fn text(commit: &str, measuring: bool, load: Option<&LiveLoad>) -> St
 fn requests(page: &mut Page, LiveLoad { progress, succeeded, .. }: &LiveLoad) {
     let read = |it: &AtomicU64| it.load(Relaxed);
     if let Some(planned) = progress.planned_requests() {
-        let help = "Requests of all stages of this load; absent where answers or time decide on their number.";
+        let help = "Requests of all stages of this load; absent if their number depends on answers or on time.";
         page.family("requests_planned", GAUGE, help).value(&[], planned as f64);
     }
     let ended = read(&progress.ended);
@@ -69,7 +69,7 @@ fn requests(page: &mut Page, LiveLoad { progress, succeeded, .. }: &LiveLoad) {
     }
     let help = "Requests that were started and have not ended.";
     page.family("requests_under_way", GAUGE, help).value(&[], sent.saturating_sub(ended) as f64);
-    let help = "Events with output of the requests that have ended; most servers send one token in each.";
+    let help = "Events with output in requests that have ended; most servers send one token per event.";
     page.family("output_events_total", COUNTER, help).value(&[], read(&progress.output_events) as f64);
     if let Some(ttft) = progress.ttft.median() {
         let help = "Median time to first token of the last 100 requests that succeeded, from their scheduled time.";
@@ -88,7 +88,7 @@ fn stage(page: &mut Page, LiveLoad { progress, stages, .. }: &LiveLoad) {
     }
     page.family("elapsed_seconds", GAUGE, "Time since the load began.").value(&[], now.as_secs_f64());
     let began = Duration::from_nanos(progress.began.load(Relaxed));
-    let help = "Time since the stage began, the pause after it included.";
+    let help = "Time since the stage began; after its end, this includes the pause.";
     page.family("stage_elapsed_seconds", GAUGE, help).value(&[], now.saturating_sub(began).as_secs_f64());
 }
 

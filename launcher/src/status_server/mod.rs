@@ -71,7 +71,7 @@ impl RunStatus {
         let (status, text) = match (path, is_measuring) {
             ("/ready", true) => (StatusCode::OK, "measuring\n".to_owned()),
             ("/ready", false) if self.0.waiting.load(Ordering::Relaxed) => {
-                (StatusCode::OK, "prepared, and waits\n".to_owned())
+                (StatusCode::OK, "prepared; waiting for a load that is sent by hand\n".to_owned())
             }
             ("/ready", false) => (StatusCode::SERVICE_UNAVAILABLE, "not measuring\n".to_owned()),
             ("/metrics", _) => {

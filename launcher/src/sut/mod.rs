@@ -54,7 +54,7 @@ pub struct SutOptions {
 
 #[derive(Debug, thiserror::Error)]
 enum SutError {
-    #[error("{0} is no pipe ({1}); this command is started by launcher/mlperf/bridge/benchwright_sut.py")]
+    #[error("{0} is not a pipe ({1}); this command is started by launcher/mlperf/bridge/benchwright_sut.py")]
     NoPipe(&'static str, io::Error),
     #[error(
         "the bridge uses version {0} of the frames, and this launcher version {VERSION}; use bridge and launcher of one release"
@@ -70,7 +70,7 @@ enum SutError {
     NotStreamed,
     #[error(transparent)]
     Frame(#[from] FrameError),
-    #[error("{0} broke: {1}; the LoadGen program has ended early")]
+    #[error("{0} was closed: {1}; the LoadGen program has ended early")]
     Pipe(&'static str, io::Error),
     #[error(transparent)]
     Requests(#[from] RequestsError),

@@ -159,5 +159,5 @@ impl SampleAnswerer {
     }
 }
 
-const NO_FIRST: &str = "the answer came in one piece and has no first token; use a server that streams";
+const NO_FIRST: &str = "the answer came in one piece, so it has no first token; use a server that streams";
 const NO_IDS: &str = "the answer has no token ids; use a server that supports return_token_ids, as vLLM does";

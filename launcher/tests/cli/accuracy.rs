@@ -46,8 +46,8 @@ fn figures_are_those_of_the_reference_and_a_part_has_no_verdict() {
     let done = command(results.path(), "llama3.1-8b", &data_set, out.path()).output().unwrap();
     let figures = "'rouge1': '67.0136', 'rouge2': '44.9959', 'rougeL': '53.4181', 'gen_num': 24";
     assert_ends(&done, 2, figures);
-    assert_ends(&done, 2, "- the log answers 24 samples, and the limits of llama3.1-8b hold for 13368\n");
-    assert_ends(&done, 2, "- rougeLsum is not computed: Punkt's tables are not given");
+    assert_ends(&done, 2, "- the log has answers to 24 samples, and the limits of llama3.1-8b are for 13368\n");
+    assert_ends(&done, 2, "- rougeLsum is not computed: Punkt's tables, which split texts");
     let sha256 = Command::new("sha256sum").arg(&log).output().unwrap();
     let hash = text(&sha256.stdout).split(' ').next().unwrap().to_owned();
     let accuracy = fs::read_to_string(out.path().join("accuracy.txt")).unwrap();
@@ -112,8 +112,8 @@ fn ids_that_the_tokenizer_lacks_leave_the_verdict_open() {
     let foreign = whole.replacen("\"data\" : \"", "\"data\" : \"FFFFFF0F", 2);
     fs::write(&log, foreign).unwrap();
     let done = command(&log, "gpt-oss-120b", &data_set, folder.path()).output().unwrap();
-    assert_ends(&done, 2, "- 2 answers have token ids from ");
-    assert_ends(&done, 2, "which the tokenizer lacks; give that of the model");
+    assert_ends(&done, 2, "- 2 answers have token ids of ");
+    assert_ends(&done, 2, "which the tokenizer lacks; give the model's tokenizer");
 }
 
 #[test]
@@ -127,12 +127,18 @@ fn bad_input_is_named_with_the_remedy() {
     let none = Path::new("/none");
     let empty = tempfile::tempdir().unwrap();
     check(&log, "bert", &data_set, &[], "one of llama3.1-8b, ");
-    check(empty.path(), "gpt-oss-120b", &data_set, &[], "has no mlperf_log_accuracy.json, nor has its folder Accuracy");
+    check(
+        empty.path(),
+        "gpt-oss-120b",
+        &data_set,
+        &[],
+        "has no mlperf_log_accuracy.json, and neither has its subfolder Accuracy",
+    );
     check(none, "gpt-oss-120b", &data_set, &[], "cannot score /none");
     check(&log, "gpt-oss-120b", none, &[], "cannot read the data set /none");
     check(&log, "llama2-70b", &data_set, &[], "rows.jsonl, line 1: has no column output; it has dataset, ground_truth");
     check(&log, "gpt-oss-120b", &data_set, &["--elements", "int64"], "has 4 bytes, which is no multiple of 8");
-    check(&log, "gpt-oss-120b", &data_set, &["--elements", "int8"], "one of int32, int64, float");
+    check(&log, "gpt-oss-120b", &data_set, &["--elements", "int8"], "use int32, int64 or float");
     check(&log, "gpt-oss-120b", &data_set, &["--punkt", "/none"], "cannot read Punkt's table abbrev_types.txt");
     let short = folder.path().join("short.json");
     fs::write(&short, r#"[{"output": "a"}]"#).unwrap();

@@ -24,7 +24,7 @@ fn a_folder_goes_to_stdout_and_comes_back_as_it_was() {
         let done = archive(arguments).output().unwrap();
         let said = String::from_utf8(done.stderr).unwrap();
         assert_eq!(done.status.code(), Some(0), "{said}");
-        assert_eq!(said, format!("benchwright: {path}/link is not sent: it is a link or no file\n"));
+        assert_eq!(said, format!("benchwright: {path}/link is not sent: it is a link, or not a regular file\n"));
         let into = tempfile::tempdir().unwrap();
         let received = ::archive::unpack(&done.stdout[..], into.path(), |_, _| {}).unwrap();
         assert_eq!(received.len(), expected);

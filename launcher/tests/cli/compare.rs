@@ -117,12 +117,12 @@ fn every_problem_is_said_at_once() {
     for problem in [
         "missing: No such file or directory (os error 2); give a results folder",
         "killed.partial: is the folder of a run that has not ended",
-        "guidellm: has no report.json, and is a folder of results of GuideLLM",
+        "guidellm: has no report.json, and contains results of GuideLLM",
         "empty: has no report.json; give the results folder of a finished run",
-        "results: holds results folders, and no report.json itself; give one of them, such as results/latest",
+        "results: contains results folders, but no report.json of its own; give one of them, such as results/latest",
         "v9.json: format is benchwright.dev/report/v9, but this program reads",
         "text: not a report.json",
-        "results/latest/report.json: is the run of results/latest; give another run",
+        "results/latest/report.json: is the same run as results/latest; give another run",
     ] {
         assert!(errors.contains(problem), "{problem} is missing in {errors}");
     }

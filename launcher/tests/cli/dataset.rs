@@ -38,10 +38,10 @@ fn a_pickle_is_described_with_what_sends_it() {
         &file,
         &[
             ": pickle, 4 rows\n",
-            "note: the rows have labels, which are numbers and not their positions\n",
+            "note: rows are identified by labels (numbers) instead of their positions\n",
             "prompts as token ids",
             "expected answers",
-            "It has the columns of MLPerf's llama3.1-8b (13368 rows), llama3.1-8b-edge (5000 rows), llama2-70b (24576 rows)",
+            "It has the columns of MLPerf's data set for llama3.1-8b (13368 rows), llama3.1-8b-edge (5000 rows), llama2-70b (24576 rows)",
             "column: tok_input, form: tokenIds",
         ],
     );
@@ -81,12 +81,12 @@ fn the_format_is_that_of_the_content() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("orca.json");
     fs::copy(fixture("pickle/small.pandas22_numpy1.p5.pkl"), &file).unwrap();
-    let note = "note: it is given as JSON, and is read as a pickle, which its content is\n";
+    let note = "note: it is declared as JSON, but is read as a pickle, because that is its content\n";
     assert_says(&file, &[": pickle, 7 rows", note, "    format: pickle\n"]);
     let rows: Vec<Value> =
         (0..4388).map(|_| json!({"tok_input": [1], "ground_truth": "A", "dataset": "gpqa"})).collect();
     fs::write(&file, Value::from(rows).to_string()).unwrap();
-    assert_says(&file, &["This is the data set of MLPerf's deepseek-r1, by its columns and its rows.\n"]);
+    assert_says(&file, &["Its columns and number of rows are those of MLPerf's data set for deepseek-r1.\n"]);
     assert_says(&fixture("npy"), &["input_ids", ": npy, 5 rows"]);
 }
 
@@ -102,7 +102,7 @@ fn what_is_no_data_set_is_an_error_with_a_remedy() {
     check(folder.path(), "it is a folder without a data set, and without input_ids_padded.npy; give a file");
     check(&fixture("hostile-pickle/os_system_proto0.pkl"), "names os.system, which is not among the names");
     check(&fixture("hostile-pickle/os_system_proto0.pkl"), "pandas.read_pickle('os_system_proto0.pkl').to_parquet(");
-    check(&fixture("hostile-pickle/memo_bomb.pkl"), "uses its parts again and again");
+    check(&fixture("hostile-pickle/memo_bomb.pkl"), "repeats its values too often");
     check(&fixture("parquet/bad_truncated.parquet"), "it is damaged, or no Parquet file");
     check(&fixture("npy/bad_huge_shape.npy"), "which is too large");
     check(&fixture("json/bad_truncated.json"), "is no JSON in UTF-8 from here on");

@@ -75,7 +75,9 @@ fn a_server_is_started_for_the_run_and_nothing_of_it_is_left() {
     let log = fs::read_to_string(folder.path("results/latest/server/0.log")).unwrap();
     assert!(log.contains(replica["url"].as_str().unwrap()), "{log}");
     let page = fs::read_to_string(folder.path("results/latest/report.md")).unwrap();
-    assert!(page.contains("## Managed server") && page.contains("no process, port or shared memory of it was left"));
+    assert!(
+        page.contains("## Managed server") && page.contains("none of its processes, ports or shared memory was left")
+    );
     let start = &report["startups"][0]["startup"];
     assert_eq!((&start["outcome"], &start["version"]), (&"ready".into(), &"0.32.0+simulator".into()), "{start}");
     let metrics = report["serverMetrics"]["endpoints"].to_string();
@@ -93,7 +95,7 @@ fn a_server_that_cannot_start_ends_the_run_with_its_last_words() {
     let (code, _, err) = folder.run(&["run", "-f", "run.yaml"]);
     assert_eq!(code, Some(11), "{err}");
     assert!(err.contains("benchwright: the managed server ended with exit status 3 (replica 0, process "), "{err}");
-    assert!(err.contains("its last words:\n  | no GPU found\nthe whole log is in "), "{err}");
+    assert!(err.contains("its last output:\n  | no GPU found\nthe whole log is in "), "{err}");
     assert_eq!(folder.servers(), Vec::<String>::new());
     let log = err.lines().find_map(|it| it.split_once("the whole log is in ")).unwrap().1;
     assert_eq!(fs::read_to_string(format!("{log}/0.log")).unwrap(), "no GPU found\n");
@@ -139,7 +141,7 @@ fn a_script_prepares_the_server_before_it_starts() {
     let (code, _, err) = folder.run(&["run", "-f", "run.yaml"]);
     assert_eq!(code, Some(11), "{err}");
     assert!(
-        err.contains("ended with exit status 1") && err.contains("its last words:\n  | no such package\n"),
+        err.contains("ended with exit status 1") && err.contains("its last output:\n  | no such package\n"),
         "{err}"
     );
     assert_eq!(folder.servers(), Vec::<String>::new());
@@ -322,7 +324,7 @@ fn one_server_serves_several_runs() {
     let (code, _, err) = folder.run(&["run", "-f", "alone.yaml"]);
     assert_eq!(code, Some(10));
     assert!(
-        err.contains("a server of the same description runs already") && err.contains("benchwright server stop"),
+        err.contains("a server with the same settings runs already") && err.contains("benchwright server stop"),
         "{err}"
     );
     for (file, how) in [("run.yaml", ""), ("alone.yaml", "set lifecycle: Reuse in alone.yaml, and ")] {
@@ -450,7 +452,7 @@ fn nop_measures_sleep_and_wake_of_each_replica() {
     folder.write("run.yaml", &nop(&server, "{sleep_levels: [1, 2]}"));
     let (code, out, err) = folder.run(&["run", "-f", "run.yaml"]);
     assert_eq!(code, Some(0), "{out}\n{err}");
-    assert!(out.contains("level 2: reload in the wake"), "{out}");
+    assert!(out.contains("level 2: reload during wake"), "{out}");
     let report = folder.report();
     assert_eq!(report["startups"].as_array().unwrap().len(), 2);
     for start in report["startups"].as_array().unwrap() {
@@ -475,7 +477,7 @@ fn nop_measures_sleep_and_wake_of_each_replica() {
     let yaml = fs::read_to_string(folder.path("results/latest/result.yaml")).unwrap();
     assert!(yaml.contains("sleep_mode: true") && yaml.contains("type: wake"), "{yaml}");
     let page = fs::read_to_string(folder.path("results/latest/report.md")).unwrap();
-    assert!(page.contains("| level 1: sleep |") && page.contains("| level 1: first request then |"), "{page}");
+    assert!(page.contains("| level 1: sleep |") && page.contains("| level 1: request after wake |"), "{page}");
     assert_eq!(folder.servers(), Vec::<String>::new());
 }
 

@@ -50,13 +50,13 @@ fn what_is_missing_is_named() {
         (&["render"], "nothing to run is given; give a BenchmarkRun with -f FILE"),
         (&["render", "--simulator", "-w", "sanity_randon"], "did you mean sanity_random?"),
         (&["render", "--simulator", "-w", "./none.yaml"], "cannot read ./none.yaml"),
-        (&["render", "--simulator", "-w", "nofile"], "nor is there a file of this name"),
+        (&["render", "--simulator", "-w", "nofile"], "there is no file of this name either"),
         (&["render", "--simulator", "-w", "random_concurrent_"], "did you mean random_concurrent"),
         (
             &["render", "-U", "127.0.0.1:18123", "-w", "sanity_random"],
             "--url is \"127.0.0.1:18123\"; write it with its scheme",
         ),
-        (&["render", "--simulator", "--variable", "isl"], "--variable \"isl\" has no form name=value"),
+        (&["render", "--simulator", "--variable", "isl"], "--variable \"isl\" is not of the form name=value"),
         (&["profiles", "show", "sanity_randon"], "did you mean sanity_random?"),
         (&["profiles", "show", "sanity_random"], "have a profile sanity_random; choose one with --harness"),
     ] {
@@ -138,7 +138,7 @@ fn the_list_has_every_profile_with_its_load_lengths_and_variables() {
     for (harness, load) in [
         ("loadgen", "    load       LoadGen Server: accuracy, performance\n"),
         ("inference-perf", " 1 request/s "),
-        ("nop", "    load       none: how the server of target.server starts\n"),
+        ("nop", "    load       none: the profile measures how the server of target.server starts\n"),
     ] {
         folder.benchwright(&["profiles", "-l", harness]).assert().success().stdout(predicate::str::contains(load));
     }

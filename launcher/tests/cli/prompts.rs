@@ -171,6 +171,6 @@ fn a_salt_that_is_given_again_is_told_where_the_cache_knows_its_prompts() {
     // A prompt with another length also begins with another text.
     assert!(shares[0] == 0.0 && shares[1] > 0.95 && shares[2] == 0.0, "{shares:?}");
     let told =
-        matches!(remarks.as_slice(), [it] if it.contains("profile.promptSalt sends the prompts of an earlier run"));
+        matches!(remarks.as_slice(), [it] if it.contains("profile.promptSalt repeats the prompts of an earlier run"));
     assert!(told, "{remarks:?}");
 }

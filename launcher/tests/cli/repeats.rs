@@ -98,7 +98,7 @@ fn what_cannot_be_repeated_is_refused_before_anything_is_run() {
     let loadgen = format!("{run}  harness: loadgen\n").replace("profile: {inline", "profile: {variables: {}, inline");
     for (text, flag, field, error) in [
         (&salted, "2", "spec.profile.promptSalt", "is \"x\"; take it out"),
-        (&loadgen, "2", "spec.repeat", "is 2, and LoadGen tests are not repeated"),
+        (&loadgen, "2", "spec.repeat", "is 2, and LoadGen tests cannot be repeated"),
         (&run, "31", "--repeat", "1..=30"),
         (&run, "0", "--repeat", "1..=30"),
         (&format!("{run}  repeat: 31\n"), "", "spec.repeat", "is 31"),
@@ -112,7 +112,7 @@ fn what_cannot_be_repeated_is_refused_before_anything_is_run() {
     }
     let folder = Folder::new();
     folder.write("run.yaml", &format!("{loadgen}  repeat: 2\n"));
-    let expected = predicate::str::contains("LoadGen tests are not repeated");
+    let expected = predicate::str::contains("LoadGen tests cannot be repeated");
     folder.benchwright(&["plan", "-f", "run.yaml"]).assert().failure().stderr(expected);
 }
 
@@ -157,11 +157,11 @@ fn a_target_that_is_not_there_ends_the_series_with_nothing() {
     let message = folder.path("message");
     let arguments = ["run", "-f", "run.yaml", "--repeat", "3", "--termination-log", message.to_str().unwrap()];
     let expected =
-        predicate::str::contains("benchwright: r1 ended the series: after it no other of its 3 runs was made\n");
+        predicate::str::contains("benchwright: r1 ended the series: its remaining runs, of 3, were not made\n");
     folder.benchwright(&arguments).assert().code(11).stderr(expected);
     assert_eq!(names(&folder.path("results")), Vec::<String>::new());
     let envelope = crds::Envelope::parse(&fs::read_to_string(&message).unwrap()).unwrap();
-    let message = "run r1 of 3, after which no other run was made: ";
+    let message = "run r1 of 3, which ended the series: ";
     assert!(envelope.core.summary.is_none() && envelope.core.message.starts_with(message), "{envelope:?}");
 }
 
@@ -177,7 +177,7 @@ fn a_signal_ends_the_series_and_keeps_the_runs_before_it() {
     assert_eq!((&document["outcome"], &document["partial"]), (&"Cancelled".into(), &true.into()));
     // The second run may have been stopped before or during its load. In both cases, the mean is that of the first run.
     let message = document["reasons"][0]["message"].as_str().unwrap();
-    assert!(message.starts_with("run r2 of 3, after which no other run was made: "), "{message}");
+    assert!(message.starts_with("run r2 of 3, which ended the series: "), "{message}");
     assert_eq!((&document["runs"][0]["name"], &document["runs"][0]["counted"]), (&"r1".into(), &true.into()));
     assert_eq!(document["summary"]["meanOfRuns"], 1);
     assert_eq!(read(series.join("r1/report.json"))["outcome"], "Passed");

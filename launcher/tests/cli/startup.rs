@@ -104,7 +104,7 @@ fn a_file_that_is_no_log_has_no_values_and_is_named() {
     let folder = Folder::new();
     fs::write(folder.path("noise.log"), (0..=255_u8).cycle().take(100_000).collect::<Vec<u8>>()).unwrap();
     folder.write("a=b.log", "");
-    let unknown = |name: &str| contains(format!("{name}: no known line of vLLM or SGLang was found in it; give what"));
+    let unknown = |name: &str| contains(format!("{name}: has no known log line of vLLM or SGLang; give all output"));
     let none = folder.benchwright(&["startup", "noise.log", "a=b.log"]).assert().code(10);
     none.stdout(contains("unfinished")).stderr(unknown("noise.log").and(unknown("a=b.log")));
     let cold = log("vllm-0.32.0-cold-compile-info");

@@ -54,7 +54,7 @@ fn a_finished_run_is_counted_again_with_another_warm_up() {
     // The run did not record the times between tokens.
     assert!(figures(&after)["itlMs"].is_null() && !figures(&before)["itlMs"].is_null());
     let remarks = after["selfJudgement"]["remarks"].to_string();
-    for part in ["counted the run chat of", "warm-up 1s in place of 500ms", "FullWithTokenTimes"] {
+    for part in ["computed the figures of run chat, started at", "warm-up 1s in place of 500ms", "FullWithTokenTimes"] {
         assert!(remarks.contains(part), "{part}: {remarks}");
     }
     // The server figures of a stage are only valid for the run's own window.
@@ -106,7 +106,7 @@ fn what_cannot_be_counted_again_is_told() {
     let file = folder.path("results/latest/measurement.bin");
     let mut bytes = fs::read(&file).unwrap();
     fs::write(&file, of_another_run).unwrap();
-    refused(&["--warm-up", "1s"], "is of another run");
+    refused(&["--warm-up", "1s"], "belongs to another run");
     bytes.truncate(bytes.len() - 9);
     fs::write(&file, &bytes).unwrap();
     refused(&["--warm-up", "1s"], "copy the file again");

@@ -183,7 +183,7 @@ fn what_others_leave_beside_a_results_folder_holds_up_no_run() {
 
     let held = File::options().append(true).open(folder.path("results/index.md")).unwrap();
     held.lock().unwrap();
-    assert!(table(&folder, "a lock").contains("another process holds "));
+    assert!(table(&folder, "a lock").contains("another process has locked "));
     drop(held);
     for name in ["index.md", "index.html"] {
         fs::remove_file(folder.path("results").join(name)).unwrap();

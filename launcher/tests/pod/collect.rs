@@ -37,7 +37,7 @@ fn the_figures_of_another_run_are_reported_without_a_load() {
     assert!(second.core.artifacts.iter().any(|it| it.name == "report.json"), "{:?}", second.core.artifacts);
     let said = &second.core.message;
     assert!(
-        said.contains(&format!("the figures of the folder {folder}, which the run of UID {}", first.core.run_uid)),
+        said.contains(&format!("the figures of folder {folder}, which the run with UID {}", first.core.run_uid)),
         "{said}"
     );
     // The collecting run creates no folder of its own.
@@ -104,13 +104,13 @@ fn a_folder_that_is_missing_or_not_finished_ends_the_run_with_the_reason() {
     std::os::unix::fs::symlink(root.join(&folder), root.join("link")).unwrap();
     let before = server.prompts();
     for (name, part) in [
-        ("missing", "there is no such folder on the claim; name one that is there"),
+        ("missing", "the claim of storage.pvc.claimName has no such folder; name an existing folder"),
         ("going", "its run has not ended, or was killed"),
         ("bare", "it has no termination-message.txt"),
         ("empty", "it has no termination-message.txt"),
-        ("changed", "its report.json is another one"),
+        ("changed", "its report.json is not the one that its termination message lists"),
         ("series", "it holds a series of runs"),
-        ("stopped", "its run did not measure to its end: it is Cancelled"),
+        ("stopped", "its run did not measure completely: its outcome is Cancelled"),
         ("link", "cannot be read"),
     ] {
         let output = collect(&pod, &server, name, "");

@@ -87,7 +87,7 @@ fn a_run_for_debugging_waits_until_it_is_ended_and_sends_nothing() {
     let waiting = Waiting::start(&server, "");
     // Only the readiness probe has sent a prompt.
     assert_eq!(server.prompts(), 1);
-    assert!(waiting.ready().ends_with("prepared, and waits\n"), "{}", waiting.ready());
+    assert!(waiting.ready().ends_with("prepared; waiting for a load that is sent by hand\n"), "{}", waiting.ready());
     let log = waiting.log();
     for part in [
         "all is prepared, and no load is sent: spec.launcher.debug is true",

@@ -81,19 +81,23 @@ fn a_download_that_fails_is_described_without_words_of_its_server() {
     let head = |head: &str| format!("HTTP/1.1 {head}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
     let answers = [
         ("a reason phrase", head(&format!("403 {CANARY}")), "its server answered with the status 403"),
-        ("a redirect", head(&format!("302 Found\r\nlocation: ftp://{CANARY}/")), "leads to a URL that is not called"),
+        (
+            "a redirect",
+            head(&format!("302 Found\r\nlocation: ftp://{CANARY}/")),
+            "redirects to a URL that may not be called",
+        ),
         (
             "a redirect to a host",
             head(&format!("302 Found\r\nlocation: http://{CANARY}.invalid/")),
-            "there was no connection to its server",
+            "the connection to its server failed",
         ),
-        ("half a body", format!("HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{CANARY}"), "sent no whole answer"),
-        ("no HTTP", format!("{CANARY}\r\n\r\n"), "sent no whole answer"),
-        ("a wrong header", format!("HTTP/1.1 200 OK\r\n{CANARY}\r\n\r\n"), "sent no whole answer"),
+        ("half a body", format!("HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{CANARY}"), "sent an incomplete answer"),
+        ("no HTTP", format!("{CANARY}\r\n\r\n"), "sent an incomplete answer"),
+        ("a wrong header", format!("HTTP/1.1 200 OK\r\n{CANARY}\r\n\r\n"), "sent an incomplete answer"),
     ];
     for (name, answer, wanted) in answers {
         let server = Server::start(move |_, _| answer.clone());
-        let shown = format!("the data set behind {}/d.csv cannot be downloaded: ", server.url());
+        let shown = format!("the data set at {}/d.csv cannot be downloaded: ", server.url());
         let url = format!("{}/d.csv?token={CANARY}", server.url());
         assert_status(name, &data_set(&url, ""), &[&shown, wanted], &[CANARY]);
     }
@@ -102,7 +106,7 @@ fn a_download_that_fails_is_described_without_words_of_its_server() {
 #[test]
 fn the_name_in_a_certificate_is_only_in_the_log() {
     let url = format!("{}/d.csv", server_of_another_name());
-    let wanted = [url.as_str(), "there was no connection to its server", "the launcher's log has the rest"];
+    let wanted = [url.as_str(), "the connection to its server failed", "the launcher's log has the rest"];
     let log = assert_status("a certificate", &data_set(&url, ""), &wanted, &[CANARY, "ertificate"]);
     assert!(log.contains(CANARY), "{log}");
 }
@@ -111,7 +115,7 @@ fn the_name_in_a_certificate_is_only_in_the_log() {
 fn the_digest_of_a_file_is_only_in_the_log() {
     let url = format!("{}/d.csv", server_of(CANARY).url());
     let found = hex(&Sha256::digest(CANARY));
-    let wanted = [url.as_str(), "has another SHA-256 than the profile wants"];
+    let wanted = [url.as_str(), "has another SHA-256 than the profile requires"];
     let profile = data_set(&url, &format!(", sha256: '{}'", "0".repeat(64)));
     let log = assert_status("a digest", &profile, &wanted, &[CANARY, &found]);
     assert!(log.contains(&found), "{log}");
@@ -125,7 +129,10 @@ fn the_address_behind_a_name_is_only_in_the_log() {
     pod.mount_profile(&data_set(&url, ""), SPEC, blocked_as_in_a_cluster);
     let log = assert_message_without_words("a name", &pod, &mut pod.command(), &["127.0.0.1", "::1", "loopback"]);
     let message = pod.envelope().core.message;
-    assert!(message.contains(&url) && message.contains("its host has an address that may not be called"), "{message}");
+    assert!(
+        message.contains(&url) && message.contains("its host resolves to an address that may not be called"),
+        "{message}"
+    );
     assert!(log.contains("loopback"), "{log}");
     assert_eq!(server.heads(), [""; 0]);
 }

@@ -199,7 +199,7 @@ fn what_is_wrong_with_the_bucket_ends_the_run_before_its_load() {
     let wrong: [(Change, &str); 3] = [
         (|it| it.bucket = "no-such-bucket".into(), "NoSuchBucket"),
         (|it| fs::write(it.credentials.join("secretAccessKey"), "other").unwrap(), "SignatureDoesNotMatch"),
-        (|it| fs::write(it.credentials.join("accessKeyId"), "other").unwrap(), "accessKeyId of the Secret"),
+        (|it| fs::write(it.credentials.join("accessKeyId"), "other").unwrap(), "the Secret's accessKeyId"),
     ];
     for (change, code) in wrong {
         pod.mount_url(&model.url(), |run| {

@@ -195,7 +195,7 @@ fn sleep_and_wake_are_measured() {
 fn a_log_that_cannot_be_read_is_said_and_fails_nothing() {
     let pod = Pod::new();
     let server = Server::start(&pod);
-    for (log, says) in [(Some(free_port()), "was not read"), (None, "nothing in its pods keeps it")] {
+    for (log, says) in [(Some(free_port()), "was not read"), (None, "its pods do not keep it")] {
         pod.mount(&target(""), |run| {
             server.be_target(run);
             run.server.as_mut().unwrap().log = log.map(|port| LogAddress { host: "127.0.0.1".into(), port });
@@ -232,7 +232,7 @@ fn a_pod_that_the_dns_does_not_have_is_missed_and_clocks_that_disagree_are_said(
     let about = &report["managedServer"];
     assert_eq!(about["replicas"].as_array().unwrap().len(), 1, "{about}");
     let notes = about["notes"].to_string();
-    assert!(notes.contains("127.0.0.1 has the addresses of 1 of 2 pods"), "{notes}");
+    assert!(notes.contains("127.0.0.1 has addresses of only 1 of 2 pods"), "{notes}");
     let report = managed(1, "2026-01-02T03:04:06Z");
     let notes = report["managedServer"]["notes"].to_string();
     assert!(notes.contains("started 1 s before the control plane chose the node"), "{notes}");

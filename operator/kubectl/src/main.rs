@@ -100,7 +100,7 @@ fn main() -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let done = match runtime {
         Ok(runtime) => runtime.block_on(execute(cli)),
-        Err(error) => Err(Failure::error(format!("the system refused what a process needs: {error}"))),
+        Err(error) => Err(Failure::error(format!("the system refused resources that every process needs: {error}"))),
     };
     let code = done.unwrap_or_else(|failure| {
         console::say(format_args!("kubectl benchwright: {failure}"));

@@ -61,10 +61,11 @@ mod tests {
         );
         assert_text(
             |it| {
-                (it.stop_time, it.last_failure) = (Some(at(9)), "ended with exit code 1; its last words:\nboom".into());
+                (it.stop_time, it.last_failure) =
+                    (Some(at(9)), "ended with exit code 1; its last output:\nboom".into());
             },
             "server chat-1-server: 0 of 2 replicas ready, being removed since 2026-01-01T00:00:09Z\n  \
-             started at 2026-01-01T00:00:00Z, never ready\n  last failure: ended with exit code 1; its last words: boom",
+             started at 2026-01-01T00:00:00Z, never ready\n  last failure: ended with exit code 1; its last output: boom",
         );
         assert_text(
             |it| (it.ready_time, it.stop_time, it.gone_time) = (Some(at(5)), Some(at(9)), Some(at(12))),

@@ -101,7 +101,7 @@ pub fn check(
         && effective.measuring_seconds() > most
     {
         let rule = format!(
-            "with gracePeriodSeconds and all repeats an attempt may send load for {most} seconds (limits.maxRunSeconds); lower it, or repeat"
+            "with gracePeriodSeconds and all repeats an attempt may send load for at most {most} seconds (limits.maxRunSeconds); lower runSeconds or repeat"
         );
         let found =
             format!("{}, in all {} seconds", effective.execution.deadlines.run_seconds, effective.measuring_seconds());
@@ -109,14 +109,16 @@ pub fn check(
     }
     let start_seconds = effective.execution.deadlines.start_seconds;
     if let Some(most) = limits.max_start_seconds.filter(|it| start_seconds > *it) {
-        let rule = format!("a run may take {most} seconds to start (limits.maxStartSeconds); lower it");
+        let rule = format!("a run may take at most {most} seconds to start (limits.maxStartSeconds); lower it");
         all.add("spec.execution.deadlines.startSeconds", start_seconds.to_string(), &rule);
     }
     if let (Some(most), Some(asked)) = (&limits.max_resources, &launcher.resources) {
         check_resources("spec.launcher", asked, most, "maxResources", &mut all);
         if let Some(amount) = most.get("memory").filter(|_| !asked.limits.contains_key("memory")) {
-            let rule =
-                format!("a launcher may have {} (limits.maxResources.memory); write a limit up to that", amount.text());
+            let rule = format!(
+                "a launcher may have at most {} (limits.maxResources.memory); write a limit up to this",
+                amount.text()
+            );
             all.add("spec.launcher.resources.limits.memory", "absent".into(), &rule);
         }
     }
@@ -156,7 +158,8 @@ fn check_server(limits: &Limits, own_image: &str, server: &ManagedServer, all: &
     let asked = server.resources.clone().unwrap_or_default();
     check_resources("spec.target.server", &asked, most, name, all);
     if let Some(amount) = most.get("memory").filter(|_| !asked.limits.contains_key("memory")) {
-        let rule = format!("a server may have {} (limits.{name}.memory); write a limit up to that", amount.text());
+        let rule =
+            format!("a server may have at most {} (limits.{name}.memory); write a limit up to this", amount.text());
         all.add(&field("resources.limits.memory"), "absent".into(), &rule);
     }
 }
@@ -187,7 +190,7 @@ fn check_claims(limits: &Limits, spec: &BenchmarkRunSpec, effective: &EffectiveS
             all.add("spec.storage.pvc.size", quoted(asked), &rule);
         }
         if pvc.retention.is_some() && limits.retention == Some(false) {
-            let rule = "it deletes folders of other runs, and limits.retention is false; take it out";
+            let rule = "retention deletes folders of other runs, and limits.retention is false; take it out";
             all.add("spec.storage.pvc.retention", "set".into(), rule);
         }
     }
@@ -215,8 +218,7 @@ fn check_hosts(
             }
             // The URL cannot be parsed here. It is refused, because another parser could still find a host in it.
             None if allowed.is_some() => {
-                let rule =
-                    "has no host that can be held against limits.targetHosts; write a URL such as http://host:80";
+                let rule = "it has no host to compare with limits.targetHosts; write a URL such as http://host:80";
                 all.add(&field, quoted(&url), rule);
             }
             None => {}
@@ -299,9 +301,10 @@ fn check_load(limits: &Limits, workload: &Workload, all: &mut Violations) {
         if let (Some(most), Some(at_once)) = (limits.max_concurrency, at_once)
             && at_once > u64::from(most)
         {
-            let rule =
-                format!("at most {most} requests at once are allowed (limits.maxConcurrency); lower the concurrency");
-            all.add(&field, format!("{at_once} requests at once"), &rule);
+            let rule = format!(
+                "at most {most} concurrent requests are allowed (limits.maxConcurrency); lower the concurrency"
+            );
+            all.add(&field, format!("{at_once} concurrent requests"), &rule);
         }
     }
 }
@@ -349,7 +352,7 @@ impl Violations {
     fn check_class(&mut self, field: &str, class: Option<&str>, limits: &Limits) {
         self.check_name(field, class, &limits.priority_classes, "priorityClasses");
         if let Some(class) = class.filter(|it| it.starts_with(SYSTEM)) {
-            self.add(field, quoted(class), "classes of the cluster itself are never allowed; name another one");
+            self.add(field, quoted(class), "system-* classes are only for the cluster itself; name another one");
         }
     }
 
@@ -368,7 +371,7 @@ impl Violations {
             self.check_name(&field, key, &limits.tolerations, "tolerations");
             let allows_all = limits.tolerations.as_ref().is_none_or(|it| it.iter().any(|it| it.as_str() == "*"));
             if key.is_none() && !allows_all {
-                let rule = "which tolerates every taint; set a key that limits.tolerations allows";
+                let rule = "without a key it tolerates every taint; set a key that limits.tolerations allows";
                 self.add(&field, "absent".into(), rule);
             }
         }

@@ -62,8 +62,7 @@ impl From<ProfileError> for Failure {
 fn unusable_text(source: &ProfileSource, error: &ProfileError) -> Failure {
     let message = match source {
         ProfileSource::ConfigMap(KeyRef { name, key }) => format!(
-            "spec.profile.configMapRef: the text under {key:?} of ConfigMap {name:?} cannot be run: {}; \
-             `benchwright plan --simulator --profile FILE` names each problem, and a status does not repeat a ConfigMap",
+            "spec.profile.configMapRef: the profile under {key:?} of ConfigMap {name:?} has {}; run `benchwright plan --simulator --profile FILE` to see the problems, because a status does not quote a ConfigMap",
             error.places()
         ),
         ProfileSource::Inline(_) | ProfileSource::Shipped(_) => error.to_string(),
@@ -196,7 +195,7 @@ fn check_servers(run: &BenchmarkRun, settings: &Settings) -> Result<(), Failure>
         return Ok(());
     }
     let message = "spec.target.server: this installation starts no servers; ask its administrators for managedServers.enabled of the \
-                   chart, or start the server yourself, and set url or serviceRef";
+                   chart, or start the server yourself, and set target.url or target.serviceRef";
     Err(input_error(Reason::PolicyDenied, message.to_owned()))
 }
 

@@ -75,12 +75,12 @@ fn is_for_good(error: &Error) -> bool {
 fn explained(error: &Error) -> String {
     match error {
         Error::Api(kube::Error::Api(status)) if status.code == FORBIDDEN => format!(
-            "{}; give it this right: `helm upgrade` writes the chart's Role or ClusterRole again",
+            "{}; grant the operator this right: `helm upgrade` restores the chart's Role or ClusterRole",
             status.message
         ),
         Error::Api(kube::Error::SerdeError(problem)) => {
-            format!("the answer cannot be understood: {problem}; see what has changed this object, or remove it")
+            format!("the object has an unexpected form: {problem}; find out what changed it, or delete it")
         }
-        error => format!("{error}; it is read again until the deadline of this phase"),
+        error => format!("{error}; the operator tries again until the deadline of this phase"),
     }
 }

@@ -107,7 +107,7 @@ pub(super) async fn other_use(
             info!(run = %full_name(run), server = server.name, %by, "a shared server stays: a run uses it")
         }
         OtherUse::Later => {
-            info!(run = %full_name(run), server = server.name, %by, "a shared server is left to a run that finished later")
+            info!(run = %full_name(run), server = server.name, %by, "a shared server stays: a run that finished later will remove it")
         }
     }
     Ok(found)

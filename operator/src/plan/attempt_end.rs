@@ -102,9 +102,11 @@ impl Decision<'_> {
         let failed = self.observed.job.failed.as_deref();
         if self.observed.pod.name.is_none() {
             return match failed {
-                Some("DeadlineExceeded") => {
-                    self.end_attempt(Reason::DeadlineExceeded, "the Job exceeded its deadline", None)
-                }
+                Some("DeadlineExceeded") => self.end_attempt(
+                    Reason::DeadlineExceeded,
+                    "the Job exceeded its deadline; raise execution.deadlines.startSeconds or runSeconds",
+                    None,
+                ),
                 // The reason ResultLost is reserved for a completed Job, because it allows the next attempt to report this attempt's results folder.
                 None if self.observed.job.complete => {
                     let message = "the Job completed, and its pod was gone before its result could be read";
@@ -117,7 +119,7 @@ impl Decision<'_> {
         let limit = self.effective.execution.deadlines.collect_seconds;
         if seconds_since(since, self.turn.now) > limit {
             let message = format!(
-                "the pod did not end within {limit} seconds after its Job (execution.deadlines.collectSeconds)"
+                "the pod did not end within {limit} seconds after its Job (execution.deadlines.collectSeconds); check whether its node is lost"
             );
             return match failed {
                 Some("DeadlineExceeded") => self.give_up(Reason::DeadlineExceeded, &message),
@@ -173,9 +175,11 @@ impl Decision<'_> {
                     None => self.cancelled(Some(envelope)),
                 }
             }
-            Outcome::Cancelled if self.observed.job.failed.as_deref() == Some("DeadlineExceeded") => {
-                self.end_attempt(Reason::DeadlineExceeded, "the Job exceeded its deadline", Some(envelope))
-            }
+            Outcome::Cancelled if self.observed.job.failed.as_deref() == Some("DeadlineExceeded") => self.end_attempt(
+                Reason::DeadlineExceeded,
+                "the Job exceeded its deadline; raise execution.deadlines.startSeconds or runSeconds",
+                Some(envelope),
+            ),
             Outcome::Cancelled => {
                 let message = format!("the run was interrupted: {}", self.cause());
                 self.end_attempt(Reason::Disrupted, &message, Some(envelope))
@@ -232,7 +236,7 @@ impl Decision<'_> {
         let judged = counts.total() as usize == asked && counts.all() == Met::True;
         (enforced && asked > 0 && !judged).then(|| {
             format!(
-                "spec.slo.objectives: has {asked}, and the launcher reports a run that passed with {counts}; give operator and launcher the same release"
+                "spec.slo.objectives: has {asked}, but the launcher reports that the run passed with {counts}; give operator and launcher the same release"
             )
         })
     }

@@ -149,8 +149,8 @@ impl Decision<'_> {
             None => format!("job/{}", attempt.job_name),
         };
         format!(
-            "the launcher has prepared everything and sends no load, as spec.launcher.debug says; send it by hand: kubectl exec -it -n {namespace} \
-             {pod} -c {} -- /benchwright run --now; cancel the run to end it, or it ends {} seconds after its start (execution.deadlines.runSeconds)",
+            "the launcher has prepared everything and sends no load, as spec.launcher.debug says; start the load yourself: kubectl exec -it -n {namespace} \
+             {pod} -c {} -- /benchwright run --now; the run ends when you cancel it, or {} seconds after its start (execution.deadlines.runSeconds)",
             job::CONTAINER,
             self.effective.execution.deadlines.run_seconds
         )

@@ -100,7 +100,7 @@ impl Decision<'_> {
         if last.end_time.is_some_and(|it| seconds_since(it, self.turn.now) > limit) {
             let what = pod.name.as_ref().unwrap_or(&last.job_name);
             let message = format!(
-                "{what} of the last attempt was not gone within {limit} seconds (execution.deadlines.prepareSeconds); see whether its node is lost"
+                "{what} of the last attempt was not gone within {limit} seconds (execution.deadlines.prepareSeconds); check whether its node is lost"
             );
             return self.finish(Phase::Failed, Outcome::Error, Reason::PrepareTimeout, &message);
         }
@@ -135,8 +135,10 @@ impl Decision<'_> {
         }
         if age < limit {
             // The ConfigMap may still be missing because `kubectl apply -f folder/` creates it after the run.
-            let message =
-                format!("{}\nthe run waits for it {limit} seconds (execution.deadlines.prepareSeconds)", error.message);
+            let message = format!(
+                "{}\nthe run waits for this at most {limit} seconds (execution.deadlines.prepareSeconds)",
+                error.message
+            );
             let phase = if self.attempt().is_some() { Phase::Preparing } else { Phase::Pending };
             let mut plan = self.status_plan(NextStatus::new(phase, error.reason, message));
             // Each turn reads whole ConfigMaps, so the time between two turns grows with the time that the run has waited.
@@ -144,14 +146,14 @@ impl Decision<'_> {
             plan.next_look = Some(wait.min(Duration::from_secs(u64::from(limit - age) + 1)));
             return plan;
         }
-        let message = format!("{}\nthis run has ended; create it again when that is done", error.message);
+        let message = format!("{}\nthis run has ended; correct this, then create the run again", error.message);
         self.finish(Phase::Failed, Outcome::Error, error.reason, &message)
     }
 
     /// Waits until the namespace has a free slot. This time counts toward no deadline.
     fn wait_for_namespace(&self, position: usize) -> Plan {
         let message = format!(
-            "number {position} in line: the namespace has as many attempts at once as its administrators allow (limits.maxConcurrentAttempts)"
+            "number {position} in line: the namespace runs as many attempts at once as its administrators allow (limits.maxConcurrentAttempts)"
         );
         let mut plan = self.status_plan(NextStatus::new(Phase::Pending, Reason::NamespaceBusy, message));
         // The end of another run wakes the first runs in line. This timer is only needed if that wake-up is lost.

@@ -32,7 +32,7 @@ impl Decision<'_> {
         if job_ended || seconds_since(since, self.turn.now) > limit || !self.was_stopped(attempt, ended) {
             return None;
         }
-        let message = "something stopped the launcher; the operator waits for the end of its pod, which says what";
+        let message = "something stopped the launcher; the operator waits until its pod has ended, to read the cause";
         let mut plan = self.status_plan(NextStatus::new(Phase::Collecting, Reason::ReadingResult, message));
         plan.next_look = Some(SOON);
         Some(plan)
@@ -53,7 +53,7 @@ impl Decision<'_> {
         match ended.and_then(|it| it.disrupted.as_deref()) {
             Some(why) => why,
             None if pod.name.is_none() || pod.deleting.is_some() => "somebody else deleted its pod",
-            None => "something stopped its launcher, and its pod does not say what",
+            None => "something stopped its launcher, and its pod does not show the cause",
         }
     }
 }

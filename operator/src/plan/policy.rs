@@ -11,7 +11,7 @@ pub use ::policy::{Limits, Pattern, Policy, UNKNOWN_TARGET, Violation, called_se
 /// Rejects a Service of type ExternalName, which would make another host reachable under a name that `targetHosts` allows.
 pub fn alias(name: &str, service: &Service) -> Option<Violation> {
     let spec = service.spec.as_ref().filter(|it| it.type_.as_deref() == Some("ExternalName"))?;
-    let rule = "a Service of type ExternalName is no target where limits.targetHosts is set; name a Service with a selector, \
+    let rule = "a Service of type ExternalName cannot be a target while limits.targetHosts is set; name a Service with a selector, \
                 or a host that is allowed";
     Some(Violation {
         field: format!("spec, the Service {name:?}"),
@@ -35,7 +35,7 @@ pub fn joined_services(
             field: format!("spec.launcher.labels.{key}"),
             value: quoted(value),
             rule: format!(
-                "with it the launcher's pod would get requests that are meant for Service {:?}; choose another label",
+                "with this label the launcher's pod would get requests that are meant for Service {:?}; choose another label",
                 service.name_any()
             ),
         })

@@ -39,7 +39,7 @@ impl Decision<'_> {
         let has_begun = attempt.pod_uid.is_some() || attempt.running_time.is_some();
         if has_begun || observed.pod.name.is_some() || observed.ended.is_some() {
             let by = match queue {
-                Some(queue) => format!("queue {queue:?} took its place back"),
+                Some(queue) => format!("queue {queue:?} evicted the run"),
                 None => "something suspended its Job".to_owned(),
             };
             return self.give_up(Reason::Suspended, &format!("{by}; the attempt is lost, and another one follows"));
@@ -70,7 +70,7 @@ impl Decision<'_> {
         if self.observed.queue.as_ref().is_some_and(|it| !it.exists) && waited >= limit.min(MISSING_SECONDS) {
             let queue = self.run.spec.queue_name.as_deref().unwrap_or_default();
             let message = format!(
-                "spec.queueName: is {queue:?}, and the namespace has no such LocalQueue of Kueue while other runs wait for the target; create the queue, and create the run again"
+                "spec.queueName: is {queue:?}, and the namespace has no such LocalQueue of Kueue; the run ended because other runs wait for its target; create the queue, then create the run again"
             );
             return Some(self.finish(Phase::Failed, Outcome::Error, Reason::QueueNotFound, &message));
         }

@@ -209,7 +209,7 @@ impl<'a> Turn<'a> {
             );
             self.event(true, Reason::RunSkipped, message);
         } else if let Some(other) = waits_for.or_else(|| self.status.starting.as_ref().map(|it| it.name.clone())) {
-            let message = format!("the run of {due} was left out, because run {other} is under way");
+            let message = format!("the run of {due} was skipped, because run {other} is still running");
             self.event(false, Reason::RunSkipped, message);
         } else {
             // The suffix is the minute since the epoch, as in the names of a CronJob's Jobs.
@@ -303,7 +303,7 @@ impl<'a> Turn<'a> {
         let current = |it: &&Triggered| Some(&it.trigger) == self.spec.trigger.as_ref();
         match self.status.triggered.as_ref().filter(current) {
             Some(it) if !it.finished => {
-                (false, true, Reason::RunActive, format!("run {} of the trigger is under way", it.name))
+                (false, true, Reason::RunActive, format!("run {} of the trigger is running", it.name))
             }
             // An empty name means that the run was refused. Since then the user has edited the spec but not the trigger, so no run is requested.
             Some(it) if it.outcome != Some(Outcome::Passed) && !it.name.is_empty() => {

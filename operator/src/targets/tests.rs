@@ -81,13 +81,13 @@ fn two_runs_that_are_decided_at_once_do_not_both_begin() {
     let (a, b) = (fresh("bench/a", 1), fresh("other/b", 2));
     assert_eq!(ask(&targets, &a, 10), Answer::Begin(Vec::new()));
     // `a` may begin, but its attempt is not written yet.
-    assert_waits(ask(&targets, &b, 10), "1st in line for http://gateway.llm-d:80; bench/a has it");
+    assert_waits(ask(&targets, &b, 10), "1st in line for http://gateway.llm-d:80; bench/a uses it now");
     // An outdated watch event does not take the place of `a` away.
     seen(&targets, &a, 10);
-    assert_waits(ask(&targets, &b, 11), "1st in line for http://gateway.llm-d:80; bench/a has it");
+    assert_waits(ask(&targets, &b, 11), "1st in line for http://gateway.llm-d:80; bench/a uses it now");
     seen(&targets, &measuring("bench/a", 1), 11);
     seen(&targets, &a, 11);
-    assert_waits(ask(&targets, &b, 12), "1st in line for http://gateway.llm-d:80; bench/a has it");
+    assert_waits(ask(&targets, &b, 12), "1st in line for http://gateway.llm-d:80; bench/a uses it now");
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn a_run_that_waits_for_something_else_holds_nobody_up() {
     // The resumed run is older, but must still wait for the run that has begun.
     suspended.spec.suspend = false;
     suspended.metadata.generation = Some(2);
-    assert_waits(ask(&targets, &suspended, 11), "1st in line for http://gateway.llm-d:80; bench/b has it");
+    assert_waits(ask(&targets, &suspended, 11), "1st in line for http://gateway.llm-d:80; bench/b uses it now");
 }
 
 /// A way in which a run ends.
@@ -261,7 +261,10 @@ fn a_run_that_tries_again_keeps_its_target() {
     let retrying = run("bench/b", 2, json!({"phase": "Preparing", "attempts": [attempt(1, Some(20))]}));
     seen(&targets, &fresh("bench/a", 1), 20);
     seen(&targets, &retrying, 20);
-    assert_waits(ask(&targets, &fresh("bench/a", 1), 21), "1st in line for http://gateway.llm-d:80; bench/b has it");
+    assert_waits(
+        ask(&targets, &fresh("bench/a", 1), 21),
+        "1st in line for http://gateway.llm-d:80; bench/b uses it now",
+    );
     assert_eq!(ask(&targets, &retrying, 22), Answer::Begin(Vec::new()));
 }
 
@@ -302,7 +305,10 @@ fn a_run_of_a_gateway_is_known_by_its_status() {
     let mut holder = run("bench/a", 1, status);
     holder.spec.target = serde_json::from_value(json!({"gatewayRef": {"name": "gw"}})).unwrap();
     seen(&targets, &holder, 1);
-    assert_waits(ask(&targets, &fresh("bench/b", 2), 2), "1st in line for http://gateway.llm-d:80; bench/a has it");
+    assert_waits(
+        ask(&targets, &fresh("bench/b", 2), 2),
+        "1st in line for http://gateway.llm-d:80; bench/a uses it now",
+    );
 }
 
 /// A turn of a run that cannot write its status. `is_lost`: whether the response was lost, so that the write may have succeeded.
@@ -329,7 +335,7 @@ fn a_run_whose_status_cannot_be_written_has_no_place() {
     for second in [10, 11, 13, 17, 25] {
         fails(&targets, &hostile, second, true);
         if second < 25 {
-            assert_waits(ask(&targets, &other, second), &format!("1st in line for {URL}; hostile/h has it"));
+            assert_waits(ask(&targets, &other, second), &format!("1st in line for {URL}; hostile/h uses it now"));
         }
     }
     assert_eq!(ask(&targets, &other, 30), Answer::Begin(Vec::new()));
@@ -377,7 +383,7 @@ fn a_namespace_with_a_thousand_older_runs_takes_turns() {
         assert!(matches!(ask(&targets, &fresh(&format!("many/r{number}"), number), 10), Answer::Wait(_)));
     }
     let other = fresh("other/b", 2_000);
-    assert_waits(ask(&targets, &other, 11), &format!("1st in line for {URL}; many/r0 has it"));
+    assert_waits(ask(&targets, &other, 11), &format!("1st in line for {URL}; many/r0 uses it now"));
     let mut all = targets.woken(None);
     targets.forget("uid-r0", at(20));
     assert_eq!(woken(&mut all), ["other/b"]);
@@ -411,12 +417,12 @@ fn a_run_that_its_queue_does_not_admit_goes_behind_the_others() {
     seen(&targets, &queued, 9);
     assert!(!targets.is_wanted("uid-a", at(10)));
     let other = fresh("bench/b", 2);
-    assert_waits(ask(&targets, &other, 10), &format!("1st in line for {URL}; bench/a has it"));
+    assert_waits(ask(&targets, &other, 10), &format!("1st in line for {URL}; bench/a uses it now"));
     assert!(targets.is_wanted("uid-a", at(11)));
     seen(&targets, &let_go, 20);
     assert!(matches!(ask(&targets, &other, 21), Answer::Begin(drains) if drains.len() == 1));
     targets.drained("uid-a");
-    assert_waits(ask(&targets, &let_go, 22), &format!("1st in line for {URL}; bench/b has it"));
+    assert_waits(ask(&targets, &let_go, 22), &format!("1st in line for {URL}; bench/b uses it now"));
 }
 
 proptest::proptest! {

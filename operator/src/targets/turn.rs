@@ -123,8 +123,7 @@ async fn pod_in_front(
 /// Replaces the message of an unread object in another namespace, because this run's status must not reveal its name.
 fn hide(unread: &mut Unread) {
     unread.message =
-        "the operator cannot read Job and pods of a run of another namespace that had this target; see its log, and \
-                      the rights that it has there"
+        "the operator cannot read Job and pods of a run of another namespace that had this target; see its log, and its rights in that namespace"
             .to_owned();
 }
 

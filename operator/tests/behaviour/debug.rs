@@ -31,8 +31,8 @@ fn the_launcher_learns_of_it_from_its_input() {
 
 #[test]
 fn a_launcher_that_waits_shows_how_the_load_is_sent_by_hand() {
-    let says = "send it by hand: kubectl exec -it -n bench chat-2db482-a1-0-x -c launcher -- /benchwright run --now; cancel the run to end it, or it \
-                ends 3600 seconds after its start";
+    let says = "start the load yourself: kubectl exec -it -n bench chat-2db482-a1-0-x -c launcher -- /benchwright run --now; the run ends when you \
+                cancel it, or 3600 seconds after its start";
     let want = Want { phase: Some(Phase::Running), reason: Some(Reason::Debugging), says, ..Want::default() };
     let run = in_phase(DEBUG, Phase::Starting);
     let made = check(&run, &measuring(), 60, &want);

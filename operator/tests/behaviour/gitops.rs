@@ -138,7 +138,7 @@ fn schedules() -> Vec<(String, Value)> {
         ("waits for its next time", schedule(nightly, &[], None)),
         ("suspended", schedule(suspended, &[], None)),
         ("its fields cannot be read", schedule(wrong, &[], None)),
-        ("its triggered run is under way", schedule(trigger, &run(RunState::Active), None)),
+        ("its triggered run is running", schedule(trigger, &run(RunState::Active), None)),
         ("its triggered run has Passed", schedule(trigger, &ended(Outcome::Passed), None)),
         ("its triggered run has missed an objective", schedule(trigger, &ended(Outcome::SLOViolated), None)),
         ("its triggered run was refused", schedule(trigger, &[], Some("exceeded quota"))),

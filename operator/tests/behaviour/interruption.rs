@@ -21,7 +21,7 @@ fn what_stopped_a_launcher_is_waited_for_until_its_pod_has_ended() {
     let waits = Want {
         phase: Some(Phase::Collecting),
         reason: Some(Reason::ReadingResult),
-        says: "waits for the end of its pod",
+        says: "waits until its pod has ended",
         ..Want::default()
     };
     for phase in [Phase::Starting, Phase::Running] {
@@ -40,7 +40,7 @@ fn what_stopped_a_launcher_is_waited_for_until_its_pod_has_ended() {
 #[test]
 fn a_cause_that_no_pod_names_is_not_waited_for_without_end() {
     let run = in_phase(NO_RETRY, Phase::Running);
-    let want = Want { says: "its pod does not say what", ..failed(Reason::Disrupted) };
+    let want = Want { says: "its pod does not show the cause", ..failed(Reason::Disrupted) };
     check(&run, &stopped(cancelled()), 901, &want);
     check(
         &run,

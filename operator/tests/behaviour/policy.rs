@@ -74,12 +74,12 @@ queueName: other
         "spec.launcher.scheduling.runtimeClassName: is \"kata\"; limits.runtimeClasses allows none; take it out",
         "spec.launcher.scheduling.schedulerName: is \"mine\"; limits.schedulers allows only \"batch\"",
         "spec.launcher.scheduling.tolerations[1].key: is \"a\"; limits.tolerations allows only \"nvidia.com/gpu\"",
-        "spec.launcher.scheduling.tolerations[2].key: is absent; which tolerates every taint",
+        "spec.launcher.scheduling.tolerations[2].key: is absent; without a key it tolerates every taint",
         "spec.queueName: is \"other\"; limits.queues allows only \"load\", \"night\"",
         "spec.storage.pvc.storageClassName: is \"slow\"; limits.storageClasses",
         "spec.storage.pvc.size: is \"11Gi\"; at most 10Gi is allowed (limits.maxClaimSize)",
-        "spec.storage.pvc.retention: is set; it deletes folders of other runs",
-        "spec.execution.deadlines.startSeconds: is 1800; a run may take 600 seconds to start (limits.maxStartSeconds)",
+        "spec.storage.pvc.retention: is set; retention deletes folders of other runs",
+        "spec.execution.deadlines.startSeconds: is 1800; a run may take at most 600 seconds to start (limits.maxStartSeconds)",
     ];
     assert_refused(policy, refused, &expected);
     let absent = ["spec.queueName: is absent; limits.queues requires one of \"load\", \"night\"; set it"];
@@ -157,7 +157,7 @@ storage: {pvc: {claimName: other}}
         "spec.execution.deadlines.runSeconds: is 3600, in all 3660 seconds; with gracePeriodSeconds",
         "spec.launcher.resources.requests.cpu: is \"2001m\"; at most 2 is allowed (limits.maxResources.cpu); lower it",
         "spec.launcher.resources.requests.nvidia.com/gpu: is \"1\"; limits.maxResources allows only cpu, memory; take it out",
-        "spec.launcher.resources.limits.memory: is absent; a launcher may have 4Gi (limits.maxResources.memory)",
+        "spec.launcher.resources.limits.memory: is absent; a launcher may have at most 4Gi (limits.maxResources.memory)",
     ];
     assert_refused(policy, refused, &expected);
     let allowed = "
@@ -196,7 +196,7 @@ fn loads_without_a_rate_are_limited_by_their_requests_at_once() {
     let limits = "limits: {maxRequestsPerSecond: 1, maxConcurrency: 63}";
     let found = violations_of(limits, &run(SIMULATOR), &closed);
     assert_eq!(found.len(), 1, "{found:?}");
-    assert_eq!(found[0].value, "64 requests at once");
+    assert_eq!(found[0].value, "64 concurrent requests");
     assert_eq!(violations_of("limits: {maxConcurrency: 64}", &run(SIMULATOR), &closed), Vec::new());
 }
 
@@ -285,14 +285,14 @@ storage: {none: {}}
     let own = [
         "spec.target.server.image: is \"docker.io/vllm/vllm-openai:v0.11.0\"; limits.images allows only",
         "spec.target.server.scheduling.priorityClassName: is \"system-node-critical\"; limits.priorityClasses",
-        "spec.target.server.scheduling.priorityClassName: is \"system-node-critical\"; classes of the cluster itself",
+        "spec.target.server.scheduling.priorityClassName: is \"system-node-critical\"; system-* classes are only for",
         "spec.target.server.serviceAccountName: is \"admin\"; limits.serviceAccounts",
         "spec.target.server.modelClaim.claimName: is \"weights\"; limits.claims",
     ];
     let of_launchers = [
         "spec.target.server.resources.requests.cpu: is \"8\"; at most 2 is allowed (limits.maxResources.cpu)",
         "spec.target.server.resources.limits.nvidia.com/gpu: is \"1\"; limits.maxResources allows only cpu, memory",
-        "spec.target.server.resources.limits.memory: is absent; a server may have 4Gi (limits.maxResources.memory)",
+        "spec.target.server.resources.limits.memory: is absent; a server may have at most 4Gi (limits.maxResources.memory)",
     ];
     // The run's own server is always an allowed host.
     assert_refused(limits, server, &[&own[..], &of_launchers].concat());
@@ -419,7 +419,9 @@ fn labels_that_join_a_service_are_refused() {
     let found = joined(&labels(&[("app", "vllm"), ("team", "a")]));
     assert_eq!(found.len(), 2, "{found:#?}");
     assert!(
-        found[0].starts_with("spec.launcher.labels.app: is \"vllm\"; with it the launcher's pod would get requests"),
+        found[0].starts_with(
+            "spec.launcher.labels.app: is \"vllm\"; with this label the launcher's pod would get requests"
+        ),
         "{found:?}"
     );
     assert!(found[0].contains("Service \"model\"") && found[1].contains("Service \"both\""), "{found:?}");

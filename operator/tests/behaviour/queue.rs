@@ -123,8 +123,7 @@ fn an_attempt_that_its_queue_stops_is_lost_and_counts_towards_no_limit() {
     reported.ended = Some(said(&envelope(Outcome::Cancelled, "Cancelled")));
     let gone = Observed { pod: PodState::default(), ..drains.clone() };
     for observed in [drains, reported, gone] {
-        let lost =
-            Want { reason: Some(Reason::Suspended), says: "took its place back", again: true, ..Want::default() };
+        let lost = Want { reason: Some(Reason::Suspended), says: "evicted the run", again: true, ..Want::default() };
         let given_up = after(&run, &check(&run, &observed, 600, &lost));
         let ended = after(&given_up, &check(&given_up, &observed, 601, &next_attempt()));
         let made = check(
@@ -179,7 +178,7 @@ fn a_run_whose_queue_does_not_exist_ends_when_others_wait() {
         phase: Some(Phase::Failed),
         outcome: Some(Outcome::Error),
         reason: Some(Reason::QueueNotFound),
-        says: "create the queue, and create the run again",
+        says: "create the queue, then create the run again",
         attempt_ended: Some(Reason::QueueNotFound),
         stops: Some(Stop::Job("chat-2db482-a1".into())),
         again: true,

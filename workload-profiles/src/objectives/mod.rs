@@ -35,7 +35,7 @@ pub(crate) fn check(slo: Option<&ResolvedSlo>, workload: &Workload, findings: &F
             && warms_up(name)
         {
             let message = format!(
-                "is {}, which is a warm-up as a whole and has no figures; name a stage that is measured, or write \"*\" for all of those",
+                "is {}, which is a warm-up as a whole and has no figures; name a measured stage, or write \"*\" for all measured stages",
                 quoted(name)
             );
             findings.problem(path("stage"), message);

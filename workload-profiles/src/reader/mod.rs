@@ -35,8 +35,7 @@ impl<'a> Section<'a> {
     fn new(value: &'a Value, path: String, root_keys: &'static [&'static str], findings: &'a Findings) -> Option<Self> {
         let Some(entries) = value.as_object() else {
             let place = if path.is_empty() { "profile" } else { &path };
-            findings
-                .problem(place, format!("is {}; write a mapping, a line `key: value` for each key", described(value)));
+            findings.problem(place, format!("is {}; write a mapping, one line `key: value` per key", described(value)));
             return None;
         };
         Some(Section { path, entries, looked_up: RefCell::default(), root_keys, findings })

@@ -32,7 +32,7 @@ fn a_value_of_the_wrong_kind_is_shown_with_its_path() {
     check(
         "a: [1]",
         |it| it.section("a").map(drop),
-        Err("a: is a list of length 1; write a mapping, a line `key: value` for each key"),
+        Err("a: is a list of length 1; write a mapping, one line `key: value` per key"),
     );
     check("a: 1.5s", |it| it.positive_span("a", 9).map(|it| it.to_string()), Ok("1.5s".to_owned()));
     let wanted = "write a length of time such as 90s, 1.5s or 250ms, above 0s and at most 9s";
@@ -51,7 +51,7 @@ fn a_value_of_the_wrong_kind_is_shown_with_its_path() {
     check(
         "- a",
         |it| it.text("a").map(drop),
-        Err("profile: is a list of length 1; write a mapping, a line `key: value` for each key"),
+        Err("profile: is a list of length 1; write a mapping, one line `key: value` per key"),
     );
 }
 

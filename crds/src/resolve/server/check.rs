@@ -81,7 +81,7 @@ fn check_place(server: &Server, place: Place, errors: &mut Errors) {
                 errors.add(&format!("{FIELD}.image"), &message);
             }
             if !server.devices.is_empty() {
-                let message = "works outside of a cluster only; in one, write the number of GPUs in resources.limits, such as \
+                let message = "works outside of a cluster only; in a cluster, write the number of GPUs in resources.limits, such as \
                                nvidia.com/gpu: 2";
                 errors.add(&format!("{FIELD}.devices"), message);
             }
@@ -167,7 +167,8 @@ fn model(server: &Server, errors: &mut Errors) -> Option<String> {
     }
     if !server.engine.is_known() {
         if server.model.is_some() {
-            errors.add(&field, "has no effect with engine Custom; write it in args as the program wants it");
+            errors
+                .add(&field, "has no effect with engine Custom; write it in args, in the form that the program reads");
         }
         return None;
     }

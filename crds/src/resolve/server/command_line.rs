@@ -112,7 +112,7 @@ fn check_options(server: &Server, written: &BTreeMap<String, Vec<&'static str>>,
             errors.add(&place, &message);
         } else if places.len() > 1 {
             let others =
-                if places.contains(&"args") { "args has it too" } else { "it is there under another name too" };
+                if places.contains(&"args") { "args has it too" } else { "the same option has another name there" };
             errors.add(&place, &format!("has {}, and {others}; keep one of them", shown(name)));
         }
     }
@@ -194,7 +194,7 @@ fn tensor_parallel(
             let gpus = gpus?;
             if gpus % copies != 0 {
                 let message = format!(
-                    "is Auto, and the {gpus} GPUs of a replica cannot be divided by the {copies} of pipeline and data parallelism; \
+                    "is Auto, and the {gpus} GPUs of a replica cannot be divided by {copies}, the product of pipeline and data parallelism; \
                      write the number"
                 );
                 errors.add(&field, &message);
@@ -208,10 +208,13 @@ fn tensor_parallel(
             };
             if let Some(gpus) = gpus.filter(|it| count.saturating_mul(copies) > *it) {
                 let all = count.saturating_mul(copies);
-                let asked =
-                    if copies > 1 { format!("{count}, which takes {all} GPUs with config") } else { count.to_string() };
+                let asked = if copies > 1 {
+                    format!("{count}, which takes {all} GPUs with the parallelism in config")
+                } else {
+                    count.to_string()
+                };
                 let message = format!(
-                    "is {asked}, and a replica has {gpus}; lower it, write Auto, or give the replica more in devices or resources"
+                    "is {asked}, and a replica has {gpus} GPUs; lower it, write Auto, or give the replica more in devices or resources"
                 );
                 errors.add(&field, &message);
             }
@@ -311,7 +314,7 @@ fn check_texts(server: &Server, errors: &mut Errors) {
             errors.add(&format!("{FIELD}.env"), &format!("has {}; {remedy}", quoted(name)));
         } else if options::is_secret_variable(name) && !value.is_empty() {
             let remedy =
-                "take it out; in a cluster hubToken names a Secret, and elsewhere the server inherits what is exported";
+                "take it out; in a cluster name a Secret in hubToken, and elsewhere export the variable before the run";
             errors.add(&format!("{FIELD}.env.{name}"), &format!("is a secret that every report would show; {remedy}"));
         } else {
             check_text(&format!("env.{name}"), value, errors);
@@ -337,8 +340,7 @@ fn check_script(script: &str, errors: &mut Errors) {
         errors.add(&field, &message);
     } else if let Some(name) = secret {
         let message = format!(
-            "sets {}, a secret that every report would show; take it out; in a cluster hubToken names a Secret, and elsewhere the server \
-             inherits what is exported",
+            "sets {}, a secret that every report would show; take it out; in a cluster name a Secret in hubToken, and elsewhere export the variable before the run",
             quoted(name)
         );
         errors.add(&field, &message);

@@ -45,7 +45,7 @@ pub(super) fn check(server: &Server, replicas: u32, errors: &mut Errors) {
     if let Some(other) = server.devices.iter().find(|it| it.len() != first.len()) {
         let (first, other) = (first.len(), other.len());
         let message = format!(
-            "has sets of {first} and of {other} devices; give every replica as many, because the report does not tell them apart"
+            "has sets of {first} and of {other} devices; give every replica the same number, because the report does not separate the replicas"
         );
         errors.add(&field, &message);
     }
@@ -61,7 +61,7 @@ pub(super) fn check(server: &Server, replicas: u32, errors: &mut Errors) {
             errors.add(&at, &format!("has {}; {remedy}", quoted(wrong)));
         }
         if let Some(twice) = set.iter().enumerate().find(|(at, it)| set[..*at].contains(it)) {
-            errors.add(&at, &format!("has {} twice; take one out", quoted(twice.1)));
+            errors.add(&at, &format!("has {} twice; take one of them out", quoted(twice.1)));
         }
     }
     if server.env.contains_key(DEVICES) {

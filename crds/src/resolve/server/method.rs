@@ -35,7 +35,7 @@ pub(super) fn check(server: &Server, place: Place, errors: &mut Errors) {
     if server.lifecycle.is_some() {
         add(
             "lifecycle",
-            "has no effect with method ModelService, because whoever installs llm-d removes it; take it out",
+            "has no effect with method ModelService, because whoever installs llm-d also removes the servers; take it out",
         );
     }
     if server.distribution.is_some() {

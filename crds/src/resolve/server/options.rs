@@ -17,10 +17,10 @@ pub(super) fn refusal(engine: ServerEngine, option: &str) -> Option<&'static str
         return None;
     }
     match option {
-        "port" => Some("port of the server sets it; take it out, and write spec.target.server.port"),
-        "host" => Some("Benchwright chooses the address that it calls; take it out"),
-        "uds" => Some("the server is called by its port; take it out"),
-        "ssl-keyfile" | "ssl-certfile" => Some("a server that Benchwright starts is called without TLS; take it out"),
+        "port" => Some("only spec.target.server.port may set the port; take the option out, and set that field"),
+        "host" => Some("Benchwright chooses the address itself; take the option out"),
+        "uds" => Some("Benchwright calls the server by its port; take the option out"),
+        "ssl-keyfile" | "ssl-certfile" => Some("Benchwright calls the server without TLS; take the option out"),
         _ => None,
     }
 }

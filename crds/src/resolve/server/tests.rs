@@ -206,11 +206,11 @@ fn no_option_is_given_twice() {
         ("dtype: half, config: {dtype: auto}", "config: has --dtype, which dtype sets too"),
         ("tensorParallelSize: 2, args: [-tp, '2']", "args: has --tensor-parallel-size, which tensorParallelSize"),
         ("args: [--model, n]", "args: has --model, which model sets too"),
-        ("args: [--port, '1']", "args: has --port, and port of the server"),
+        ("args: [--port, '1']", "args: has --port, and only spec.target.server.port"),
         ("config: {host: h}", "config: has --host, and Benchwright"),
         ("config: {ssl-keyfile: f}", "config: has --ssl-keyfile, and a server"),
         ("config: {seed: 1}, args: [--seed=2]", "config: has --seed, and args has it too"),
-        ("config: {max-loras: 1, max_loras: 2}", "config: has --max-loras, and it is there under another name"),
+        ("config: {max-loras: 1, max_loras: 2}", "config: has --max-loras, and the same option has another name there"),
     ] {
         assert_refused(Place::Laptop, &of(rest), &[expected]);
     }

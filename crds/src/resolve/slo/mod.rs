@@ -192,7 +192,7 @@ fn objectives(written: &[written::Objective], errors: &mut Errors) -> Vec<Resolv
         let path = format!("spec.slo.objectives[{index}]");
         if !names.insert(&objective.name) {
             let name = quoted(&objective.name);
-            let message = format!("is {name}, as of an earlier objective; give each objective a name of its own");
+            let message = format!("is {name}, the name of an earlier objective; give each objective a name of its own");
             errors.add(&format!("{path}.name"), &message);
         }
         if let Some(bound) = check_objective(objective, &path, errors) {

@@ -30,7 +30,7 @@ use measurement::{
 };
 
 /// The warning that answers are logged as text.
-const NO_IDS: &str = "The server told no token ids: answers without them are logged as their text in UTF-8.";
+const NO_IDS: &str = "The server sent no token ids: answers without them are logged as their text in UTF-8.";
 
 /// A test that was run, completely or until time ran out.
 #[derive(Clone, Debug, PartialEq)]

@@ -25,7 +25,7 @@ impl Certainty {
     pub(super) fn note(&self, limit: FigureValue) -> Option<String> {
         let holds = |(low, high): &(FigureValue, FigureValue)| (low.as_f64()..=high.as_f64()).contains(&limit.as_f64());
         let interval = self.interval.filter(holds).map(|(low, high)| {
-            format!("its 95 % interval, {} to {}, holds the limit", low.beside(limit), high.beside(limit))
+            format!("its 95 % interval, {} to {}, contains the limit", low.beside(limit), high.beside(limit))
         });
         let drift = self.drift.map(|it| match it {
             Drift::Up => "the stage was drifting up".to_owned(),

@@ -50,7 +50,7 @@ impl Comparison {
 
     /// Why no comparison was made; `None` if one was made.
     pub(super) fn note(&self) -> Option<String> {
-        let text = "the value of the baseline is 0, which has no percentage: the limit decides alone";
+        let text = "the value of the baseline is 0, so there is no percentage of it: only the limit decides";
         (*self == Comparison::NoShare).then(|| text.into())
     }
 }
@@ -67,7 +67,7 @@ impl Baseline<'_> {
         };
         if earlier.basis != observed.basis {
             let reason = format!(
-                "the baseline measured {} otherwise: its label is {}, and that of this run {}",
+                "the baseline measured {} in another way: its label is {}, and the label of this run is {}",
                 objective.metric.name(),
                 earlier.basis,
                 observed.basis
@@ -76,7 +76,7 @@ impl Baseline<'_> {
         }
         let value = earlier.value.as_f64();
         if !value.is_finite() {
-            return Comparison::Undecided(format!("{} of the baseline is no number", objective.figure()));
+            return Comparison::Undecided(format!("{} of the baseline is not a number", objective.figure()));
         }
         if value <= 0.0 {
             return Comparison::NoShare;

@@ -46,7 +46,7 @@ pub(super) fn decide(objective: &ResolvedObjective, stage: Option<&str>, subject
     let (met, why) = match &compared {
         _ if !own => (Met::False, Some(past(bound, bound.limit(), value, bound.name()))),
         Some(Comparison::Regression(found, percent)) => {
-            let of = format!("which is {percent} % from the {} of the baseline", found.value);
+            let of = format!("which is {percent} % away from the baseline's {}", found.value);
             (Met::False, Some(format!("{}, {of}", past(bound, found.limit, value, "the limit"))))
         }
         Some(Comparison::Undecided(reason)) => (Met::Inconclusive, Some(reason.clone())),
@@ -82,7 +82,7 @@ fn few(objective: &ResolvedObjective, observed: &Reading) -> Option<String> {
     let stat = objective.stat?;
     let needed = stat.fewest_values().filter(|it| observed.count < *it)?;
     let (count, stat) = (observed.count, stat.name());
-    Some(format!("{stat} of {count} values is the largest of them: it needs {needed} or more"))
+    Some(format!("{stat} of {count} values is the largest of them: it needs {needed} values or more"))
 }
 
 /// Why objectives stay undecided on this stage or on the run, although the verdict on the run is valid; `None` if they can be decided.
@@ -90,7 +90,7 @@ fn does_not_count(source: &dyn Source, stage: Option<&str>) -> Option<String> {
     let invalid = || {
         let all = source.invalid();
         let (name, reason) = all.iter().find(|(name, _)| stage.is_none_or(|it| it == *name))?;
-        let part = if stage.is_none() { ", and is a part of the figures of the run" } else { "" };
+        let part = if stage.is_none() { ", and is included in the figures of the run" } else { "" };
         Some(format!("stage {name} is not valid ({reason}){part}"))
     };
     profiled(source, stage).or_else(invalid)

@@ -90,7 +90,7 @@ pub const OTHER_MODEL: &str = "the baseline is of the model ";
 pub fn other_model(baseline: &dyn Source, model: &str) -> Option<String> {
     let other = baseline.model().filter(|it| *it != model)?;
     Some(format!(
-        "{OTHER_MODEL}{}, and this run of {}: what differs may be the model, and not the server",
+        "{OTHER_MODEL}{}, and this run is of {}: differences may come from the model instead of the server",
         cut(other),
         cut(model)
     ))
@@ -102,7 +102,7 @@ pub fn why_undecided(outcome: Outcome, partial: bool, reason: &str) -> Option<St
         Outcome::Cancelled => Some("the run was stopped before its end".into()),
         it if it.has_valid_figures() && partial => Some("the run was stopped before its end".into()),
         it if it.has_valid_figures() => None,
-        _ => Some(format!("the run is not valid ({reason}), so that its figures do not count")),
+        _ => Some(format!("the run is not valid ({reason}), so its figures do not count")),
     }
 }
 
@@ -123,7 +123,7 @@ fn evaluate(objective: &ResolvedObjective, subject: &Subject<'_>) -> ObjectiveRe
         Scope::Stage(stage) => ObjectiveResult::undecided(objective, None, format!("the load has no stage {stage}")),
         Scope::EveryStage => {
             let why = match decided.is_empty() {
-                false => "every stage was profiled, and the figures of a profiled stage decide nothing",
+                false => "every stage was profiled, and figures of profiled stages decide no objective",
                 true => "the load has no stage",
             };
             let counts = |it: &ObjectiveResult| profiled(subject.source, it.stage.as_deref()).is_none();

@@ -58,12 +58,12 @@ pub(super) fn profiled(source: &dyn Source, stage: Option<&str>) -> Option<Strin
     let touched = source.profiled();
     match stage {
         Some(stage) if touched.iter().any(|it| it == stage) => {
-            Some(format!("stage {stage} was profiled, and the figures of a profiled stage decide nothing"))
+            Some(format!("stage {stage} was profiled, and figures of profiled stages decide no objective"))
         }
         None => {
             let first = touched.first()?;
             Some(format!(
-                "stage {first} was profiled, and is a part of the figures of the run, which therefore decide nothing"
+                "stage {first} was profiled and is included in the figures of the run, which therefore decide no objective"
             ))
         }
         Some(_) => None,

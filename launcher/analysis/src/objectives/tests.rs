@@ -74,13 +74,13 @@ fn a_profiled_stage_decides_no_objective() {
     assert_eq!(decided(Some("a"), &[]).0, Met::False);
     let (met, stage, reason) = decided(Some("a"), &["a"]);
     assert_eq!((met, stage.as_deref()), (Met::Inconclusive, Some("a")));
-    assert_eq!(reason, "stage a was profiled, and the figures of a profiled stage decide nothing");
+    assert_eq!(reason, "stage a was profiled, and figures of profiled stages decide no objective");
     assert_eq!(decided(Some("b"), &["a"]).0, Met::True);
     let every = decided(Some("*"), &["a"]);
     assert_eq!((every.0, every.1.as_deref()), (Met::True, Some("b")), "the other stage decides");
     assert!(decided(Some("*"), &["a", "b"]).2.starts_with("every stage was profiled"));
     let (met, _, reason) = decided(None, &["a"]);
-    assert!(met == Met::Inconclusive && reason.contains("is a part of the figures of the run"), "{reason}");
+    assert!(met == Met::Inconclusive && reason.contains("is included in the figures of the run"), "{reason}");
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn the_truth_table() {
 
     // Figures of an invalid run, or of a run that was cut short, decide nothing.
     for why in
-        ["the run was stopped before its end", "the run is not valid (TooManyErrors), so that its figures do not count"]
+        ["the run was stopped before its end", "the run is not valid (TooManyErrors), so its figures do not count"]
     {
         let source = readings(&run(below));
         let subject = Subject { undecided: Some(why.to_owned()), ..subject(&source) };
@@ -182,10 +182,10 @@ fn a_percentile_of_too_few_values_decides_and_says_what_it_is() {
     let bound = Bound::Max(time("500ms"));
     for (stat, count, told) in [
         (Stat::P99, 100, None),
-        (Stat::P99, 99, Some("p99 of 99 values is the largest of them: it needs 100 or more")),
-        (Stat::P99P9, 999, Some("p99.9 of 999 values is the largest of them: it needs 1000 or more")),
-        (Stat::P90, 9, Some("p90 of 9 values is the largest of them: it needs 10 or more")),
-        (Stat::P95, 1, Some("p95 of 1 values is the largest of them: it needs 20 or more")),
+        (Stat::P99, 99, Some("p99 of 99 values is the largest of them: it needs 100 values or more")),
+        (Stat::P99P9, 999, Some("p99.9 of 999 values is the largest of them: it needs 1000 values or more")),
+        (Stat::P90, 9, Some("p90 of 9 values is the largest of them: it needs 10 values or more")),
+        (Stat::P95, 1, Some("p95 of 1 values is the largest of them: it needs 20 values or more")),
         (Stat::P50, 1, None),
         (Stat::Max, 1, None),
         (Stat::Mean, 1, None),
@@ -235,7 +235,7 @@ fn a_baseline_is_a_second_limit_and_the_stricter_one_decides() {
     let regressed = compared(max, time("450ms"), earlier(time("400ms")), 10);
     assert_eq!(
         regressed.reason,
-        "p99 of ttft is 450ms, above the limit 440ms, which is 10 % from the 400ms of the baseline"
+        "p99 of ttft is 450ms, above the limit 440ms, which is 10 % away from the baseline's 400ms"
     );
 
     let none = compared(max, time("450ms"), None, 10);
@@ -247,7 +247,7 @@ fn a_baseline_is_a_second_limit_and_the_stricter_one_decides() {
     let nan = compared(min, number(950.0), earlier(number(f64::NAN)), 10);
     assert_eq!((nan.met, nan.baseline), (Inconclusive, None));
     let zero = compared(Bound::Max(number(0.01)), number(0.005), earlier(number(0.0)), 10);
-    assert!(zero.met == True && zero.reason.contains("has no percentage"), "{zero:?}");
+    assert!(zero.met == True && zero.reason.contains("there is no percentage of it"), "{zero:?}");
 }
 
 fn verdict(outcome: Outcome) -> Verdict {
@@ -352,10 +352,10 @@ fn a_value_whose_interval_holds_the_limit_says_so() {
         assert_eq!(result.met, Met::True, "the value decides");
         result.reason
     };
-    assert_eq!(reason(("350ms", "700ms"), None), "its 95 % interval, 350ms to 700ms, holds the limit");
+    assert_eq!(reason(("350ms", "700ms"), None), "its 95 % interval, 350ms to 700ms, contains the limit");
     assert_eq!(reason(("490ms", "499.5ms"), None), "");
     assert_eq!(reason(("490ms", "499.5ms"), Some(Drift::Up)), "the stage was drifting up");
-    let both = "its 95 % interval, 490ms to 500ms, holds the limit; the stage was drifting down";
+    let both = "its 95 % interval, 490ms to 500ms, contains the limit; the stage was drifting down";
     assert_eq!(reason(("490ms", "500ms"), Some(Drift::Down)), both);
 }
 

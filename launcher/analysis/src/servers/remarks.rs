@@ -67,21 +67,21 @@ pub(super) fn remarks(
     let several = |it: &&Address| scraped.store.addresses().get(it.index).is_some_and(|it| it.is_several_servers());
     found.extend(scraped.addresses.iter().filter(several).take(MAX_NAMED).map(|it| {
         format!(
-            "several servers answered in turn at {}, and so there are no increases, distributions and sums of what they count: name each server in target.metrics, for example by a headless Service",
+            "several servers answered in turn at {}, so increases, distributions and sums of their counters cannot be computed: name each server in target.metrics, for example by a headless Service",
             place(it)
         )
     }));
     let gaps = stages.iter().flatten().filter(|it| it.is_gap).count();
     if gaps > 0 || run.is_gap {
         found.push(format!(
-            "{gaps} of {} stages{} lack increases and distributions of servers, because there is no scrape within two intervals before or after them",
+            "{gaps} of {} stages{} lack increases and distributions of the servers' metrics, because there is no scrape within two intervals before or after them",
             stages.len(),
             if run.is_gap { " and the run" } else { "" }
         ));
     }
     if run.resets > 0 {
         found.push(format!(
-            "counters of the servers began again {} times during the run: a server was started anew, or one URL leads to several servers in turn, which a headless Service in target.metrics tells apart",
+            "counters of the servers were reset {} times during the run: a server was restarted, or several servers answered in turn at one URL; in the second case, name a headless Service in target.metrics",
             run.resets
         ));
     }
@@ -143,19 +143,19 @@ fn mismatch(what: &str, server: Option<f64>, client: TokenRange) -> Option<Strin
     let is_less = server < client.known as f64 && differs(client.known);
     let is_more = client.most.is_some_and(|it| server > it as f64 && differs(it));
     let why = match (is_more, is_less) {
-        (true, _) => "others use the server as well, or requests were sent again or counted more than once on the way",
+        (true, _) => "other clients used the servers, or requests were repeated or counted twice on the way",
         (_, true) => "not every server behind the target is scraped: name all of them in target.metrics",
         (false, false) => return None,
     };
     let known = client.known;
     let ours = match (client.whole(), client.most) {
         (Some(0), _) => "0".to_owned(),
-        (Some(all), _) => format!("{all}, {} of ours", percent(server / all as f64)),
-        (None, Some(most)) => format!("between {known} and {most}, because it is not known of every request"),
-        (None, None) => format!("at least {known}, because it is not known of every request"),
+        (Some(all), _) => format!("{all} (the servers' count is {} of it)", percent(server / all as f64)),
+        (None, Some(most)) => format!("between {known} and {most}, because the usage of some requests is not known"),
+        (None, None) => format!("at least {known}, because the usage of some requests is not known"),
     };
     Some(format!(
-        "the servers counted {server:.0} {what} tokens during the run, and the usage of the answers {ours}: {why}"
+        "the servers counted {server:.0} {what} tokens during the run, and the usage of the answers adds up to {ours}: {why}"
     ))
 }
 
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(mismatch("prompt", None, thousand), None);
         let more = mismatch("output", Some(2_000.0), thousand).unwrap();
         assert!(
-            more.contains("2000 output tokens") && more.contains("200 % of ours") && more.contains("others use"),
+            more.contains("2000 output tokens") && more.contains("200 % of it") && more.contains("other clients used"),
             "{more}"
         );
         let fewer = mismatch("prompt", Some(500.0), thousand).unwrap();
@@ -208,7 +208,7 @@ mod tests {
             assert_eq!(mismatch("prompt", Some(server), range), None, "{server}");
         }
         let more = mismatch("prompt", Some(3_000.0), range).unwrap();
-        assert!(more.contains("between 1000 and 1500") && more.contains("others use"), "{more}");
+        assert!(more.contains("between 1000 and 1500") && more.contains("other clients used"), "{more}");
         let fewer = mismatch("prompt", Some(500.0), range).unwrap();
         assert!(fewer.contains("not every server"), "{fewer}");
         let no_bound = TokenRange { known: 1_000, most: None };

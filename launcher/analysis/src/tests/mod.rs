@@ -336,7 +336,7 @@ fn several_tokens_an_event_are_told_and_labelled() {
     near(it.event_gap.map(|it| it.max), ms(10));
     assert_eq!((analysis.labels.itl, analysis.labels.events), ("token", "several"));
     let remarks = analysis.judgement.remarks.join("");
-    assert!(remarks.contains("an event held 4.00 tokens on average: ITL is"), "{remarks}");
+    assert!(remarks.contains("an event held 4.00 tokens on average: each gap"), "{remarks}");
     let analysis = check(&case(vec![open("r2", 2.0)]), [request(0, 0, 0, 3)]);
     assert_eq!((analysis.labels.events, analysis.all.itl), ("one", analysis.all.event_gap));
     assert_eq!(analysis.judgement.remarks, Vec::<String>::new());
@@ -458,7 +458,7 @@ fn connections_that_were_not_used_again_are_remarked() {
     assert_eq!(reasons(&analysis), ["RunSucceeded"]);
     let remarks = analysis.judgement.remarks.join("");
     assert!(remarks.contains("stage r2: connections were not used again"), "{remarks}");
-    assert!(remarks.contains("4 of 60 requests were sent again, and 55 had a new connection each"), "{remarks}");
+    assert!(remarks.contains("4 of 60 requests were sent again, and 55 opened a new connection each"), "{remarks}");
 }
 
 #[test]
@@ -525,7 +525,7 @@ fn doubts_are_told_without_making_a_run_invalid() {
     let analysis = check(&busy, [(record, WireTally { coalesced_reads: 5, ..wire })]);
     assert_eq!(reasons(&analysis), ["RunSucceeded"]);
     let remarks = analysis.judgement.remarks.join("\n");
-    for part in ["busy 95 %", "50.0 % of the reads", "1 of 1 requests had a prompt", "another output length"] {
+    for part in ["busy 95 %", "50.0 % of the reads", "1 of 1 requests had a prompt", "an output length other"] {
         assert!(remarks.contains(part), "{part} is not in {remarks}");
     }
 }
@@ -638,7 +638,7 @@ fn lengths_that_miss_say_by_how_much() {
     assert_eq!((analysis.all.input_length_ratio, analysis.all.output_length_ratio), (Some(2.05), Some(0.9)));
     let remarks = analysis.judgement.remarks.join("\n");
     let told =
-        "1 of 2 requests had a prompt of another length than asked (2.05 times what was asked, over all requests)";
+        "1 of 2 requests had a prompt length other than requested (2.05 times the requested length, over all requests)";
     assert!(remarks.contains(told) && remarks.contains("(0.90 times"), "{remarks}");
     assert!(!remarks.contains("in words"), "{remarks}");
 }

@@ -77,7 +77,7 @@ fn an_objective_on_a_stage_that_does_not_count_is_undecided_and_shows_its_value(
         .map(|it| (it.met, it.observed.is_some(), it.reason.as_str()))
         .collect();
     let why = "stage r9 is not valid (SendLagTooLarge)";
-    let of_run = format!("{why}, and is a part of the figures of the run");
+    let of_run = format!("{why}, and is included in the figures of the run");
     assert_eq!(
         found,
         [(Met::True, true, ""), (Met::Inconclusive, true, why), (Met::Inconclusive, true, of_run.as_str())]
@@ -149,7 +149,7 @@ fn the_busiest_thread_in_its_busiest_stage_counts() {
     let (_, analysis) = with(2_000, 1_000, Some(900));
     let expected = Busiest { share: 0.95, waited_share: Some(0.45), stage: Some("r9".into()) };
     assert_eq!(analysis.judgement.busiest, Some(expected));
-    assert!(analysis.verdict.headline().message.contains("in stage r9, 0.4500 of it waiting"));
+    assert!(analysis.verdict.headline().message.contains("in stage r9, including 0.4500 waiting"));
     assert!(!analysis.judgement.remarks.join("").contains("busy"));
     // A run of less than a second is not judged by this rule.
     assert_eq!(with(999, 999, None).0, Vec::<&str>::new());

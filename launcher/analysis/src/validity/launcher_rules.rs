@@ -65,7 +65,7 @@ fn receive_delay(findings: &Findings<'_>) -> Vec<Found> {
     let of_stage = |stage: &StageAnalysis| stage.receive_delay.map(|it| (it.p99, it.count));
     past(LauncherReason::ReceiveDelayTooLarge, bound.0, of_run, findings, of_stage, |found, place| {
         format!(
-            "the launcher read late: bytes may have lain for {} at the 99th percentile{place}, and validity.maxReceiveDelayP99Milliseconds is {}; give it more CPU and no CPU limit, or lower the load",
+            "the launcher read late: received bytes may have waited {} at the 99th percentile{place}, and validity.maxReceiveDelayP99Milliseconds is {}; give it more CPU and no CPU limit, or lower the load",
             Span(found).rounded(),
             bound.as_millis_f64()
         )
@@ -86,7 +86,7 @@ fn cpu_saturated(findings: &Findings<'_>) -> Vec<Found> {
     let bound = findings.run.validity.max_cpu_share;
     let Some(busiest) = findings.judgement.busiest.as_ref().filter(|it| it.share > bound) else { return Vec::new() };
     let place = busiest.stage.as_ref().map(|it| format!(" in stage {it}")).unwrap_or_default();
-    let waited = busiest.waited_share.map(|it| format!(", {it:.4} of it waiting for one")).unwrap_or_default();
+    let waited = busiest.waited_share.map(|it| format!(", including {it:.4} waiting for one")).unwrap_or_default();
     let message = format!(
         "the launcher was the limit: one of its {} load threads needed a CPU for a share of {:.4} of the time{place}{waited}, and validity.maxCpuShare is {bound}; give it more CPU, or lower the load",
         findings.judgement.threads, busiest.share
@@ -98,7 +98,7 @@ fn cpu_throttled(findings: &Findings<'_>) -> Option<Reason> {
     let bound = findings.run.validity.max_throttled_share;
     let share = findings.judgement.throttled_share().filter(|share| *share > bound)?;
     let message = format!(
-        "the launcher was paused at its CPU limit in a share of {share:.4} of the periods, and validity.maxThrottledShare is {bound}; take the CPU limit away (launcher.resources), or raise it",
+        "the launcher was paused at its CPU limit in a share of {share:.4} of the kernel's scheduling periods, and validity.maxThrottledShare is {bound}; remove the CPU limit in launcher.resources, or raise it",
     );
     Some(Reason { name: LauncherReason::CpuThrottled, message })
 }
@@ -117,7 +117,7 @@ fn scheduler_stalled(findings: &Findings<'_>) -> Vec<Found> {
     let Some(stalls) = findings.judgement.stalls else { return Vec::new() };
     let Some(share) = stalls.share.filter(|share| *share > bound) else { return stalls_moved(findings) };
     let message = format!(
-        "the launcher could not run for a share of {share:.4} of the time, {} times, the longest for {}, and validity.maxStalledShare is {bound}; give it CPUs that others leave alone",
+        "the launcher could not run for a share of {share:.4} of the time, {} times, the longest for {}, and validity.maxStalledShare is {bound}; give it CPUs that no other process uses",
         stalls.count,
         Span(stalls.longest).rounded()
     );
@@ -140,7 +140,7 @@ fn stalls_moved(findings: &Findings<'_>) -> Vec<Found> {
         let share = effect.touched_share;
         let (added, measured) = (Span(effect.added).rounded(), Span(effect.measured).rounded());
         let message = format!(
-            "stalls of the launcher touched a share of {share:.4} of the requests in stage {}, and added up to {added} to its {} p99 of {measured}; validity.maxReceiveDelayP99Milliseconds is {}; give it CPUs that others leave alone",
+            "stalls of the launcher touched a share of {share:.4} of the requests in stage {}, and added up to {added} to the stage's {} p99 of {measured}; validity.maxReceiveDelayP99Milliseconds is {}; give it CPUs that no other process uses",
             effect.stage,
             effect.figure,
             bound.as_millis_f64()
@@ -154,7 +154,7 @@ fn clock_stepped(findings: &Findings<'_>) -> Option<Reason> {
     let bound = findings.run.validity.max_clock_step;
     let found = findings.judgement.largest_step().filter(|found| *found > bound.0)?;
     let message = format!(
-        "the clock stepped by {}, or the machine slept for that long, and validity.maxClockStepMilliseconds is {}; run on a machine that stays awake and whose time is set",
+        "the clock stepped by {}, or the machine slept for that long, and validity.maxClockStepMilliseconds is {}; run on a machine that stays awake and whose clock is synchronised",
         Span(found).rounded(),
         bound.as_millis_f64()
     );
@@ -165,7 +165,7 @@ fn events_dropped(findings: &Findings<'_>) -> Option<Reason> {
     let dropped = findings.judgement.dropped;
     (dropped > 0).then(|| {
         let message = format!(
-            "{dropped} values could not be kept as they were measured, and none may be lost: times above an hour, lengths above 100 million tokens, or four billion equal ones; shorten the run, or set a request timeout"
+            "{dropped} values could not be recorded exactly, and none may be lost; causes are times above one hour, lengths above 100 million tokens, or four billion equal values; shorten the run, or set a request timeout"
         );
         Reason { name: LauncherReason::EventsDropped, message }
     })

@@ -92,7 +92,7 @@ fn cancelled(findings: &Findings<'_>) -> Reason {
     let all = findings.all;
     let ended = all.requests.saturating_sub(all.cancelled);
     let message = format!(
-        "stopped on request after {} requests were due; {ended} of them had ended, and the figures cover those",
+        "stopped on request after {} requests were due; {ended} of them had ended, and the figures cover only these",
         all.requests
     );
     Reason { name: LauncherReason::Cancelled, message }
@@ -114,7 +114,7 @@ fn deadline(findings: &Findings<'_>) -> Reason {
 fn target_lost(findings: &Findings<'_>) -> Reason {
     let all = findings.all;
     let message = format!(
-        "the target stopped answering: {} of {} requests succeeded{}; see why the server went away, then run again",
+        "the target stopped answering: {} of {} requests succeeded{}; find out why the server stopped answering, then run again",
         all.succeeded,
         all.requests,
         commonest(all)
@@ -211,7 +211,7 @@ fn advice(all: &Figures) -> &'static str {
     const LOG: &str = "look into the server's log, or lower the load";
     let Some((outcome, _)) = all.commonest_failure() else { return LOG };
     match outcome {
-        RequestOutcome::HttpError(300..400) => "write the URL that it leads to into target.url",
+        RequestOutcome::HttpError(300..400) => "write the URL that it redirects to into target.url",
         RequestOutcome::HttpError(401 | 403) => "check the token: --token-file on a laptop, target.auth in a cluster",
         RequestOutcome::HttpError(404) => "check target.model and target.url",
         RequestOutcome::HttpError(429) => "lower the load, or raise the server's rate limit",
@@ -221,13 +221,13 @@ fn advice(all: &Figures) -> &'static str {
         RequestOutcome::Timeout => "lower the load, or raise the timeouts of the profile",
         RequestOutcome::ClientError | RequestOutcome::ConnectError => match all.commonest_cause(outcome) {
             Some(Cause::Files) => "raise the limit of open files of the launcher (ulimit -n), or lower the load",
-            Some(Cause::Ports) => "lower the load, or use several machines: each has ports of its own",
-            Some(Cause::Refused) => "see that the server runs and listens at target.url",
+            Some(Cause::Ports) => "lower the load, or use several machines, because each has its own ports",
+            Some(Cause::Refused) => "check that the server runs and listens at target.url",
             Some(Cause::Address) => "check the host in target.url",
-            Some(Cause::Unreachable | Cause::TimedOut) => "see that target.url can be reached from here",
+            Some(Cause::Unreachable | Cause::TimedOut) => "check that target.url can be reached from here",
             Some(Cause::Tls) => "check the scheme of target.url, and target.tls or --ca-file",
             Some(Cause::Http2) => "check target.httpVersion",
-            Some(Cause::KeptClosed) => "look into the server's log, and at its keep-alive timeout",
+            Some(Cause::KeptClosed) => "check the server's log and its keep-alive timeout",
             _ => LOG,
         },
         _ => LOG,

@@ -12,7 +12,7 @@ const MAX_BODY: usize = 64 << 20;
 
 /// A request that this server cannot parse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}; this server answers the clients of `benchwright bench` alone")]
+#[error("{0}; this server answers only the clients of `benchwright bench`")]
 pub(super) struct Malformed(&'static str);
 
 /// A request that was received completely.

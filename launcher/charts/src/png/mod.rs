@@ -32,7 +32,7 @@ impl fmt::Display for PngError {
             PngError::Svg(error) => write!(to, "the drawing is not SVG: {error}"),
             PngError::Scale { scale, width, height } => write!(
                 to,
-                "scale: is {scale}; a drawing of {width} x {height} pixels needs one that gives 1 to {MOST_PIXELS:.0} pixels"
+                "scale: is {scale}; a drawing of {width} x {height} pixels needs a scale that gives 1 to {MOST_PIXELS:.0} pixels"
             ),
             PngError::Encode(error) => write!(to, "the picture cannot be written as PNG: {error}"),
         }

@@ -33,14 +33,14 @@ pub(super) fn of_runs(base: &ReportDocument, other: &ReportDocument) -> Vec<Rema
     let digest = |it: &ReportDocument| it.inputs.profile_sha256.chars().take(12).collect();
     found.extend(
         [
-            differing("launcher", release, "another release may measure otherwise; measure both with one"),
-            differing("model", |it| cut(&it.model), "tokens of another model may be longer or shorter, which changes every figure of tokens"),
-            differing("server", server, "the servers are not the same, which may be what is compared"),
-            differing("hardware", hardware, "the servers have other accelerators, which may be what is compared"),
-            differing("warm-up", warm_up, "the one server was warmer when the measurement began; give both runs the same warm-up"),
-            differing("seed", seed, "lengths and arrivals were drawn otherwise, which the intervals allow for; set spec.seed for the same load"),
-            differing("profile", digest, "the profiles are not the same; what differs in the load stands below, if anything does"),
-            differing("files", files, "the loads read other files, so that prompts or times differ; give both runs the same files"),
+            differing("launcher", release, "different releases may measure in different ways; measure both runs with the same release"),
+            differing("model", |it| cut(&it.model), "tokens of another model may be longer or shorter, which changes every figure in tokens"),
+            differing("server", server, "the servers differ, which may be the purpose of the comparison"),
+            differing("hardware", hardware, "the servers have different accelerators, which may be the purpose of the comparison"),
+            differing("warm-up", warm_up, "one server was warmer when the measurement began; give both runs the same warm-up"),
+            differing("seed", seed, "lengths and arrivals were drawn differently, and the intervals allow for that; set spec.seed for the same load"),
+            differing("profile", digest, "the profiles differ; differences in the load, if there are any, are listed below"),
+            differing("files", files, "the loads read different files, so prompts or times differ; give both runs the same files"),
         ]
         .into_iter()
         .flatten(),
@@ -60,7 +60,7 @@ fn validity(base: &ReportDocument, other: &ReportDocument) -> Option<Remark> {
         one_line(&words.join(", "))
     };
     let meaning =
-        "figures of a run that is invalid, or was stopped, do not count; repeat it, report.md says what to change";
+        "figures of an invalid or stopped run do not count; repeat the run: its report.md says what to change";
     let is_wrong = !counts(base) || !counts(other);
     is_wrong.then(|| Remark::new(Severity::NotComparable, "outcome", text(base), text(other), meaning))
 }
@@ -68,7 +68,7 @@ fn validity(base: &ReportDocument, other: &ReportDocument) -> Option<Remark> {
 fn currency(base: &ReportDocument, other: &ReportDocument) -> Option<Remark> {
     let of = |it: &ReportDocument| it.hardware.as_ref().and_then(|it| it.currency.clone());
     let (one, two) = (of(base)?, of(other)?);
-    let meaning = "prices in other currencies do not compare; give both runs a price in the same one";
+    let meaning = "prices in different currencies cannot be compared; give both runs a price in the same currency";
     (one != two).then(|| {
         Remark::new(Severity::NotComparable, "currency", cut(&one), cut(&two), meaning)
             .about(|it| it == Figure::CostPerMillionOutputTokens)
@@ -78,7 +78,8 @@ fn currency(base: &ReportDocument, other: &ReportDocument) -> Option<Remark> {
 fn goals(base: &ReportDocument, other: &ReportDocument) -> Option<Remark> {
     let of = |it: &ReportDocument| it.workload.get("goodput").cloned().unwrap_or_default();
     let (one, two) = (of(base), of(other));
-    let meaning = "goodput counts requests that met other goals; set the same goals in both profiles";
+    let meaning =
+        "the runs have different goals, so goodput counts different requests; set the same goals in both profiles";
     (one != two).then(|| {
         Remark::new(Severity::NotComparable, "goals", cut(&one.to_string()), cut(&two.to_string()), meaning)
             .about(|it| it == Figure::GoodputRequestsPerSecond)
@@ -89,7 +90,7 @@ fn contamination(base: &ReportDocument, other: &ReportDocument) -> Option<Remark
     let (one, two) = (&base.contamination.exposure, &other.contamination.exposure);
     let is_seen = one == "seen" || two == "seen";
     let severity = if is_seen { Severity::NotComparable } else { Severity::Note };
-    let meaning = "the one server may have had prompts in its cache before they were measured; restart it, or send prompts that no run had";
+    let meaning = "one server may have had prompts in its cache before they were measured; restart it, or send prompts that no run has sent";
     (one != two).then(|| Remark::new(severity, "contamination", cut(one), cut(two), meaning))
 }
 
@@ -154,7 +155,7 @@ fn loadgen(base: &ReportDocument, other: &ReportDocument) -> Vec<Remark> {
         let words: Vec<String> = [Some(it.result.clone())].into_iter().chain(rates).flatten().collect();
         cut(&words.join(", "))
     };
-    let meaning = "this is what LoadGen computed, which has no interval: only a VALID result counts";
+    let meaning = "LoadGen computed this figure, which has no interval; only a VALID result counts";
     let pairs = base.tests.iter().filter_map(|one| Some((one, other.tests.iter().find(|it| it.folder == one.folder)?)));
     let remark = |(one, two): (&LoadGenTestDocument, &LoadGenTestDocument)| {
         Remark::new(Severity::Note, &format!("LoadGen test {}", cut(&one.folder)), text(one), text(two), meaning)
@@ -171,7 +172,7 @@ fn workload(base: &ReportDocument, other: &ReportDocument) -> Vec<Remark> {
         }
         workload
     };
-    let meaning = "the loads differ here, so that the differences may be of the load; use the same profile, unless this is what is compared";
+    let meaning = "the loads differ here, which may cause differences in the figures; use the same profile, unless you compare loads";
     let changes = paths::changes(&rest(base), &rest(other)).into_iter();
     changes.map(|it| Remark::new(Severity::Note, &it.path, it.base, it.other, meaning)).collect()
 }

@@ -22,7 +22,8 @@ pub(super) fn of_stages(base: &StageDocument, other: &StageDocument) -> Vec<Rema
     found.extend(load(base, other));
     found.extend(length(base, other));
     let is_loadgen = [base, other].iter().any(|it| matches!(it.load, Load::LoadGen { .. }));
-    let loadgen = "these are the figures of its requests; what LoadGen computed of them stands in summary.json, and has no interval";
+    let loadgen =
+        "these figures come from its requests; LoadGen's own figures are in summary.json, and have no intervals";
     found.extend(is_loadgen.then(|| Remark::new(Severity::Note, "LoadGen", "", "", loadgen)));
     found.extend(overload(base, other));
     found.extend(steady_state(base, other));
@@ -41,7 +42,7 @@ fn not_run(base: &StageDocument, other: &StageDocument) -> Option<Remark> {
 fn invalid(base: &StageDocument, other: &StageDocument) -> Option<Remark> {
     let text = |it: &StageDocument| it.invalid.first().map_or("valid".to_owned(), |why| format!("not valid: {why}"));
     let is_invalid = !base.invalid.is_empty() || !other.invalid.is_empty();
-    let meaning = "the launcher disturbed the stage, so that its figures are not those of the server; repeat the run";
+    let meaning = "the launcher disturbed the stage, so its figures do not describe the server; repeat the run";
     is_invalid.then(|| Remark::new(Severity::NotComparable, "stage", text(base), text(other), meaning))
 }
 
@@ -50,14 +51,14 @@ fn load(base: &StageDocument, other: &StageDocument) -> Option<Remark> {
     let changes = paths::changes(&one, &two);
     let text = |of: fn(&paths::Change) -> String| changes.iter().map(of).collect::<Vec<_>>().join(", ");
     let [base, other] = [text(|it| format!("{} {}", it.path, it.base)), text(|it| format!("{} {}", it.path, it.other))];
-    let meaning = "the load differs, so that the differences are of the load too; give both runs the same load, unless it is what is compared";
+    let meaning = "the loads differ, which also causes differences in the figures; give both runs the same load, unless you compare loads";
     (!changes.is_empty()).then(|| Remark::new(Severity::Note, "load", base, other, meaning))
 }
 
 fn length(base: &StageDocument, other: &StageDocument) -> Option<Remark> {
     let (one, two) = (stages::length(&base.load), stages::length(&other.load));
     let meaning =
-        "the longer an open loop overloads a server, the slower are its answers; give both runs stages of one length";
+        "the longer an open loop overloads a server, the slower are its answers; give both runs stages of equal length";
     (one != two).then(|| Remark::new(Severity::Note, "length", one, two, meaning))
 }
 
@@ -80,7 +81,7 @@ fn overload(base: &StageDocument, other: &StageDocument) -> Option<Remark> {
 fn steady_state(base: &StageDocument, other: &StageDocument) -> Option<Remark> {
     let [one, two] = [base, other].map(|it| it.uncertainty.steady_state.as_ref().map_or("", |it| it.verdict.as_str()));
     let is_unsteady = |it: &str| matches!(it, "driftingUp" | "driftingDown" | "anomaly");
-    let meaning = "a figure that drifts, or had a disturbance, has no one value; add a warm-up or a longer stage";
+    let meaning = "a figure that drifts or was disturbed has no single value; add a warm-up or use a longer stage";
     (is_unsteady(one) || is_unsteady(two)).then(|| Remark::new(Severity::Note, "steady state", one, two, meaning))
 }
 
@@ -92,13 +93,13 @@ fn lengths(base: &StageDocument, other: &StageDocument) -> Vec<Remark> {
             "ISL",
             mean(&one.isl_tokens),
             mean(&two.isl_tokens),
-            "prompts have other lengths, which changes TTFT; give both runs the same prompts and tokenizer",
+            "prompt lengths differ, which changes TTFT; give both runs the same prompts and tokenizer",
         ),
         (
             "OSL",
             mean(&one.osl_tokens),
             mean(&two.osl_tokens),
-            "answers have other lengths, which changes latency and rates; request fixed lengths with ignoreEos",
+            "answer lengths differ, which changes latency and rates; request fixed lengths with ignoreEos",
         ),
     ];
     let differs = |(label, one, two, meaning): (&str, Option<f64>, Option<f64>, &str)| {
@@ -113,7 +114,7 @@ fn lengths(base: &StageDocument, other: &StageDocument) -> Vec<Remark> {
 fn cached(base: &FiguresDocument, other: &FiguresDocument) -> Option<Remark> {
     let (one, two) = (base.cached_share?, other.cached_share?);
     let text = crds::wording::percent;
-    let meaning = "the prefix cache gave another share of the prompt tokens, which changes TTFT; restart the server before each run, or warm both up alike";
+    let meaning = "different shares of the prompt tokens came from the prefix cache, which changes TTFT; restart the server before each run, or give both the same warm-up";
     ((one - two).abs() > CACHED_APART)
         .then(|| Remark::new(Severity::Note, "prompt tokens from the cache", text(one), text(two), meaning))
 }

@@ -78,11 +78,11 @@ fn what_has_no_interval_cannot_be_decided() {
     // 20 requests are too few for a p99.
     let comparison = pair(&run_of(Server::default(), 20, 1), &run(Server::default(), 2));
     let ttft = figure(&comparison, "ttft.p99");
-    assert!(ttft.verdict == Verdict::CannotBeDecided && ttft.why.starts_with("A: too few for p99"), "{ttft:?}");
+    assert!(ttft.verdict == Verdict::CannotBeDecided && ttft.why.starts_with("A: too few values for "), "{ttft:?}");
 
     // If both runs have the same reason, it is reported once.
     let comparison = pair(&run_of(Server::default(), 20, 1), &run_of(Server::default(), 20, 2));
-    assert!(figure(&comparison, "ttft.p99").why.starts_with("too few for p99"));
+    assert!(figure(&comparison, "ttft.p99").why.starts_with("too few values for "));
 }
 
 #[test]
@@ -179,10 +179,10 @@ fn values_that_are_no_numbers_decide_nothing() {
     other.stages[0].figures.latency_ms.as_mut().unwrap().mean = f64::NAN;
     let comparison = pair(&base, &other);
     for (name, why) in [
-        ("ttft.mean", "does not hold its value"),
-        ("ttft.p50", "does not hold its value"),
-        ("ttft.p90", "does not hold its value"),
-        ("tpot.p50", "the report has no interval of it"),
+        ("ttft.mean", "does not contain its value"),
+        ("ttft.p50", "does not contain its value"),
+        ("ttft.p90", "does not contain its value"),
+        ("tpot.p50", "the report has no interval of this figure"),
         ("latency.mean", "B has no value"),
     ] {
         let it = figure(&comparison, name);

@@ -52,7 +52,8 @@ fn a_worsening_that_is_not_ruled_out_is_inconclusive_and_stated() {
     let found = gate(&few(1), &few(2), Some(1.0), &[]);
     assert_eq!(found.outcome, GateOutcome::Inconclusive);
     let largest = found.largest_not_ruled_out.as_ref().unwrap();
-    let told = format!("{}: may be {:.1} % worse", largest.figure, (largest.percent * 10.0).ceil() / 10.0);
+    let rounded_up = (largest.percent * 10.0).ceil() / 10.0;
+    let told = format!("{}: the runs cannot rule out that it is {rounded_up:.1} % worse", largest.figure);
     let named = found.reasons.iter().find(|it| it.starts_with(&told)).unwrap_or_else(|| panic!("{found:?}"));
     assert!(largest.percent > 1.0 && (named.contains("stages of about") || named.contains("--repeat")), "{named}");
     // A server that answers in a third of the time is faster, even with few requests.
@@ -94,7 +95,7 @@ fn what_cannot_be_compared_is_inconclusive() {
     let found = gate(&base, &few, None, &[]);
     assert!(
         found.outcome == GateOutcome::Inconclusive
-            && found.reasons[0].contains("TTFT mean cannot be decided: B: too few for the mean"),
+            && found.reasons[0].contains("TTFT mean cannot be decided: B: too few values for an interval of the mean"),
         "{found:?}"
     );
     let mut two = run(Server::default(), 3);

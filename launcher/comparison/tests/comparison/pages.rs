@@ -150,5 +150,5 @@ fn many_stages_fit_into_a_comment() {
         report
     };
     let page = markdown(&pair(&with_stages(1), &with_stages(2)));
-    assert!(page.len() < 65_536 && page.contains("The figures of 30 stages more stand in the JSON"), "{}", page.len());
+    assert!(page.len() < 65_536 && page.contains("The figures of 30 more stages are in the JSON"), "{}", page.len());
 }

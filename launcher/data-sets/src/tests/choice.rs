@@ -94,7 +94,7 @@ fn rows_outside_of_the_filter_are_left_out() {
             }
             Err(error) => {
                 assert!(
-                    expected.is_empty() && error.contains("0 rows that pass the filter, and 1 are to be used"),
+                    expected.is_empty() && error.contains("0 rows that pass the filter, and 1 are needed"),
                     "{error}"
                 );
             }

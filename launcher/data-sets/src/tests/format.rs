@@ -96,7 +96,7 @@ fn the_output_length_may_be_a_column_of_a_csv() {
     let rules = rules(&set, &workload, Seed(1), super::plain(&tokens)).unwrap();
     let rows = read_within(rules, b"p,n\na,5\nb,7.0\nc,0\n".as_slice(), Limits::default()).unwrap().rows;
     assert_eq!([rows.output(0), rows.output(1), rows.output(2)], [Some(5), Some(7), Some(1)]);
-    let what = "n is no whole number of tokens; name another column, or say that it holds something else";
+    let what = "n is no whole number of tokens; name another column, or declare what the column holds";
     check(&set, "p,n\na,many\n", Err(&format!("the data set d.csv, line 2: {what}")));
 }
 
@@ -135,7 +135,7 @@ fn a_dot_separates_the_keys_of_nested_objects() {
     check(
         &set,
         r#"{"a":{"b":{"c":5}}}"#,
-        Err("the data set d.jsonl, line 1: c is no text; name another column, or say that it holds something else"),
+        Err("the data set d.jsonl, line 1: c is no text; name another column, or declare what the column holds"),
     );
 }
 
@@ -480,7 +480,11 @@ fn pickles_and_arrays_are_prompts() {
     // The file is read in the format of its content. A notice reports that the profile names another format.
     let set = DataSet { format: DataSetFormat::Json, ..set };
     let found = read_with_digest(&super::workload_of(&set), Seed(1)).unwrap();
-    assert!(found.notices[0].message.contains("it is given as JSON, and is read as a pickle"), "{:?}", found.notices);
+    assert!(
+        found.notices[0].message.contains("it is declared as JSON, but is read as a pickle"),
+        "{:?}",
+        found.notices
+    );
     let set = DataSet { any_column: true, ..DataSet::new(fixture("npy"), DataSetFormat::Npy, ids(), 9, 5) };
     assert_eq!(read(&super::workload_of(&set), Seed(1)).unwrap().ids(1), [45137, 33605, 85299]);
     let set = DataSet::new(fixture("hostile-pickle/os_system_proto0.pkl"), DataSetFormat::Pickle, ids(), 9, 1);

@@ -78,11 +78,11 @@ fn a_row_that_is_no_prompt_is_named_and_not_repeated() {
     for (row, what) in [
         (
             r#"{"tok_input":"secret"}"#,
-            "tok_input is no list of token ids; name another column, or say that it holds something else",
+            "tok_input is no list of token ids; name another column, or declare what the column holds",
         ),
         (
             r#"{"tok_input":null}"#,
-            "tok_input is no list of token ids; name another column, or say that it holds something else",
+            "tok_input is no list of token ids; name another column, or declare what the column holds",
         ),
         (r#"{"tok_input":[1,"secret"]}"#, "tok_input[1] is no token id; write a whole number below 2^32"),
         (r#"{"tok_input":[1,2,-3]}"#, "tok_input[2] is no token id; write a whole number below 2^32"),
@@ -101,7 +101,7 @@ fn a_row_that_is_no_prompt_is_named_and_not_repeated() {
         assert_eq!(jsonl, Err(format!("the data set d, line 3: {what}")));
     }
     let text = rows(&set(DataSetFormat::Jsonl, PromptForm::Text, 1), r#"{"input":[1]}"#);
-    let what = "input is no text; name another column, or say that it holds something else";
+    let what = "input is no text; name another column, or declare what the column holds";
     assert_eq!(text, Err(format!("the data set d, line 1: {what}")));
 }
 
@@ -121,12 +121,12 @@ fn a_file_of_another_form_is_refused() {
         ("", "the data set d, line 1, column 0: is no JSON in UTF-8 from here on".into()),
         (
             "[{\"tok_input\":[1]}]",
-            "the data set d has 1 rows, and 2 are to be used; lower the count, or give the whole file".into(),
+            "the data set d has 1 rows, and 2 are needed; lower the count, or give the whole file".into(),
         ),
     ] {
         assert_eq!(rows(&set(DataSetFormat::Json, IDS, 2), text), Err(expected), "{text}");
     }
-    let object = "is no JSON object; write one a line";
+    let object = "is no JSON object; write one per line";
     for text in ["secret", "[1]", "{\"tok_input\":[1,", "{\"tok_input\":[1]} {}"] {
         assert_eq!(
             rows(&set(DataSetFormat::Jsonl, IDS, 1), text),
@@ -134,7 +134,7 @@ fn a_file_of_another_form_is_refused() {
             "{text}"
         );
     }
-    let few = "the data set d has 0 rows, and 1 are to be used; lower the count, or give the whole file";
+    let few = "the data set d has 0 rows, and 1 are needed; lower the count, or give the whole file";
     assert_eq!(rows(&set(DataSetFormat::Jsonl, IDS, 1), " \n"), Err(few.into()));
 }
 
@@ -150,7 +150,7 @@ fn what_is_read_and_kept_has_bounds() {
     assert_eq!(found, Ok(2));
     let one = 2 * size_of::<u32>() + 2 * size_of::<usize>();
     let error = read_limited(&set, text.as_bytes(), Limits { kept: one + 7, ..Limits::default() }).err().unwrap();
-    let what = format!("with it the prompts take more than {} bytes; lower the count", one + 7);
+    let what = format!("with this row the prompts take more than {} bytes; lower the count", one + 7);
     assert_eq!(error, format!("the data set d, line 2: {what}"));
 }
 
@@ -189,7 +189,7 @@ fn the_digest_fails_without_the_rows() {
     let path = Path::new("d");
     let (file, reason) = digest(broken(), path, 9);
     assert_eq!(file, FileDigest::unknown(path));
-    assert_eq!(reason.unwrap(), "the part that is not used cannot be read: broken");
+    assert_eq!(reason.unwrap(), "the rest of the file, which no row needs, cannot be read: broken");
     let (file, reason) = digest(broken(), path, 4);
     assert_eq!((file, reason.as_deref()), (FileDigest::unknown(path), Some("it has more than 4 bytes")));
 }

@@ -357,7 +357,7 @@ fn no_head(failure: &SendFailure) -> Failure {
 /// Returns the failure if kept connections break before the response. Servers may close idle connections, but here it happened too often.
 fn kept_closed(error: &Broken) -> Failure {
     let message = format!(
-        "the kept connection broke before the answer ({error}), more often than keep-alive explains; look into the server's log"
+        "a reused connection broke before the answer ({error}), more often than an idle timeout of the server explains; check the server's log"
     );
     Failure::connection(Cause::KeptClosed, &message)
 }

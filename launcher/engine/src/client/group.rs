@@ -52,7 +52,7 @@ impl UsedConnections {
             warn!(
                 closed,
                 answered,
-                "the server says that it keeps connections, and closes them when the next request comes: from now on each request has a new connection"
+                "the server promises to keep connections open, but closes them when the next request comes; from now on each request has a new connection"
             );
         }
         self.given_up.load(Ordering::Relaxed)

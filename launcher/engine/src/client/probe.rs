@@ -77,7 +77,7 @@ fn remedy(status: u16) -> &'static str {
         401 | 403 => "; give a token that the server takes: --token-file FILE, in a cluster target.auth",
         404 => "; check the target's URL and target.model",
         405 | 501 => "; check the target's URL and target.api",
-        300..=399 => "; give the URL that it leads to",
+        300..=399 => "; give the URL that it redirects to",
         _ => "",
     }
 }

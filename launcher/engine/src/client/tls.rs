@@ -78,7 +78,7 @@ pub(super) fn remedy(error: &io::Error) -> Option<&'static str> {
     let rustls::Error::InvalidCertificate(error) = error else { return None };
     Some(match error {
         CertificateError::UnknownIssuer => {
-            "nobody who is trusted has signed its certificate; name the authority that did in target.tls, or with --ca-file"
+            "its certificate is not signed by a trusted authority; name the authority in target.tls, or with --ca-file"
         }
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
             "its certificate is for another name; write that name into target.url"
@@ -90,7 +90,7 @@ pub(super) fn remedy(error: &io::Error) -> Option<&'static str> {
             "its certificate is not valid yet; set the clock of this machine"
         }
         CertificateError::Other(other) if other.to_string() == "CaUsedAsEndEntity" => {
-            "its certificate is one of an authority (CA:TRUE), which no server may show; issue one with basicConstraints=CA:FALSE, and name its \
+            "its certificate is for an authority (CA:TRUE), not for a server; issue one with basicConstraints=CA:FALSE, and name its \
              authority in target.tls, or with --ca-file"
         }
         _ => "its certificate is refused; give the server another one",

@@ -31,7 +31,7 @@ pub enum LoadError {
     #[error("the header fields of a traffic class: {0}")]
     Headers(TargetError),
     /// The operating system refused to create a thread or a runtime.
-    #[error("the launcher cannot start {what}; give it more memory, threads or open files (ulimit -n)")]
+    #[error("the launcher cannot start {what}; raise its limits of memory, threads or open files (ulimit -n)")]
     System { what: &'static str, source: io::Error },
     /// A worker panicked.
     #[error("a thread of the launcher ended early: {message}; this is a bug, please report it")]

@@ -57,7 +57,7 @@ pub enum RecordedError {
     #[error("the recordings are more than {what}; name fewer files")]
     TooMany { what: String },
     /// The file at a URL was not downloaded.
-    #[error("the recording behind {0} was not downloaded; name a local file")]
+    #[error("the recording at {0} was not downloaded; name a local file")]
     NotDownloaded(String),
 }
 

@@ -17,9 +17,7 @@ pub enum RequestsError {
         most: u32,
     },
     /// The workload sets no output length, but Anthropic's Messages API requires one.
-    #[error(
-        "the server is to decide how long answers are, but the Messages API requires max_tokens; set an output length"
-    )]
+    #[error("no output length is set, but the Messages API requires max_tokens; set an output length")]
     NoOutputLength,
     /// The workload has images, but its prompts cannot contain images.
     #[error(
@@ -44,15 +42,15 @@ pub enum RequestsError {
     EndlessSessions,
     /// The load starts requests, but there is no fixed number of sessions to assign them to.
     #[error(
-        "the load starts requests, and its conversations have no number; set their count, or let the load start sessions"
+        "the load starts requests, and the number of conversations is not set; set their count, or let the load start sessions"
     )]
     UncountedSessions,
     /// The load starts requests, but the recording determines the order of a recorded session's requests.
-    #[error("recorded sessions are started as a whole; let sessions.unit be session")]
+    #[error("recorded sessions are started as a whole; set sessions.unit to session")]
     RequestsOfRecorded,
     /// The load simulates users, who send requests, but `sessions.unit` is not `request`.
     #[error(
-        "a load of users sends the turns of each user at its times, and so starts requests; let sessions.unit be request"
+        "a load of users sends the turns of each user at its times, and so starts requests; set sessions.unit to request"
     )]
     UsersOfSessions,
     /// The name of the session header is not a valid header name.
@@ -60,7 +58,7 @@ pub enum RequestsError {
     SessionHeader { name: String },
     /// The stage is a LoadGen phase, which sends samples, but the requests are turns of sessions.
     #[error(
-        "the phases of a test send samples, and the requests are the turns of sessions; choose another request source"
+        "the phases of a LoadGen test send samples, and the requests here are turns of sessions; choose another request source"
     )]
     SessionsOfPhase,
     /// A chat message holds text, but the prompts are token ids.
@@ -68,26 +66,28 @@ pub enum RequestsError {
     TokenIdsInChat,
     /// A stage needs more rows than the data set has.
     #[error(
-        "the stage {stage} sends {wanted}, and the data set has {rows} rows, one for each; set a count of at most {rows}"
+        "the stage {stage} sends {wanted}, each with a row of its own, and the data set has {rows} rows; set a count of at most {rows}"
     )]
     TooFewRows { stage: String, wanted: String, rows: u64 },
     /// A stage needs more recorded sessions than remain.
     #[error(
-        "the stage {stage} needs {wanted} recorded sessions, and {left} are left; lower its count, name more files, or let copies follow by duplicateTo"
+        "the stage {stage} needs {wanted} recorded sessions, and {left} are left; lower its count, name more files, or add copies with duplicateTo"
     )]
     TooFewSessions { stage: String, wanted: u64, left: u64 },
     /// A stage ends with the rows of the data set, but the index of its first row is unknown before the load.
     #[error(
-        "the stage {stage} ends with the data set, and begins where the stages before it end, which send as many requests as their time allows; set a count for each of them"
+        "the stage {stage} ends with the last row of the data set, but its first row is unknown, because earlier stages send as many requests as their time allows; set a count for each earlier stage"
     )]
     UnknownFirstRow { stage: String },
     /// A stage replays no block hashes, but the requests are built from blocks.
     #[error(
-        "the stage {stage} replays no trace with hashes, and the requests are the blocks that a trace names by hashes; replay a trace, and set hashesColumn"
+        "the stage {stage} replays no trace with hashes of blocks, from which the requests are made; replay such a trace, and set hashesColumn"
     )]
     NoHashes { stage: String },
     /// The sample library (QSL) is larger than the data set.
-    #[error("the sample library has {samples} samples, and {rows} rows of the data set are used; use as many")]
+    #[error(
+        "the sample library has {samples} samples, and {rows} rows of the data set are used; make both numbers equal"
+    )]
     TooFewSamples {
         /// Number of samples in the library.
         samples: u64,

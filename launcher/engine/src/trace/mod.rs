@@ -66,14 +66,14 @@ pub enum TraceError {
     },
     /// The run, including the requests of its traces, has too many requests.
     #[error(
-        "stages: come to {requests:.0} requests with their traces; at most {MAX_REQUESTS} are sent in a run, so set a count"
+        "stages: have {requests:.0} requests in all, with those of their traces; at most {MAX_REQUESTS} are sent in a run, so set a count"
     )]
     TooMany {
         /// Expected number of requests.
         requests: f64,
     },
     /// The file holds no request.
-    #[error("the trace {path} holds no request; write one a line", path = path.display())]
+    #[error("the trace {path} holds no request; write one per line", path = path.display())]
     Empty { path: PathBuf },
 }
 
@@ -223,7 +223,7 @@ impl Entries<'_> {
             && let Some(unit) = at.trim().parse().ok().and_then(|it| notices::other_unit(self.file.time, it))
         {
             let (column, taken, unit) = (&self.file.at_column, notices::name(self.file.time), notices::name(unit));
-            let remedy = format!("set time: {unit}, or let the times begin at 0");
+            let remedy = format!("set time: {unit}, or make the times begin at 0");
             return Err(self.wrong(
                 line,
                 format!("{column} is a time of day in {unit} since 1970, and time is {taken}; {remedy}"),
@@ -234,10 +234,12 @@ impl Entries<'_> {
         let at = Duration::try_from_secs_f64(seconds).ok().filter(|at| *at >= last);
         let Some(at) = at else {
             let remedy = "sort the lines by time";
-            return Err(self.wrong(line, format!("{} is before that of a line above; {remedy}", self.file.at_column)));
+            return Err(self.wrong(line, format!("{} is earlier than in a line above; {remedy}", self.file.at_column)));
         };
         if seconds / self.speed > MAX_SECONDS {
-            let message = format!("is sent more than {MAX_SECONDS} seconds after the first line; cut it off");
+            let message = format!(
+                "is sent more than {MAX_SECONDS} seconds after the first line; cut the trace off before this line"
+            );
             return Err(self.wrong(line, message));
         }
         let input = self.length(line, 0, input)?;
@@ -250,7 +252,7 @@ impl Entries<'_> {
     fn add_hashes(&mut self, line: u64, list: Option<&Value>) -> Result<(), TraceError> {
         let Some(column) = &self.file.hashes_column else { return Ok(()) };
         let list = list.ok_or_else(|| {
-            self.wrong(line, format!("has no {column}; set hashesColumn to the one with the hashes of the blocks"))
+            self.wrong(line, format!("has no {column}; set hashesColumn to the column with the hashes of the blocks"))
         })?;
         let hashes = blocks::hashes(list)
             .ok_or_else(|| self.wrong(line, format!("{column} is no list of whole numbers or of texts")))?;
@@ -336,7 +338,7 @@ fn csv(entries: &mut Entries, lines: impl Read) -> Result<(), TraceError> {
         header.iter().map(|it| String::from_utf8_lossy(it).trim_start_matches('\u{feff}').trim().to_owned()).collect();
     let column = |name: &str| names.iter().position(|it| it == name);
     let Some(at) = column(&entries.file.at_column) else {
-        let what = format!("names no column {}; set atColumn to the one with the times", entries.file.at_column);
+        let what = format!("names no column {}; set atColumn to the column with the times", entries.file.at_column);
         return Err(entries.wrong(1, what));
     };
     let (input, output) = (column(&entries.file.input_column), column(&entries.file.output_column));
@@ -376,7 +378,7 @@ fn jsonl(entries: &mut Entries, mut lines: impl BufRead) -> Result<(), TraceErro
             continue;
         }
         let object: Map<String, Value> =
-            serde_json::from_slice(&text).map_err(|_| entries.wrong(line, "is no JSON object; write one a line"))?;
+            serde_json::from_slice(&text).map_err(|_| entries.wrong(line, "is no JSON object; write one per line"))?;
         let field = |name: &str| {
             object
                 .get(name)
@@ -384,7 +386,7 @@ fn jsonl(entries: &mut Entries, mut lines: impl BufRead) -> Result<(), TraceErro
                 .map(|it| it.as_str().map_or_else(|| it.to_string(), str::to_owned))
         };
         let Some(at) = field(&entries.file.at_column) else {
-            let what = format!("has no key {}; set atColumn to the one with the times", entries.file.at_column);
+            let what = format!("has no key {}; set atColumn to the column with the times", entries.file.at_column);
             return Err(entries.wrong(line, what));
         };
         let (input, output) = (field(&entries.file.input_column), field(&entries.file.output_column));

@@ -52,13 +52,13 @@ pub(super) fn notices(
     if count > 1 && seconds > 0.0 && count as f64 / seconds > MAX_PLAUSIBLE_RATE {
         let rate = count as f64 / seconds;
         told.push(format!(
-            "{path} has {count} requests within {}, {rate:.0} a second, with its times taken as {unit}; set time if they have another unit",
+            "{path} has {count} requests within {}, {rate:.0} per second, if its times are in {unit}; set time if they have another unit",
             Span(span)
         ));
     }
     for (name, lengths, instead) in [
-        (&file.input_column, input, "the prompt has the length that requests asks for"),
-        (&file.output_column, output, "the answer has the length that requests asks for"),
+        (&file.input_column, input, "the prompt has the length that `requests` sets"),
+        (&file.output_column, output, "the answer has the length that `requests` sets"),
     ] {
         if lengths.zero > 0 {
             told.push(format!("{path} has {} rows of {count} with {name} 0, which is sent as 1", lengths.zero));

@@ -65,7 +65,10 @@ fn the_bound_of_a_week_is_that_of_the_replay() {
     let seconds = file(TraceFormat::Csv, TraceTime::Seconds, ["t", "in", "out"]);
     assert_eq!(read_lines(&seconds, 1_000.0, text.as_bytes()).unwrap().entries.len(), 2);
     let slow = read_lines(&seconds, 0.5, "t\n0\n400000\n".as_bytes()).unwrap_err().to_string();
-    assert_eq!(slow, "the trace t, line 3: is sent more than 604800 seconds after the first line; cut it off");
+    assert_eq!(
+        slow,
+        "the trace t, line 3: is sent more than 604800 seconds after the first line; cut the trace off before this line"
+    );
 }
 
 #[test]
@@ -74,20 +77,20 @@ fn a_line_that_is_no_request_is_named_and_not_repeated() {
     let seconds = file(TraceFormat::Csv, TraceTime::Seconds, ["t", "in", "out"]);
     check(&seconds, "t,in\n1,2\nsecret,3\n", "the trace t, line 3: t is not a number that is not negative");
     check(&seconds, "t,in\n-1,2\n", "the trace t, line 2: t is not a number that is not negative");
-    check(&seconds, "t\n5\n4\n", "the trace t, line 3: t is before that of a line above; sort the lines by time");
+    check(&seconds, "t\n5\n4\n", "the trace t, line 3: t is earlier than in a line above; sort the lines by time");
     check(&seconds, "t,in\n5,secret\n", "the trace t, line 2: in is no whole number of tokens from 0 to 2000000");
-    check(&seconds, "secret\n5\n", "the trace t, line 1: names no column t; set atColumn to the one with the times");
+    check(&seconds, "secret\n5\n", "the trace t, line 1: names no column t; set atColumn to the column with the times");
     check(
         &seconds,
         "t\n0\n700000\n",
-        "the trace t, line 3: is sent more than 604800 seconds after the first line; cut it off",
+        "the trace t, line 3: is sent more than 604800 seconds after the first line; cut the trace off before this line",
     );
-    check(&seconds, "t\n", "the trace t holds no request; write one a line");
-    check(&mooncake(), "{\"timestamp\": 0}\nsecret\n", "the trace t, line 2: is no JSON object; write one a line");
+    check(&seconds, "t\n", "the trace t holds no request; write one per line");
+    check(&mooncake(), "{\"timestamp\": 0}\nsecret\n", "the trace t, line 2: is no JSON object; write one per line");
     check(
         &mooncake(),
         "{\"input_length\": 5}\n",
-        "the trace t, line 1: has no key timestamp; set atColumn to the one with the times",
+        "the trace t, line 1: has no key timestamp; set atColumn to the column with the times",
     );
     check(
         &azure(),
@@ -101,7 +104,7 @@ fn times_of_another_unit_are_refused_with_theirs() {
     let seconds = file(TraceFormat::Csv, TraceTime::Seconds, ["t", "in", "out"]);
     let millis = TraceFile { time: TraceTime::Milliseconds, ..seconds.clone() };
     let refused = |file: &TraceFile, first: &str, unit: &str, taken: &str| {
-        let remedy = format!("set time: {unit}, or let the times begin at 0");
+        let remedy = format!("set time: {unit}, or make the times begin at 0");
         let what = format!("t is a time of day in {unit} since 1970, and time is {taken}; {remedy}");
         check(file, &format!("t\n{first}\n"), Err(&format!("the trace t, line 2: {what}")));
     };
@@ -125,12 +128,12 @@ fn what_is_replayed_otherwise_than_recorded_is_told() {
         told("t,in,out\n0,0,6\n500,,0\n1000,7,0\n"),
         [
             "t has 1 rows of 3 with in 0, which is sent as 1",
-            "t has 1 rows of 3 without in: there the prompt has the length that requests asks for",
+            "t has 1 rows of 3 without in: there the prompt has the length that `requests` sets",
             "t has 2 rows of 3 with out 0, which is sent as 1",
         ]
     );
     let fast = told("t,in,out\n0.00,1,1\n0.02,1,1\n0.10,1,1\n");
-    assert!(fast[0].contains("30000 a second, with its times taken as milliseconds; set time if"), "{fast:?}");
+    assert!(fast[0].contains("30000 per second, if its times are in milliseconds; set time if"), "{fast:?}");
 }
 
 #[test]
@@ -164,7 +167,7 @@ fn the_hashes_of_blocks_are_read_where_the_profile_names_them() {
         "{\"timestamp\": 1, \"input_length\": 700, \"hash_ids\": [46, 47]}\n{\"timestamp\": 2, \"hash_ids\": [46]}\n";
     check(&jsonl, lines, Ok([&[46, 47], &[46]]));
     check(&mooncake(), lines, Ok([&[], &[]]));
-    let missing = "the trace t, line 1: has no hash_ids; set hashesColumn to the one with the hashes of the blocks";
+    let missing = "the trace t, line 1: has no hash_ids; set hashesColumn to the column with the hashes of the blocks";
     check(&jsonl, "{\"timestamp\": 1}\n", Err(missing));
     let wrong = "the trace t, line 1: hash_ids is no list of whole numbers or of texts";
     check(&jsonl, "{\"timestamp\": 1, \"hash_ids\": [0.5]}\n", Err(wrong));
@@ -202,8 +205,7 @@ fn what_was_recorded_counts_towards_the_requests_of_the_run() {
         read(&workload).map(|it| it.entries[1].len()).map_err(|it| it.to_string())
     };
     assert_eq!(run(Some(1)), Ok(2));
-    let error =
-        "stages: come to 10000001 requests with their traces; at most 10000000 are sent in a run, so set a count";
+    let error = "stages: have 10000001 requests in all, with those of their traces; at most 10000000 are sent in a run, so set a count";
     assert_eq!(run(None), Err(error.to_owned()));
 }
 

@@ -124,7 +124,7 @@ async fn a_server_that_answers_only_the_first_prompt_fails_the_others() {
     let result = issue(&batches(Mode::PerformanceOnly, Some(4), 5), &target).await;
     assert_eq!(outcomes(&result, 0), [("ok".to_owned(), 5), ("broken_stream".to_owned(), 15)]);
     let message = result.recorder.stages[0].error_samples.values().next().unwrap();
-    assert_eq!(message.as_str(), "the answer has no choice 1, and the request had 4 prompts");
+    assert_eq!(message.as_str(), "the answer has no choice 1, although the request had 4 prompts");
 }
 
 #[tokio::test(start_paused = true)]

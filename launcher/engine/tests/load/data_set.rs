@@ -52,7 +52,8 @@ async fn request_i_is_row_i() {
 #[tokio::test(start_paused = true)]
 async fn a_load_that_goes_past_the_last_row_is_refused() {
     let error = |stage: &str, sends: &str| {
-        let (sends, rows) = (format!("the stage {stage} sends {sends}"), "and the data set has 4 rows, one for each");
+        let (sends, rows) =
+            (format!("the stage {stage} sends {sends}"), "each with a row of its own, and the data set has 4 rows");
         Err(format!("{sends}, {rows}; set a count of at most 4"))
     };
     assert_eq!(run(closed(2, 5), 4, PromptForm::TokenIds).await, error("c2", "5 requests"));
@@ -66,7 +67,7 @@ async fn a_load_that_goes_past_the_last_row_is_refused() {
 #[tokio::test(start_paused = true)]
 async fn a_sample_library_larger_than_the_data_set_is_refused() {
     let refused = run_rows(loadgen::test(loadgen::settings(Scenario::Server)), 4, PromptForm::Text).await;
-    let error = "the sample library has 20 samples, and 4 rows of the data set are used; use as many";
+    let error = "the sample library has 20 samples, and 4 rows of the data set are used; make both numbers equal";
     assert_eq!(refused, Err(error.to_owned()));
 }
 
@@ -137,7 +138,7 @@ async fn a_stage_may_end_with_the_rows() {
     let notice = notice.unwrap();
     assert!(notice.contains("the 4 rows of the data set that are left for it, unless its duration ends it earlier"));
     let error = lengths((UsedUp::EndStage, AcrossStages::Continue), timed).await.unwrap_err();
-    assert!(error.contains("set a count for each of them"), "{error}");
+    assert!(error.contains("set a count for each earlier stage"), "{error}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -132,7 +132,7 @@ async fn a_phase_of_sessions_is_refused() {
         multi_turn: true,
     };
     let error = try_issue(&workload, &simulated(quick()), Seed(42), &Stop::default()).await.unwrap_err();
-    assert!(error.contains("the requests are the turns of sessions"), "{error}");
+    assert!(error.contains("the requests here are turns of sessions"), "{error}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -90,10 +90,10 @@ async fn a_server_is_trusted_by_its_authority() {
     for (host, port, authority, expected, remedy) in [
         ("localhost", port, Some(AUTHORITY), "ok", ""),
         ("localhost", port, Some(both.as_str()), "ok", ""),
-        ("localhost", port, None, "connect_error", "name the authority that did in target.tls, or with --ca-file"),
-        ("localhost", port, Some(OTHER_AUTHORITY), "connect_error", "name the authority that did in target.tls"),
+        ("localhost", port, None, "connect_error", "name the authority in target.tls, or with --ca-file"),
+        ("localhost", port, Some(OTHER_AUTHORITY), "connect_error", "name the authority in target.tls"),
         ("127.0.0.1", port, Some(AUTHORITY), "connect_error", "write that name into target.url"),
-        ("localhost", self_signed, Some(self_authority), "connect_error", "(CA:TRUE), which no server may show"),
+        ("localhost", self_signed, Some(self_authority), "connect_error", "(CA:TRUE), not for a server"),
     ] {
         let url = format!("https://{host}:{port}");
         let target = Target::new(&url, Api::Completions, None, authority, &Default::default()).unwrap();

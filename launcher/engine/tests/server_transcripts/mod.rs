@@ -347,7 +347,7 @@ fn answers_that_ended_early_are_broken() {
         37,
         Some((15, 142)),
         RequestOutcome::BrokenStream,
-        "the server gave the answer up",
+        "the server aborted the answer",
     );
 }
 

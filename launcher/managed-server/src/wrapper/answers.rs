@@ -93,7 +93,9 @@ async fn accept(listener: TcpListener, state: Arc<State>) {
                 // The runtime has only one thread, which also forwards signals. So files are read on another thread.
                 let answered =
                     tokio::task::spawn_blocking(move || answer(&state, request.method(), request.uri().path()));
-                let failed = |_| text(StatusCode::INTERNAL_SERVER_ERROR, "the answer was not made; ask again\n");
+                let failed = |_| {
+                    text(StatusCode::INTERNAL_SERVER_ERROR, "the answer could not be made; send the request again\n")
+                };
                 Ok::<_, Infallible>(answered.await.unwrap_or_else(failed))
             }
         });

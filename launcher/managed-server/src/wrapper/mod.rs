@@ -211,8 +211,7 @@ async fn wrapped(order: WrapOrder) -> io::Result<u8> {
         .inspect_err(|error| {
             let path = order.log.display();
             say(&format!(
-                "the output of the server is not kept, so the report has no log: {path}: {error}; make room on the disk of the node, or let the user of \
-                 the container write there"
+                "the output of the server is not kept, so the report has no log: {path}: {error}; free space on the node's disk, or let the user of the container write there"
             ));
         });
     let state = Arc::new(State {
@@ -228,7 +227,7 @@ async fn wrapped(order: WrapOrder) -> io::Result<u8> {
     });
     if let Err(error) = answers::serve(order.port, &state) {
         say(&format!(
-            "the output of the server cannot be asked for, so the report has no log: port {}: {error}; free that port in the container",
+            "the launcher cannot request the output of the server, so the report has no log: port {}: {error}; free that port in the container",
             order.port
         ));
     }

@@ -16,7 +16,7 @@ pub enum WireError {
     Truncated { found: usize, wanted: u64 },
     #[error("bytes follow the end of the measurement; send it again")]
     Trailing,
-    #[error("the bytes of the measurement changed on their way: its checksum is another one; send it again")]
+    #[error("the bytes of the measurement changed on their way: its checksum does not match; send it again")]
     Checksum,
     #[error("the measurement needs more than {memory} bytes of memory; raise the limit")]
     Memory { memory: usize },

@@ -43,8 +43,10 @@ pub fn judge(outcome: &Outcome, limits: Vec<Limit>, wanted: Option<u64>, doubts:
     let mut reasons = doubts.to_vec();
     if let Some(wanted) = wanted.filter(|it| outcome.samples != *it) {
         let name = outcome.benchmark.name();
-        reasons
-            .push(format!("the log answers {} samples, and the limits of {name} hold for {wanted}", outcome.samples));
+        reasons.push(format!(
+            "the log has answers to {} samples, and the limits of {name} are for {wanted}",
+            outcome.samples
+        ));
     }
     let is_comparable = reasons.is_empty();
     let judged = |limit: Limit| {
@@ -59,7 +61,7 @@ pub fn judge(outcome: &Outcome, limits: Vec<Limit>, wanted: Option<u64>, doubts:
         reasons.push(format!("{key} is not computed: {reason}"));
     }
     if limits.is_empty() {
-        reasons.push("there is no limit that a figure could meet".to_owned());
+        reasons.push("no figure has a limit".to_owned());
     }
     let verdict = match limits.iter().any(|it| it.met == Some(false)) {
         true => Verdict::Failed,
@@ -119,7 +121,7 @@ mod tests {
     fn a_part_of_the_data_set_has_no_verdict() {
         let gate = judge_all(&outcome(4999, &at_limits(10.0)), &[]);
         let Verdict::Undecided(reasons) = gate.verdict else { panic!("{:?}", gate.verdict) };
-        assert_eq!(reasons, ["the log answers 4999 samples, and the limits of llama3.1-8b-edge hold for 5000"]);
+        assert_eq!(reasons, ["the log has answers to 4999 samples, and the limits of llama3.1-8b-edge are for 5000"]);
         assert!(gate.limits.iter().all(|it| it.met.is_none() && it.value.is_some()));
     }
 
@@ -134,7 +136,7 @@ mod tests {
     #[test]
     fn without_a_limit_there_is_no_verdict() {
         let gate = judge(&outcome(5000, &at_limits(0.0)), Vec::new(), None, &[]);
-        assert_eq!(gate.verdict, Verdict::Undecided(vec!["there is no limit that a figure could meet".into()]));
+        assert_eq!(gate.verdict, Verdict::Undecided(vec!["no figure has a limit".into()]));
     }
 
     #[test]

@@ -114,7 +114,7 @@ pub async fn serve(
     let (mean, longest) = delay.micros();
     info!(
         pieces = delay.pieces,
-        "from the end of a step of the engine until the endpoint had its tokens: {mean:.0} us in the mean, {longest:.0} us at most"
+        "from the end of a step of the engine until the endpoint had its tokens: {mean:.0} us on average, {longest:.0} us at most"
     );
     ended.map_or(Ok(()), Err)
 }

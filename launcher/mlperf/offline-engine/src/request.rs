@@ -69,7 +69,7 @@ enum Prompts {
 const REFUSED: [(&str, &str); 5] = [
     ("echo", "answers have no prompts"),
     ("logprobs", "answers have no log probabilities"),
-    ("suffix", "nothing is put behind an answer"),
+    ("suffix", "nothing is appended to an answer"),
     ("best_of", "each prompt has one answer"),
     ("n", "each prompt has one answer"),
 ];

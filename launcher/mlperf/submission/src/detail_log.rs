@@ -38,7 +38,7 @@ pub(super) struct DetailLog {
 /// Why a log cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LogError {
-    #[error("what cannot be read ({0})")]
+    #[error("a file that cannot be read ({0})")]
     Read(#[from] io::Error),
     #[error("a line {line} of more than {MAX_LINE} bytes")]
     TooLong { line: u64 },

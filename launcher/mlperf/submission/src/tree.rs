@@ -23,13 +23,13 @@ pub(super) enum TreeError {
     Empty,
     #[error("a link")]
     Link,
-    #[error("what is no file")]
+    #[error("something that is not a file")]
     NoFile,
     #[error("more than {0} bytes")]
     TooLarge(u64),
     #[error("more than {MAX_ENTRIES} entries")]
     TooMany,
-    #[error("what cannot be read ({0})")]
+    #[error("a file that cannot be read ({0})")]
     Read(#[from] io::Error),
 }
 

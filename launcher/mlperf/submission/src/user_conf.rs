@@ -35,7 +35,7 @@ pub(super) fn differences(
             Value::Bool(wanted) => log.flag(&key)? == *wanted,
             other => close(log.number(&key)?, other.as_f64()?),
         };
-        (!same).then(|| format!("it says {name} {value}, and the log of the test {}", log.shown(&key)))
+        (!same).then(|| format!("it sets {name} to {value}, but the log of the test has {}", log.shown(&key)))
     });
     told.collect()
 }
@@ -68,12 +68,12 @@ mod tests {
     fn what_differs_from_the_log_is_told() {
         check("*.Server.target_qps = 5\n", "Server", &[]);
         check("*.Server.target_qps = 5.00001\n*.Offline.target_qps = 99\n", "Server", &[]);
-        let rate = "it says server_target_qps 99.0, and the log of the test 5";
+        let rate = "it sets server_target_qps to 99.0, but the log of the test has 5";
         check("*.Server.target_qps = 99\n", "Server", &[rate]);
         check("llama3_1-8b.Server.target_qps = 99\nother.Server.min_duration = 1\n", "Server", &[rate]);
-        let duration = "it says min_duration_ms 700000, and the log of the test 600000";
+        let duration = "it sets min_duration_ms to 700000, but the log of the test has 600000";
         check("*.Offline.min_duration = 700000\n", "Offline", &[duration]);
-        let tokens = "it says use_token_latencies false, and the log of the test true";
+        let tokens = "it sets use_token_latencies to false, but the log of the test has true";
         check("*.*.use_token_latencies = 0\n", "Offline", &[tokens]);
     }
 

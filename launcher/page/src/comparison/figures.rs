@@ -33,7 +33,7 @@ pub(super) fn of_stage(id: &str, stage: &StagePairDocument, pair: &PairDocument)
             id: format!("difference-{id}-{name}"),
             title: title.to_owned(),
             caption: format!(
-                "{} - A in percent of A, with the intervals that hold together: {better}. In the order of the table, those with an interval.",
+                "{} - A in percent of A, with intervals that are right together: {better}. Only figures with an interval, in the order of the table.",
                 pair.run
             ),
             finding: String::new(),
@@ -72,7 +72,7 @@ pub(super) fn over_stages(pair: &PairDocument) -> Option<Figure> {
         id: format!("differences-{}", pair.run.to_lowercase()),
         title: "Differences over the stages".into(),
         caption: format!(
-            "{} - A in percent of A, with the intervals that hold together, stage by stage in their order. A difference that cannot be decided is no point.",
+            "{} - A in percent of A, with intervals that are right together, one point per stage in their order. A difference that cannot be decided has no point.",
             pair.run
         ),
         finding: String::new(),

@@ -107,7 +107,7 @@ pub fn render(comparison: &Comparison) -> Result<String, PageError> {
 
 fn accuracy(comparison: &Comparison) -> Option<Table> {
     let (head, rows) = rows::accuracy(comparison)?;
-    let caption = "Of the answers. What is in brackets is the limit of the run; these figures have no interval.";
+    let caption = "Scores of the answers. In brackets: the limit that the run set. These figures have no interval.";
     Some(Table::new("accuracy", "Accuracy", caption).texts(head.iter().map(String::as_str)).rows(rows))
 }
 

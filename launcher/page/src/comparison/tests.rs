@@ -55,7 +55,7 @@ fn a_sweep_has_a_figure_over_its_stages_and_a_bound_on_its_size() {
     };
     let comparison = compared(&sweep(10.0), &sweep(12.0));
     let page = render(&comparison).unwrap();
-    assert!(page.contains("Differences over the stages") && page.contains("20 more stages stand in the JSON."));
+    assert!(page.contains("Differences over the stages") && page.contains("20 more stages are in the JSON."));
     assert!(page.len() < 4 << 20, "{}", page.len());
 }
 

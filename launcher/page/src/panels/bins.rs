@@ -113,10 +113,10 @@ pub(super) fn together(counts: &Column<u64>) -> usize {
 /// The time series of the run, or a sentence why there is none.
 pub(super) fn of_run(document: &document::ReportDocument) -> Result<&TimeSeriesDocument, String> {
     document.time_series.as_ref().ok_or_else(|| {
-        "The report has no series over time: no request was issued, or a release without them wrote it.".to_owned()
+        "The report has no series over time: no request was issued, or an older release wrote it.".to_owned()
     })
 }
 
 /// Explains the quantiles of a time bin, for captions.
 pub(super) const QUANTILES_OF_BINS: &str =
-    "Each point is of one bin; with less than 100 values in a bin, p99 is the largest of them.";
+    "Each point is one time bin. With fewer than 100 values in a bin, p99 is the largest of them.";

@@ -39,7 +39,7 @@ const SMALL: [Small; 4] = [
     Small {
         id: "load-itl",
         title: "ITL p99",
-        caption: "The time between two tokens that 99 of 100 gaps of a stage stay below, with 95 % intervals.",
+        caption: "99 of 100 gaps between two tokens are shorter than this; by stage, with 95 % intervals.",
         axis: || quantity("ITL", "ms"),
         of: |_, it| it.figures.itl_ms.as_ref().filter(|it| it.count >= 100).map(|it| it.p99),
         estimate: |it| it.uncertainty.itl_ms.as_ref()?.p99.as_ref(),
@@ -47,7 +47,7 @@ const SMALL: [Small; 4] = [
     Small {
         id: "load-kv-cache",
         title: "KV cache used",
-        caption: "The mean share of the KV cache that was in use, as the server's metrics say, by stage.",
+        caption: "The mean share of the KV cache that was in use, by stage, from the server's metrics.",
         axis: || Axis { includes: vec![0.0], ..share("KV cache") },
         of: |document, it| {
             let stages = &document.server_metrics.as_ref()?.stages;

@@ -17,7 +17,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
     let server = server_series::of_server(document);
     let both = match &server {
         Ok(it) if it.running_requests.is_some() => {
-            "The server's value is that of the last scrape, up to its interval old: smaller while the load rises, larger while it falls."
+            "The server's value is from the last scrape, up to one scrape interval ago: too small while the load rises, too large while it falls."
         }
         Ok(_) => "The server's metrics do not include its running requests.",
         Err(_) => "The run has no series of the server to compare with.",

@@ -26,8 +26,9 @@ pub(super) fn content(document: &ReportDocument) -> Content {
     };
     let points = points(document, cost)?;
     let caption = format!(
-        "Derived: {} accelerators at {price} {currency} an hour each, divided by the output tokens of the stage. \
-         Interactivity is the median of 1/TPOT. The steps join the stages that no other stage beats in both.",
+        "The price of {} accelerators at {price} {currency} per hour each, divided by the output tokens of the \
+         stage. Interactivity is the median of 1/TPOT. The stepped line joins the stages that no other stage beats \
+         in both figures.",
         hardware.accelerators
     );
     let axis = quantity("Cost of a million output tokens", currency);

@@ -45,8 +45,8 @@ pub(super) fn content(document: &ReportDocument) -> Content {
     }
     let (sources, of) = sources(document);
     if sources.is_empty() {
-        return Err("The report has no distributions: a release without them wrote it. \
-                    The quantiles stand in the tables below."
+        return Err("The report has no distributions: an older release wrote it. The quantiles are in the tables \
+                    below."
             .to_owned());
     }
     let figures: Vec<Figure> = LATENCIES.iter().filter_map(|it| one(&sources, of, it)).collect();
@@ -96,9 +96,9 @@ fn one(sources: &[Source<'_>], stages: usize, latency: &Latency) -> Option<Figur
         }
         (0, _) => " No band is drawn: that needs 30 effective values, and values that depend on each other count less.",
         (banded, all) if banded < all => {
-            " A band holds the whole true curve with 95 % (Dvoretzky-Kiefer-Wolfowitz); lines without one have less than 30 effective values."
+            " A band contains the whole true curve with a probability of 95 % (Dvoretzky-Kiefer-Wolfowitz); lines without a band have fewer than 30 effective values."
         }
-        _ => " The band holds the whole true curve with 95 % (Dvoretzky-Kiefer-Wolfowitz, with the effective number of values).",
+        _ => " The band contains the whole true curve with a probability of 95 % (Dvoretzky-Kiefer-Wolfowitz, with the effective number of values).",
     });
     let zeros: f64 = told.iter().map(|(_, it)| share_of_zeros(it) * it.count as f64).sum();
     let mut axis = logarithmic(latency.name, "ms");

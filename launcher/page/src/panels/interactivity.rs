@@ -31,7 +31,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
     let points = points(document, |stage| of(document, stage))?;
     let caption = format!(
         "Each point is a stage: output tokens per second {per}, over interactivity, the median of 1/TPOT (medianOfInverseTpot). \
-         The steps join the stages that no other stage beats in both."
+         The stepped line joins the stages that no other stage beats in both figures."
     );
     let figure = figure("interactivity", "Output against speed per user", caption, axis_of_users(), axis);
     Ok(vec![with_front(figure, points, Better::Higher)])

@@ -15,7 +15,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
     let Some(heat) = &of_time.itl_heat else {
         return Err(match of_time.itl_ms {
             None => "The run has no ITL: it needs streamed answers of two events or more.",
-            Some(_) => "The report has no counts of ITL over time: a release without them wrote it.",
+            Some(_) => "The report has no counts of ITL over time: an older release wrote it.",
         }
         .to_owned());
     };
@@ -27,9 +27,9 @@ pub(super) fn content(document: &ReportDocument) -> Content {
         y_edges: heat.edges_ms.0.clone(),
         counts: heat.counts.iter().map(|it| it.0.clone()).collect(),
     };
-    let caption = "Each cell counts times between two tokens of requests that succeeded, when the later token came. A second dark row above \
-                   the first one is the time of tokens that waited, for the prefill of other requests for example. The lowest \
-                   row holds all shorter times.";
+    let caption = "Each cell counts the gaps between two tokens of successful requests, at the time of the later token. A second dark row \
+                   above the first shows tokens that waited, for example for the prefill of other requests. The lowest row includes all \
+                   shorter gaps.";
     let mut figure = figure("itl-heat", "ITL over time", caption, time(document), logarithmic("ITL", "ms"));
     figure.series.push(series("gaps", Tone::Main, Shape::Heat(heat)));
     stage_times::mark_borders(&mut figure, document);

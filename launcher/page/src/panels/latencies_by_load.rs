@@ -110,7 +110,7 @@ fn latency(
         " The signs below the axis are the verdicts on all objectives: ✓ met, ✗ missed, ? undecided."
     };
     let caption = format!(
-        "Quantiles of {} by stage{counted}. Bars are 95 % intervals of the {}, where there are values enough. A quantile that would be the largest \
+        "Quantiles of {} by stage{counted}. Bars are 95 % intervals of the {}, if there are enough values. A quantile that would be the largest \
          value of a stage is left out.{}{signs}",
         of.name,
         judged.name(),
@@ -241,24 +241,24 @@ impl Knee {
             return Knee::none("");
         };
         if powers.len() < Self::FEWEST_LOADS {
-            return Knee::none("A knee is looked for in three loads or more.");
+            return Knee::none("To find a knee, a run needs three loads or more.");
         }
         let rule = "the largest requests per second / mean latency (power, Kleinrock 1979)";
         if largest == 0 {
             return Knee::none(format!(
-                "No knee is marked: the lowest load has {rule}, so that it lies there or below."
+                "No knee is marked: the lowest load has {rule}, so the knee is there or below."
             ));
         }
         if largest + 1 == powers.len() {
             return Knee::none(format!(
-                "No knee is marked: the highest load has {rule}, so that it lies there or above."
+                "No knee is marked: the highest load has {rule}, so the knee is there or above."
             ));
         }
         let (at, power, name) = powers[largest];
         let beside = powers[largest - 1].1.max(powers[largest + 1].1);
         if power < beside * Self::LEAST_RATIO {
             return Knee::none(format!(
-                "No knee is marked: stage {name} has {rule}, but less than 5 % above a load beside it."
+                "No knee is marked: stage {name} has {rule}, but less than 5 % above the value of a neighbouring load."
             ));
         }
         Knee {

@@ -28,7 +28,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
     let latency = series.latency_ms.as_ref().map(|it| one("time-latency", "Latency", "the last token", it));
     let figures: Vec<Figure> = ttft.into_iter().chain(latency).collect();
     if figures.is_empty() {
-        return Err("No request succeeded, so that there is no latency.".to_owned());
+        return Err("No request succeeded, so there is no latency.".to_owned());
     }
     Ok(figures)
 }

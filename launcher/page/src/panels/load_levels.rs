@@ -96,7 +96,7 @@ pub(super) fn levels(document: &ReportDocument) -> Result<LoadLevels<'_>, String
     let is_drawn = |it: &&StageDocument| document.counts(it) || !document.any_counts();
     let measured: Vec<&StageDocument> = succeeded.into_iter().filter(is_drawn).collect();
     let Some((measure, mut levels)) = measured_by(&measured) else {
-        return Err("The load of the stages has no common measure: their requests took no time.".to_owned());
+        return Err("No load can be shown, because all requests took no time.".to_owned());
     };
     levels.sort_by(|one, other| one.load.total_cmp(&other.load));
     let axis = loads(measure.label, measure.unit, levels.iter().map(|it| it.load));

@@ -44,19 +44,19 @@ const KINDS: [Kind; 15] = [
     Kind {
         id: "interactivity",
         title: "Throughput against interactivity",
-        question: "How many tokens does the server make, and how fast does one user get them?",
+        question: "How many tokens does the server generate, and how fast does one user get them?",
         content: interactivity::content,
     },
     Kind {
         id: "load",
         title: "Latency against load",
-        question: "How does latency grow with the load, and from where on does more load only add waiting?",
+        question: "How does latency grow with the load, and from which load on does more load only add waiting?",
         content: latencies_by_load::content,
     },
     Kind {
         id: "distributions",
         title: "Distributions of TTFT, ITL and latency",
-        question: "Which share of the requests was at least this fast?",
+        question: "What share of the requests was at least this fast?",
         content: distributions::content,
     },
     Kind {
@@ -74,13 +74,13 @@ const KINDS: [Kind; 15] = [
     Kind {
         id: "offered-load",
         title: "Planned against delivered load",
-        question: "Did the server get the load that was asked for, when it was asked for?",
+        question: "Did the server get the requested load at the requested times?",
         content: offered_load::content,
     },
     Kind {
         id: "requests",
         title: "Requests on a time line",
-        question: "Where did single requests spend their time: waiting, for the first token, or for the others?",
+        question: "Where did single requests spend their time: waiting to be sent, until the first token, or until the last token?",
         content: requests::content,
     },
     Kind {
@@ -110,7 +110,7 @@ const KINDS: [Kind; 15] = [
     Kind {
         id: "prefix-hits",
         title: "Prefix cache",
-        question: "Which share of the prompt tokens did the server have in its cache?",
+        question: "What share of the prompt tokens did the server have in its cache?",
         content: prefix_hits::content,
     },
     Kind {
@@ -128,7 +128,7 @@ const KINDS: [Kind; 15] = [
     Kind {
         id: "cost",
         title: "Cost against interactivity",
-        question: "What do a million tokens cost at this speed for one user?",
+        question: "What does a million output tokens cost at a given speed for one user?",
         content: cost::content,
     },
 ];

@@ -17,8 +17,8 @@ pub(super) fn content(document: &ReportDocument) -> Content {
     let bins = Bins::from_series(series);
     let together = together(&series.sent);
     let caption = format!(
-        "Requests that were due by the plan (in a closed loop: whose slot became free), that were sent, and that succeeded, per second, each point \
-         over {} s. Where sent follows due and succeeded falls behind, the server is the limit.",
+        "Requests per second that were due (in a closed loop: whose slot became free), sent, and successful; each point covers {} s. If sent \
+         follows due and succeeded falls behind, the server is the limit.",
         number(bins.width * together as f64)
     );
     let mut rates =
@@ -30,7 +30,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
     let mut figures = vec![rates];
     if let Some(lag) = &series.send_lag_ms {
         let caption = format!(
-            "How late the client sent requests after they were due, less their wait for a place of maxConcurrency. It is the client's own delay. \
+            "How late the client sent requests after they were due, without their wait for a free slot of maxConcurrency: the client's own delay. \
              {QUANTILES_OF_BINS}"
         );
         let mut figure =

@@ -19,7 +19,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
     let of_time = of_run(document)?;
     let bins = Bins::from_series(of_time);
     let all_ok = of_time.ended.keys().all(|it| it == OK);
-    let words = if all_ok { "Every request succeeded." } else { "What each failure means stands under Errors." };
+    let words = if all_ok { "Every request succeeded." } else { "The section Errors explains each failure." };
     let caption = format!("Requests that ended per second, stacked by their outcome. {words}");
     let mut figure = figure("outcomes", "Outcomes over time", caption, time(document), quantity("Ended", "requests/s"));
     let mut failures = 0;

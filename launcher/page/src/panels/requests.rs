@@ -13,7 +13,7 @@ use crate::text::count;
 pub(super) fn content(document: &ReportDocument) -> Content {
     let Some(sample) = &document.request_sample else {
         return Err("The report has no sample of requests: the launcher kept no records (perRequestRecords: None, or no results folder), \
-                    or a release without samples wrote it."
+                    or an older release wrote it."
             .to_owned());
     };
     let requests: Vec<Request> = (0..sample.due_ms.0.len()).filter_map(|it| request(document, sample, it)).collect();
@@ -22,7 +22,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
     }
     let shown = count(requests.len() as u64);
     let caption = format!(
-        "{shown} of {} requests, a fair sample in the order in which they were due. A line begins when its request was due, and shows \
+        "{shown} of {} requests, a fair sample, in the order in which they were due. A line begins when its request was due, and shows \
          when it was sent, when its first token came, and when it ended.",
         count(sample.of)
     );

@@ -16,7 +16,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
         document,
         "server-queue",
         "Running and waiting requests",
-        "Requests that the servers run and that wait in them, added over the servers. Waiting requests add to TTFT.",
+        "Requests that run and wait in the servers, summed over all servers. Waiting requests increase TTFT.",
         quantity("Requests", ""),
         [
             level(server, "running", Tone::Main, &server.running_requests),
@@ -27,7 +27,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
         document,
         "preemptions",
         "Preemptions",
-        "Requests per second that lost their KV cache to others: their tokens are computed again, which adds to latency.",
+        "Requests per second that lost their KV cache to other requests: their tokens are computed again, which increases latency.",
         quantity("Preemptions", "requests/s"),
         [level(server, "preemptions", Tone::Main, &server.preemptions_per_second)],
     );

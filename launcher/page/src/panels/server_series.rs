@@ -18,8 +18,7 @@ pub(super) fn of_server(document: &ReportDocument) -> Result<&ServerSeriesDocume
         "The run has no server metrics: name their address in spec.target.metrics or with --metrics-url.".to_owned()
     })?;
     metrics.time_series.as_ref().ok_or_else(|| {
-        "The report has the server's figures of whole windows alone: a release without series of them wrote it."
-            .to_owned()
+        "The report has the server's figures only for whole windows: an older release wrote it.".to_owned()
     })
 }
 

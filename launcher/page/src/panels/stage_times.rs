@@ -46,7 +46,7 @@ pub(super) fn words_of_windows(document: &ReportDocument) -> String {
     let steady = states.flatten().filter(|it| it.window.is_some() && it.verdict == "steady").count();
     let mut words = Vec::new();
     if document.stages.iter().any(|it| it.warm_up.is_some()) {
-        words.push("The warm-up is shaded: its requests are drawn here, and are in no number or table.".to_owned());
+        words.push("The warm-up is shaded: its requests are drawn here, but count in no number or table.".to_owned());
     }
     words.push(match (windows, steady) {
         (0, _) => "No steady state was judged.".to_owned(),

@@ -73,7 +73,7 @@ fn by_source(document: &ReportDocument, server: &ServerSeriesDocument) -> Option
     }
     let words = if cached.is_some() { "" } else { " The server does not say which prompt tokens were cached." };
     let caption = format!(
-        "Tokens per second by where they came from, as the server's metrics say, added over the servers.{words}"
+        "Tokens per second by where they came from, from the servers' metrics, summed over all servers.{words}"
     );
     let mut figure =
         figure("tokens-by-source", "Tokens by source", caption, time(document), quantity("Tokens", "tokens/s"));

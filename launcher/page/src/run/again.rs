@@ -61,7 +61,7 @@ fn decide(document: &ReportDocument, loads: &LoadNames) -> Option<Decide> {
     let names: Vec<String> = stages.iter().map(|it| loads.names[*it].clone()).collect();
     let title = format!("Decide {} {}", loads.title.to_lowercase(), text::listed(&names));
     let longer: Option<Vec<String>> = stages.iter().map(|it| longer(document, *it)).collect();
-    let closer = "Four times the answers make intervals about half as wide.";
+    let closer = "Four times as many answers make intervals about half as wide.";
     Some(match longer {
         None => {
             Decide { title, command: String::new(), words: format!("Run these stages four times as long. {closer}") }
@@ -113,10 +113,10 @@ fn prompts(document: &ReportDocument) -> Vec<String> {
     let seed = document.seeds.run.0;
     let prompts = match document.labels.prompts.as_str() {
         "fresh" | "shared" => Some(format!(
-            "It sends the prompts of this run again, by profile.promptSalt {salt}. For new prompts remove promptSalt."
+            "It sends the prompts of this run again, because it sets profile.promptSalt {salt}. For new prompts, remove promptSalt."
         )),
         "replayed" | "repeated" => Some(format!(
-            "It sends the prompts of this run again, by seed {seed}: a server may have them in its cache. For new prompts set another spec.seed."
+            "It sends the prompts of this run again, because it has seed {seed}: a server may have them in its cache. For new prompts, set another spec.seed."
         )),
         _ => None,
     };

@@ -34,7 +34,7 @@ pub(super) fn definitions() -> Vec<Definition> {
         of(Figure::OutputTokensPerSecond, "Rates"),
         definition("Interactivity", "output tokens per second for one user: the median of 1/TPOT", "Interactivity"),
         of(Figure::GoodputRequestsPerSecond, "Goodput"),
-        definition("95 % interval", "95 of 100 such intervals hold the true value of the stage", "Uncertainty"),
+        definition("95 % interval", "95 of 100 such intervals contain the true value of the stage", "Uncertainty"),
         definition(
             "Steady window",
             "the time after the detected warm-up, in which figures are checked for drift",

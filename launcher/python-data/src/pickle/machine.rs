@@ -202,7 +202,7 @@ impl<'a> Machine<'a> {
                     self.stack.truncate(from);
                     let top = self.top()?;
                     if !matches!(self.pickle.node(top), Some(Node::Set)) {
-                        return Err(self.wrong("ADDITEMS adds to what is no set"));
+                        return Err(self.wrong("ADDITEMS adds to a value that is not a set"));
                     }
                 }
                 op::SETITEM => {
@@ -229,7 +229,7 @@ impl<'a> Machine<'a> {
                 }
                 op::PUT | op::GET => {
                     let line = self.line()?;
-                    let place = line.trim().parse().map_err(|_| self.wrong("the number of a memo is none"))?;
+                    let place = line.trim().parse().map_err(|_| self.wrong("the place of a memo is not a number"))?;
                     if opcode == op::PUT { self.remember(place)? } else { self.recall(place)? }
                 }
                 op::BINGET => {
@@ -249,7 +249,7 @@ impl<'a> Machine<'a> {
                     let (name, module) = (self.pop()?, self.pop()?);
                     let text = |it| self.pickle.text(it).map(str::to_owned);
                     let (Some(module), Some(name)) = (text(module), text(name)) else {
-                        return Err(self.wrong("STACK_GLOBAL names what is no text"));
+                        return Err(self.wrong("STACK_GLOBAL names a value that is not a text"));
                     };
                     self.name(&module, &name)?;
                 }
@@ -265,7 +265,7 @@ impl<'a> Machine<'a> {
                         _ => None,
                     };
                     let Some(Node::Call(_, _, before)) = node else {
-                        return Err(self.wrong("BUILD sets the state of what is no object"));
+                        return Err(self.wrong("BUILD sets the state of a value that is not an object"));
                     };
                     *before = Some(state);
                 }
@@ -382,7 +382,7 @@ impl<'a> Machine<'a> {
         }
         let plain = digits.strip_prefix('-').unwrap_or(digits);
         if plain.is_empty() || plain.len() > MAX_NUMBER || !plain.bytes().all(|it| it.is_ascii_digit()) {
-            return Err(self.wrong("a number is none"));
+            return Err(self.wrong("a text is not a number"));
         }
         let place = self.own_text(digits.to_owned())?;
         self.keep(Node::Digits(place))
@@ -498,7 +498,7 @@ impl<'a> Machine<'a> {
                 list.extend_from_slice(items);
                 self.spend(size_of_val(items))
             }
-            _ => Err(self.wrong("adds an item to what is no list")),
+            _ => Err(self.wrong("adds an item to a value that is not a list")),
         }
     }
 
@@ -515,7 +515,7 @@ impl<'a> Machine<'a> {
         };
         match node {
             Some(Node::Dict(dict)) => dict.extend(pairs.iter().map(|[key, value]| (*key, *value))),
-            _ => return Err(self.wrong("sets a key of what is no dict")),
+            _ => return Err(self.wrong("sets a key of a value that is not a dict")),
         }
         self.spend(size_of_val(items))
     }
@@ -541,10 +541,10 @@ impl<'a> Machine<'a> {
             Some(Node::Name(name)) => *name,
             // The callee is itself a call, as in `partial(new_block, ndim=2)(values, placement)`.
             Some(Node::Call(Name::Partial, ..)) => Name::NewBlock,
-            _ => return Err(self.wrong("calls what is no function")),
+            _ => return Err(self.wrong("calls a value that is not a function")),
         };
         let (Item::Node(place), Some(items)) = (arguments, pickle.tuple(arguments)) else {
-            return Err(self.wrong("calls a function with what is no tuple"));
+            return Err(self.wrong("calls a function with arguments that are not a tuple"));
         };
         match name {
             Name::Encode => {

@@ -130,7 +130,7 @@ impl<'a> Pickle<'a> {
     pub(crate) fn visit(&self, nodes: usize) -> Result<(), Problem> {
         let left = self.visits.get().checked_sub(nodes as u64).ok_or_else(|| {
             Problem::new(format!(
-                "uses its parts again and again: more than {MAX_VISITS} nodes for a byte of the file, and more than {MIN_VISITS}"
+                "repeats its values too often: more than {MAX_VISITS} values per byte of the file, and more than {MIN_VISITS} in total"
             ))
         })?;
         self.visits.set(left);

@@ -60,7 +60,7 @@ fn nothing_is_called_or_looked_up() {
     assert_refused(b"\x80\x02c_codecs\nencode\nX\x01\0\0\0aX\x03\0\0\0zip\x86R.", "another codec than latin1");
     assert_refused(b"\x80\x02cfunctools\npartial\ncbuiltins\nslice\n\x85R.", "around another function than new_block");
     assert_refused(b"(ios\nsystem\n.", "the opcode 0x69 (INST) is refused");
-    assert_refused(b"\x80\x02K\x01)R.", "calls what is no function");
+    assert_refused(b"\x80\x02K\x01)R.", "calls a value that is not a function");
     assert_refused(b"\x80\x02cbuiltins\nslice\n.", "holds Slice where a value belongs");
 }
 
@@ -89,7 +89,7 @@ fn what_holds_itself_or_grows_without_end_is_refused() {
         bomb.extend([b'h', place, b'h', place, b'h', place, b'h', place, b'e']);
     }
     bomb.push(b'.');
-    assert_refused(&bomb, "uses its parts again and again");
+    assert_refused(&bomb, "repeats its values too often");
 }
 
 fn assert_table(file: &[u8], names: &[&str], rows: &[&str]) {

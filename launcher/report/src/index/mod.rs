@@ -47,7 +47,7 @@ pub fn add(root: &Path, document: &ReportDocument, stored: &Stored) -> io::Resul
 /// Links `latest` to a folder below the root.
 ///
 /// # Errors
-/// The root is not writable, or another process holds the lock for too long.
+/// The root is not writable, or another process has locked the lock for too long.
 pub fn link_latest(root: &Path, name: &str) -> io::Result<()> {
     let _lock = lock(root, Missing::Made)?;
     point_latest(root, name)
@@ -84,7 +84,10 @@ fn lock(root: &Path, missing: Missing) -> io::Result<File> {
             Err(TryLockError::Error(error)) => return Err(error),
         }
     }
-    Err(io::Error::new(io::ErrorKind::TimedOut, format!("another process holds {}", path.display())))
+    Err(io::Error::new(
+        io::ErrorKind::TimedOut,
+        format!("another process has locked {}; try again when it has ended", path.display()),
+    ))
 }
 
 /// What to do if `index.md` does not exist.

@@ -90,17 +90,20 @@ fn notes(rebuilt: Rebuilt, others: u64, more: bool) -> Vec<String> {
     let mut notes = Vec::new();
     match others {
         0 => {}
-        1 => notes.push("One folder is no result of benchwright, and has no row.".to_owned()),
-        _ => notes.push(format!("{others} folders are no results of benchwright, and have no row.")),
+        1 => notes.push("One folder has no row, because benchwright did not write it.".to_owned()),
+        _ => notes.push(format!("{others} folders have no row, because benchwright did not write them.")),
     }
     if rebuilt.unread > 0 {
-        notes.push(format!("{} folders have not been read yet: benchwright index reads them.", rebuilt.unread));
+        notes.push(format!("{} folders have not been read yet; run benchwright index to read them.", rebuilt.unread));
     }
     if rebuilt.left_out > 0 {
-        notes.push(format!("The {} oldest folders have no row: a page has {MAX_ROWS}.", rebuilt.left_out));
+        notes.push(format!(
+            "The {} oldest folders have no row, because a page has at most {MAX_ROWS} rows.",
+            rebuilt.left_out
+        ));
     }
     if more {
-        notes.push("There are more folders than are looked at.".to_owned());
+        notes.push("There are too many folders; some were not examined.".to_owned());
     }
     notes
 }

@@ -184,5 +184,5 @@ fn remove(path: &Path) -> io::Result<()> {
             _ => {}
         }
     }
-    Err(io::Error::other("another process deletes or writes there as well"))
+    Err(io::Error::other("another process also deletes or writes files there"))
 }

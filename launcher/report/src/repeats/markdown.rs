@@ -13,17 +13,17 @@ use crate::{
 
 /// Explains the columns and the assumptions.
 const FOOT: &str = "\
-Each run has a report of its own, in the folder of its name. The interval is that of the mean of the runs, which are taken as independent
-and normally distributed. The standard error within a run is what the requests of single runs suggest for the standard deviation between
-runs; it allows for requests that depend on each other. Where the deviation between runs is much larger, something differs from run to run
-that no single run shows. It can be much smaller too: all runs send the same lengths at the same times, by the seed, and what other lengths
-and times would change is in the standard error alone. Each formula stands in docs/metrics.md of Benchwright, under Repeats.
+Each run has its own report, in the folder with its name. The interval belongs to the mean of the runs, and assumes that runs are independent
+and normally distributed. The standard error within a run predicts the standard deviation between runs from the requests of single runs; it
+allows for requests that depend on each other. If the deviation between runs is much larger, something differs from run to run that no
+single run shows. It can also be much smaller: with the same seed, all runs send the same lengths at the same times, so only the standard
+error includes what other lengths and times would change. Each formula is in docs/metrics.md of Benchwright, under Repeats.
 ";
 
 /// Explains the rows about server starts.
 const STARTS: &str = "\
-Each run started the server anew. Launch to ready is the time from the launch of its process until it answered; start to ready is the
-start by its own log. Of several replicas it is the longest time.
+Each run started the server again. Launch to ready is the time from the launch of the server's process until it answered. Start to ready is
+the duration of the start according to the server's own log. With several replicas, both are the longest time.
 
 ";
 
@@ -36,13 +36,16 @@ pub fn render(series: &Series<'_>) -> String {
         page.push_str(&format!("\n{}\n", notes.join("\n")));
     }
     let model = series.repeats.first().map(|it| it.analysis.model.as_str()).unwrap_or_default();
-    page.push_str(&format!("\nModel {}. Each run has prompts of its own, by its salt.\n\n", cell(model)));
+    page.push_str(&format!(
+        "\nModel {}. Each run has its own prompts, because its prompt salt differs.\n\n",
+        cell(model)
+    ));
     let headline = if series.measures_start { "launch to ready" } else { "output tokens/s" };
     page.push_str(&format!("| run | outcome | requests | failed or cancelled | {headline} | prompt salt |\n"));
     page.push_str("| --- | --- | ---: | ---: | ---: | --- |\n");
     series.repeats.iter().for_each(|it| page.push_str(&run(it, series.measures_start)));
     if let Some((counts, rows)) = series.objectives() {
-        page.push_str(&format!("\n## Objectives\n\nThe worst result of the runs: {counts}.\n\n"));
+        page.push_str(&format!("\n## Objectives\n\nObjectives by their worst result in any run: {counts}.\n\n"));
         page.push_str("| objective | met | observed | limit | run |\n| --- | --- | ---: | ---: | --- |\n");
         rows.iter().for_each(|it| page.push_str(&objective(it)));
     }
@@ -68,16 +71,14 @@ fn notes(series: &Series<'_>) -> Vec<String> {
     let verdict = series.verdict();
     let (asked, measured) = (series.asked, series.repeats.len());
     let why = (!verdict.message.is_empty()).then(|| format!("- **{}**: {}", verdict.reason, cell(&verdict.message)));
-    let partial =
-        series.is_partial().then(|| format!("- Runs that were asked: {asked}; runs that were measured: {measured}."));
+    let partial = series.is_partial().then(|| format!("- Runs requested: {asked}; runs measured: {measured}."));
     let counting = series.repeats.iter().filter(|it| analysis::repeats::counts(&it.analysis)).count();
     let left_out = match counting {
-        0 if measured > 0 => Some(
-            "- **No run counts.** The means are those of all runs that were measured, and do not count either."
-                .to_owned(),
-        ),
+        0 if measured > 0 => {
+            Some("- **No run counts.** The means cover all measured runs, and do not count either.".to_owned())
+        }
         _ if counting < measured => {
-            Some("- Runs whose figures do not count are in no mean and no interval.".to_owned())
+            Some("- Means and intervals leave out the runs whose figures do not count.".to_owned())
         }
         _ => None,
     };

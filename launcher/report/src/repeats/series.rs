@@ -97,7 +97,7 @@ impl<'a> Series<'a> {
     /// missed an objective takes precedence over one that left it undecided.
     pub fn verdict(&self) -> SeriesVerdict {
         if let Some(Ending { number, outcome, reason, message, status_message }) = self.ended_by {
-            let last = if *number < self.asked { ", after which no other run was made" } else { "" };
+            let last = if *number < self.asked { ", which ended the series" } else { "" };
             let run = format!("run {} of {}{last}", repeat_name(*number), self.asked);
             let [message, status_message] = [message, status_message].map(|it| format!("{run}: {it}"));
             return SeriesVerdict { outcome: *outcome, reason: *reason, message, status_message };

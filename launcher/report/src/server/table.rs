@@ -23,7 +23,7 @@ pub(crate) const COLUMNS: [&str; 11] = [
     "queue mean",
 ];
 /// Explains the mark after the names of rows with incomplete counters.
-pub(crate) const GAP_MEANS: &str = "not every server was read right before and right after, or a counter began again: what is counted is too much or too little";
+pub(crate) const GAP_MEANS: &str = "not every server was scraped right before and right after, or a counter was reset: counts are too large or too small";
 /// The headers of the GPU columns.
 pub(crate) const GPU_COLUMNS: [&str; 5] = ["", "GPU use", "power", "energy", "memory"];
 

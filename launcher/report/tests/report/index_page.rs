@@ -148,7 +148,7 @@ fn broken_foreign_older_and_newer_folders_are_no_error() {
     assert_eq!(of("killed.partial")["kind"], "unfinished");
     assert_eq!(rows.len(), 14, "{:?}", folders(&rows));
     let page = fs::read_to_string(root.path().join("index.html")).unwrap();
-    assert!(page.contains("<p>One folder is no result of benchwright, and has no row.</p>"), "{page}");
+    assert!(page.contains("<p>One folder has no row, because benchwright did not write it.</p>"), "{page}");
 }
 
 #[test]

@@ -50,16 +50,19 @@ fn page(fixture: &Fixture) -> String {
 #[test]
 fn prompts_of_a_salt_that_was_given_are_not_called_new() {
     let mut fixture = Fixture::new();
-    assert!(page(&fixture).contains("It sends the prompts of this run, by profile.promptSalt 2f9c4e0a"));
+    assert!(page(&fixture).contains("It sends the prompts of this run, because it sets profile.promptSalt 2f9c4e0a"));
     fixture.run.prompt_salt = "of-an-earlier-run".into();
     let text = page(&fixture);
-    assert!(text.contains("prompts=replayed") && !text.contains("will be new ones"), "{text}");
+    assert!(text.contains("prompts=replayed") && !text.contains("It sends the prompts of this run"), "{text}");
     assert!(text.contains("This run had profile.promptSalt of-an-earlier-run"), "{text}");
     // Texts that derive from a seed do not change with the salt.
     for prompts in [PromptReuse::PerStage, PromptReuse::Repeated] {
         fixture.workload.prompts = prompts;
         let text = page(&fixture);
-        assert!(text.contains("For new prompts set another spec.seed") && !text.contains("promptSalt of-an"), "{text}");
+        assert!(
+            text.contains("For new prompts, set another spec.seed") && !text.contains("promptSalt of-an"),
+            "{text}"
+        );
     }
 }
 

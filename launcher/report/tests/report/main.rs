@@ -157,7 +157,7 @@ fn a_stage_that_was_not_steady_has_no_figures_of_a_steady_window() {
 fn several_stages_have_their_means_and_a_place_of_the_course_over_time() {
     let mut fixture = Fixture::of_a_steady_stage();
     let page = |fixture: &Fixture| markdown::render(&fixture.report(&fixture.analyse()).document().unwrap());
-    assert!(page(&fixture).contains("\n- the course over time: timeSeries of report.json"));
+    assert!(page(&fixture).contains("\n- figures over time: timeSeries in report.json"));
     let mut idle = fixture.workload.stages[0].clone();
     idle.name = "idle".into();
     fixture.workload.stages.push(idle);
@@ -395,7 +395,7 @@ fn each_cause_of_a_connect_error_has_its_count_and_its_message() {
     let markdown = markdown::render(&fixture.report(&analysed).document().unwrap());
     assert!(markdown.contains("| connect_error: reset | 1 | reset by peer |"), "{markdown}");
     assert!(
-        markdown.contains("(mostly connect_error: 3; the first says: refused); see that the server runs"),
+        markdown.contains("(mostly connect_error: 3; the first says: refused); check that the server runs"),
         "{markdown}"
     );
     let table = terminal::table(&fixture.report(&analysed).document().unwrap(), Paint::OFF);

@@ -134,7 +134,7 @@ fn an_own_limit_and_that_of_the_baseline_stand_apart() {
     let (value, limit) = (met.baseline.unwrap().value, met.baseline.unwrap().limit);
     let page = markdown::render(&fixture.report(&analysed).document().unwrap());
     for part in [
-        "Baseline: runs/a\\|b/report.json; a figure may be up to 10 % worse than in that run.".to_owned(),
+        "Baseline: runs/a\\|b/report.json; a figure may be up to 10 % worse than in this baseline.".to_owned(),
         "| objective | met | figure | observed | limit | baseline | its limit | why |".to_owned(),
         format!("| {value} | max 500ms | {value} | max {limit} |"),
     ] {
@@ -151,7 +151,7 @@ fn an_own_limit_and_that_of_the_baseline_stand_apart() {
 fn a_baseline_of_another_model_is_a_remark() {
     let (_, analysed) = judged_beside("Fail", Some(&earlier("org/other\u{1b}")));
     let remarks = analysed.analysis.judgement.remarks.join("\n");
-    assert!(remarks.contains("the baseline is of the model org/other\\u{1b}, and this run of "), "{remarks}");
+    assert!(remarks.contains("the baseline is of the model org/other\\u{1b}, and this run is of "), "{remarks}");
     assert_eq!(analysed.analysis.objectives.unwrap().results[0].met, Met::True, "it is no error");
 }
 

@@ -137,13 +137,10 @@ fn a_series_that_ended_early_keeps_what_was_measured() {
     assert!(envelope.core.partial);
     assert_eq!(envelope.core.summary.unwrap().mean_of_runs, Some(2));
     let page = markdown(&shown);
-    assert!(
-        page.contains("Runs that were asked: 3; runs that were measured: 2.") && page.contains("**TargetUnavailable**"),
-        "{page}"
-    );
+    assert!(page.contains("Runs requested: 3; runs measured: 2.") && page.contains("**TargetUnavailable**"), "{page}");
     let first = Ending { number: 1, ..ending.clone() };
     let message = RepeatsDocument::new(&series(&run, &[], Some(&first))).reasons.remove(0).message;
-    assert_eq!(message, "run r1 of 3, after which no other run was made: it does not answer");
+    assert_eq!(message, "run r1 of 3, which ended the series: it does not answer");
     let nothing = series(&run, &[], Some(&ending));
     let document = json_of(&nothing);
     assert!(document.get("summary").is_none() && document["outcome"] == "Error", "{document}");

@@ -37,8 +37,8 @@ fn the_requests_of_each_replica_are_in_both_reports() {
 fn a_report_says_why_the_service_was_called_in_place_of_the_replicas() {
     let fixture = Fixture::new();
     let analysed = fixture.analyse();
-    let replicas = replicas(Some("x-pods has 1 of 2 addresses"));
+    let replicas = replicas(Some("x-pods resolves to 1 of 2 expected addresses"));
     let text =
         markdown::render(&Parts { server_replicas: Some(&replicas), ..fixture.report(&analysed) }.document().unwrap());
-    assert!(text.contains("x-pods has 1 of 2 addresses") && !text.contains("| replica |"), "{text}");
+    assert!(text.contains("x-pods resolves to 1 of 2 expected addresses") && !text.contains("| replica |"), "{text}");
 }

@@ -258,7 +258,9 @@ fn counts_that_cannot_be_compared_say_nothing_about_other_clients() {
 /// The line about tokens in `report.md`.
 fn line_on_tokens(fixture: &Fixture, analysed: &Analysed, server: &ServerAnalysis) -> String {
     let page = markdown::render(&fixture.report(&with(analysed, server)).document().unwrap());
-    let line = page.lines().find_map(|it| it.strip_prefix("- tokens by the servers and by the usage of the answers: "));
+    let line = page
+        .lines()
+        .find_map(|it| it.strip_prefix("- tokens counted by the servers and by the usage of the answers: "));
     line.unwrap_or_else(|| panic!("no line in {page}")).to_owned()
 }
 
@@ -269,25 +271,25 @@ fn report_md_says_whether_the_tokens_of_both_are_equal() {
     let told = |server: &ServerAnalysis| line_on_tokens(&fixture, &analysed, server);
     let with = |client| server(&analysed, 260, client);
     let equal = with(Some(tokens_of_client(260, 260)));
-    assert_eq!(told(&equal), "equal: 260 prompt and 260 output tokens by both");
+    assert_eq!(told(&equal), "equal: servers and answers report 260 prompt and 260 output tokens");
     let differ = with(Some(tokens_of_client(250, 260)));
     assert_eq!(
         told(&differ),
-        "differ: 260 prompt tokens by the servers and 250 by the answers (+10), 260 output tokens by the servers and 260 by the answers (+0)"
+        "differ: the servers counted 260 prompt tokens, and the answers report 250 (+10); the servers counted 260 output tokens, and the answers report 260 (+0)"
     );
-    assert_eq!(told(&with(None)), "not compared, because 1 requests did not succeed, and their tokens are not known");
+    assert_eq!(told(&with(None)), "not compared, because 1 requests did not succeed, so their tokens are not known");
     let some = TokenRange { known: 250, most: Some(300) };
     let open = TokenRange { known: 250, most: None };
     assert_eq!(
         told(&with(Some(ClientTokens { prompt: some, output: open }))),
-        "not compared, because 1 requests did not succeed, and their tokens are not known: 260 prompt tokens by the servers and 250 to 300 by the answers, 260 output tokens by the servers and 250 or more by the answers"
+        "not compared, because 1 requests did not succeed, so their tokens are not known: the servers counted 260 prompt tokens, and the answers report 250 to 300; the servers counted 260 output tokens, and the answers report 250 or more"
     );
     let changed = |change: fn(&mut ServerAnalysis)| {
         let mut server = equal.clone();
         change(&mut server);
         told(&server)
     };
-    assert!(changed(|it| it.run.resets = 1).contains("a counter of the servers began again"));
+    assert!(changed(|it| it.run.resets = 1).contains("a counter of the servers was reset"));
     assert!(changed(|it| it.run.whole = false).contains("do not cover the run"));
     assert!(changed(|it| it.run.prompt_tokens = None).contains("report no prompt and output tokens"));
 }
@@ -299,9 +301,12 @@ fn a_row_whose_counters_are_not_whole_is_marked() {
     let mut server = server(&analysed, 260, None);
     let page =
         |server: &ServerAnalysis| markdown::render(&fixture.report(&with(&analysed, server)).document().unwrap());
-    let legend = "\n\\* not every server was read right before";
+    let legend = "\n\\* not every server was scraped right before";
     server.stages.iter_mut().flatten().for_each(|it| it.whole = true);
-    assert!(!page(&server).contains(legend) && page(&server).contains("so that stages overlap by up to a scrape"));
+    assert!(
+        !page(&server).contains(legend)
+            && page(&server).contains("It includes up to one scrape interval outside the stage")
+    );
     server.stages[1].as_mut().unwrap().whole = false;
     let text = page(&server);
     assert!(text.contains(legend) && text.contains("\n| c2 \\* | ") && text.contains("\n| r10 | "), "{text}");

@@ -56,7 +56,7 @@ fn the_report_has_the_start_of_each_server() {
         "| start to ready | 40 s |  |",
         "| Model Loading | 6 s |  |",
         "| printed: weights load | 3.25 s |  |",
-        "- server 1: Model Loading is that of the last of 2 processes",
+        "- server 1: Model Loading is the value of the last of 2 processes",
         "- server 2: failed, line 9: ValueError: &lt;no>",
     ];
     for row in rows {

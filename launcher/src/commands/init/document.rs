@@ -17,7 +17,7 @@ const SERVED_MODEL: &str =
     # model: NAME
 ";
 /// The comment for a run without objectives, with an example.
-const NO_OBJECTIVES: &str = r#"  # Limits that each stage must meet; docs/objectives.md has all figures. For an example remove these #:
+const NO_OBJECTIVES: &str = r#"  # Limits that each stage must meet; docs/objectives.md has all figures. For an example, remove each # below:
   # slo:
   #   objectives:
   #   - {name: ttft-p99, metric: ttft, stat: p99, stage: "*", max: 500ms}

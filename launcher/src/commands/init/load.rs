@@ -109,8 +109,9 @@ fn list<T>(text: &str, parse: impl Fn(&str) -> Result<T, String>) -> Result<Vec<
 /// # Errors
 /// The text is not a whole number above 0.
 pub(super) fn concurrency(text: &str) -> Result<u32, String> {
-    count(text)
-        .ok_or_else(|| format!("concurrency {} is no whole number from 1; write, for example, 1,8,64", quoted(text)))
+    count(text).ok_or_else(|| {
+        format!("concurrency {} is not a whole number of at least 1; write, for example, 1,8,64", quoted(text))
+    })
 }
 
 /// Reads a number of requests per second.

@@ -64,7 +64,7 @@ pub(super) fn ask(
     check: impl Fn(&Answers) -> Result<(), String>,
     (input, output): (&mut impl BufRead, &mut impl Write),
 ) -> io::Result<Answers> {
-    writeln!(output, "Enter takes the answer in brackets.")?;
+    writeln!(output, "Press Enter to accept the answer in brackets.")?;
     for question in questions {
         if *question == Question::Model {
             answers.model = served_model(&answers.target);

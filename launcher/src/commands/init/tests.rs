@@ -61,7 +61,7 @@ spec:
       duration: 60s
       isl: 512
       osl: 128
-  # Limits that each stage must meet; docs/objectives.md has all figures. For an example remove these #:
+  # Limits that each stage must meet; docs/objectives.md has all figures. For an example, remove each # below:
   # slo:
   #   objectives:
   #   - {name: ttft-p99, metric: ttft, stat: p99, stage: "*", max: 500ms}

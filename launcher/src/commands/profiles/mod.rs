@@ -61,7 +61,7 @@ fn not_one(name: &str, found: &[Harness], only: Option<Harness>) -> String {
         });
     }
     let names: Vec<&str> = found.iter().map(|it| it.name()).collect();
-    format!("{} have a profile {name}; choose one with --harness", names.join(" and "))
+    format!("the harnesses {} have a profile {name}; choose one with --harness", names.join(" and "))
 }
 
 /// Lists the profiles of one harness, with one block per profile.
@@ -80,7 +80,9 @@ fn list(harness: Harness) -> String {
         line("purpose", &purpose(template));
         match input::from_source(&source, &options) {
             // Here profiles are read with the simulator as the target, but nop needs a server that the run starts.
-            _ if harness == Harness::Nop => line("load", "none: how the server of target.server starts"),
+            _ if harness == Harness::Nop => {
+                line("load", "none: the profile measures how the server of target.server starts")
+            }
             Ok(input) => {
                 let summary = Summary::new(&input.workload);
                 line("load", &summary.load);

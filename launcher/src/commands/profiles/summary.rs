@@ -123,12 +123,12 @@ fn lengths(requests: &RequestSource) -> String {
             let turns = length(turns);
             format!("{turns} turns of {}", tokens(length(&turn.input), length(&turn.output)))
         }
-        RequestSource::TraceBlocks { .. } => "those of the trace".to_owned(),
+        RequestSource::TraceBlocks { .. } => "as in the trace".to_owned(),
         RequestSource::DataSet(DataSet { output: OutputLength::Fixed(output), .. }) => {
             tokens("of the data set".to_owned(), format!("at most {output}"))
         }
-        RequestSource::DataSet(_) => "those of the data set".to_owned(),
-        RequestSource::Recorded(_) => "those of the recording".to_owned(),
+        RequestSource::DataSet(_) => "as in the data set".to_owned(),
+        RequestSource::Recorded(_) => "as in the recording".to_owned(),
         RequestSource::Questions(questions) => {
             tokens(format!("of the questions with {} examples", questions.shots), questions.max_tokens.to_string())
         }

@@ -32,7 +32,7 @@ const BURST: u64 = 256;
 /// The fraction of the burst's rate at which the search begins.
 const BEGIN: f64 = 0.8;
 /// Why a test's result does not count if the search found no rate: the last load was only a trial, not the test itself.
-const NO_RATE: &str = "no rate was found for the test itself";
+const NO_RATE: &str = "the search found no rate for the test, and only trials were sent";
 /// Why a test's result does not count if LoadGen's own search for the peak was stopped.
 const NO_PEAK: &str = "the search for the peak had not ended";
 
@@ -192,7 +192,7 @@ fn searched(workload: &Workload, settings: &Settings, one: One<'_>) -> Result<Is
                 break;
             }
         };
-        info!(rate = trial.rate, full = trial.full, "a trial of the search for a rate");
+        info!(rate = trial.rate, full = trial.full, "a trial of the search for a rate begins");
         let mut issued = if !trial.full {
             let short = Settings { mode: Mode::PerformanceOnly, ..search::settings(settings, trial) };
             one(with_test(workload, short), ShowForecast::No)?

@@ -107,7 +107,10 @@ pub fn stop(file: Option<&Path>, name: Option<&str>, force: bool) -> anyhow::Res
     if chosen.is_empty() {
         refuse_unreadable(&folder)?;
         let none = match (file, name) {
-            (Some(file), _) => format!("the server of {} does not run, or the file was changed since", file.display()),
+            (Some(file), _) => format!(
+                "the server of {} does not run, or the file was changed since the server started",
+                file.display()
+            ),
             (None, Some(name)) => format!("no server {name} runs; `benchwright server status` lists those that do"),
             (None, None) if found > 0 => "no other server runs".to_owned(),
             (None, None) => "no server runs".to_owned(),
@@ -140,7 +143,7 @@ fn refuse_unreadable(folder: &Path) -> anyhow::Result<()> {
     let shown: Vec<String> = unreadable.iter().map(shown).collect();
     anyhow::ensure!(
         shown.is_empty(),
-        "{}; servers described there may still run: end their processes, then remove these files",
+        "{}; the servers that these files describe may still run: end their processes, then remove the files",
         shown.join("; ")
     );
     Ok(())
@@ -166,10 +169,12 @@ pub fn status(file: Option<&Path>) -> anyhow::Result<bool> {
 fn described(it: &State, folder: &Path) -> String {
     let how = match (it.is_kept(), it.lasting) {
         (true, true) => "runs until it is stopped".to_owned(),
-        (true, false) => "runs for a run".to_owned(),
+        (true, false) => "runs until its run ends".to_owned(),
         (false, _) => match it.processes() {
-            none if none.is_empty() => "is gone; its keeper was killed".to_owned(),
-            left => format!("its keeper was killed, and these processes are left: {}", left.join(", ")),
+            none if none.is_empty() => "is gone; the process that watched it was killed".to_owned(),
+            left => {
+                format!("the process that watched it was killed, and these processes are left: {}", left.join(", "))
+            }
         },
     };
     let mut text =
@@ -191,7 +196,7 @@ fn of_file(path: &Path) -> anyhow::Result<(Input, ManagedServer)> {
     let input = input::from_file(path, &LocalOptions::default())?;
     let Endpoint::Server(server) = &input.run.endpoint else {
         let shown = path.display();
-        anyhow::bail!("{shown}: spec.target has no server; set spec.target.server, which is what is started");
+        anyhow::bail!("{shown}: spec.target.server is not set; set it, because this command starts that server");
     };
     let server = ManagedServer::clone(server);
     Ok((input, server))

@@ -41,7 +41,11 @@ pub(super) fn sweep_stale(folder: &Path, key: &str) {
     for stale in state::all(folder).iter().filter(|it| !it.is_kept() && (!it.lasting || it.key == key)) {
         let left = stale.processes();
         if !left.is_empty() {
-            warn!(server = stale.name, processes = left.join(", "), "a server whose keeper was killed is ended");
+            warn!(
+                server = stale.name,
+                processes = left.join(", "),
+                "ending a server, because the process that watched it was killed"
+            );
         }
         match sweep(stale, folder) {
             Ok(ended) if ended.leftovers.remains.is_empty() => {}

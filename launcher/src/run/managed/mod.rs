@@ -98,7 +98,7 @@ impl Servers {
         match managed.death.get() {
             Some(exited) => {
                 Failure::target(format!("{}\nthe whole log is in {logs}{}", exited.message(), managed.reader(&exited)))
-                    .shown_as(format!("{}; the launcher's log has its last words", exited.headline()))
+                    .shown_as(format!("{}; the launcher's log has the last lines of the server", exited.headline()))
             }
             None => failure.followed_by(&format!("\nthe log of the server is in {logs}")),
         }
@@ -164,7 +164,7 @@ impl Managed {
         let key = find::key(server);
         let lock = state::lock(&folder, &key);
         if let Err(error) = &lock {
-            warn!(%error, "another run may start the same server at this moment");
+            warn!(%error, "waiting, because another run may be starting the same server");
         }
         find::sweep_stale(&folder, &key);
         let running = find::running(&folder, &key);
@@ -187,8 +187,8 @@ impl Managed {
                 })
             }
             (Some(running), _) => Err(Failure::configuration(format!(
-                "spec.target.server: a server of the same description runs already, {} since {}; set lifecycle: Reuse to measure that one, or end it: \
-                 benchwright server stop {}",
+                "spec.target.server: a server with the same settings runs already, {} since {}; set lifecycle: Reuse to measure it, or end it by \
+                 `benchwright server stop {}`",
                 running.name, running.since, running.name
             ))),
             (None, _) => {
@@ -215,7 +215,7 @@ impl Managed {
         let log_folder = log_folder(&folder, name);
         let cannot = |error: std::io::Error| {
             let shown = log_folder.display();
-            let remedy = format!("make room there, or name another folder in {}", state::FOLDER_VARIABLE);
+            let remedy = format!("free space there, or name another folder in {}", state::FOLDER_VARIABLE);
             Failure::configuration(format!("the logs of the server cannot be written to {shown}: {error}; {remedy}"))
         };
         fs::create_dir_all(&log_folder).map_err(cannot)?;
@@ -270,7 +270,7 @@ impl Managed {
         server.let_go().map_err(|error| Failure::target(format!("the server cannot be left running: {error}")))?;
         let folder = state::folder();
         let state = state::all(&folder).into_iter().find(|it| it.name == name);
-        let gone = || Failure::target(format!("the server {name} ended as it was left running"));
+        let gone = || Failure::target(format!("the server {name} ended when it should have been left running"));
         self.death = self.death.again(stop);
         self.hold = Hold::Lasting(Watch::start(state.ok_or_else(gone)?, folder, self.death.clone()));
         info!(server = name, "the server outlives this run: `benchwright server stop {name}` ends it");
@@ -316,7 +316,7 @@ impl Managed {
         let log = self.started.get(exited.replica).map(|it| it.log.display());
         match (self.server.engine.row().startup_log, log) {
             (Some(_), Some(log)) if !exited.is_of_keeper() => {
-                format!("; `benchwright startup {log}` reads it: the steps of the start, and why it failed")
+                format!("; `benchwright startup {log}` shows the steps of the start, and why it failed")
             }
             _ => String::new(),
         }
@@ -371,7 +371,7 @@ fn log_note(log: &LogEnd) -> Option<String> {
 fn own_program() -> Result<PathBuf, Failure> {
     std::env::current_exe().map_err(|error| {
         Failure::configuration(format!(
-            "this program cannot be found to keep the server: {error}; start it by its path"
+            "this program does not find its own file, which must also watch the server: {error}; start this program by its path"
         ))
     })
 }
@@ -387,7 +387,7 @@ fn replicas(
     if let Some((_, folder)) = profiler {
         fs::create_dir_all(folder).map_err(|error| {
             let shown = folder.display();
-            Failure::configuration(format!("the folder of traces {shown} cannot be made: {error}; make room there"))
+            Failure::configuration(format!("the folder of traces {shown} cannot be created: {error}; free space there"))
         })?;
     }
     let one = |(index, port): (u32, u16)| {
@@ -414,7 +414,7 @@ fn prepared_folder() -> Result<PathBuf, Failure> {
         let shown = folder.display();
         let remedy = format!("name another folder in {}", state::FOLDER_VARIABLE);
         Failure::configuration(format!(
-            "the folder {shown}, by which servers are found, cannot be made: {error}; {remedy}"
+            "the folder {shown}, which records running servers, cannot be created: {error}; {remedy}"
         ))
     })?;
     find::delete_old_logs(&folder);

@@ -95,7 +95,7 @@ impl Watch {
             }
         };
         if let Err(error) = thread::Builder::new().name("server-watch".into()).spawn(body) {
-            warn!(%error, "the server is not watched: its end stays unnoticed");
+            warn!(%error, "the server cannot be watched, so the run will not notice its end");
         }
         Watch(sender)
     }

@@ -43,7 +43,7 @@ impl Calls<'_> {
                 let may_record = !matches!(error, ControlError::NotThere { .. });
                 Started { may_record, why: Some(error.to_string()) }
             }
-            Err(late) => Started { may_record: true, why: Some(format!("{} has no answer {late}", profiler::START)) },
+            Err(late) => Started { may_record: true, why: Some(format!("{} got no answer {late}", profiler::START)) },
         }
     }
 
@@ -62,7 +62,7 @@ impl Calls<'_> {
                 Ok(said)
             }
             Ok(Err(error)) => Err(error.to_string()),
-            Err(late) => Err(format!("{} has no answer {late}; the server may still write its trace", profiler::STOP)),
+            Err(late) => Err(format!("{} got no answer {late}; the server may still write its trace", profiler::STOP)),
         }
     }
 

@@ -21,8 +21,8 @@ pub(super) fn add(mut profiling: Profiling, folder: Option<&Path>) -> Profiling 
     let recorded = profiling.window.is_some();
     let Some(folder) = folder else {
         if recorded {
-            let kept = "the trace is where the server was told to write it, and was not collected: Benchwright did not start this server, or not for \
-                        this run alone and with its wrapper";
+            let kept = "the trace is where the server was told to write it, and was not collected: Benchwright collects traces only of a server \
+                        that it starts for this run alone and with its wrapper";
             profiling.remarks.push(kept.to_owned());
         }
         return profiling;
@@ -31,11 +31,11 @@ pub(super) fn add(mut profiling: Profiling, folder: Option<&Path>) -> Profiling 
     if let Err(error) = list(folder, Path::new(FOLDER), MAX_DEPTH, &mut found)
         && error.kind() != io::ErrorKind::NotFound
     {
-        warn!(folder = %folder.display(), %error, "the files of the trace are not all listed");
+        warn!(folder = %folder.display(), %error, "some files of the trace are not listed");
     }
     found.sort_by(|one, other| one.name.cmp(&other.name));
     if found.len() > MAX_FILES {
-        profiling.remarks.push(format!("{} more files lie in {FOLDER}", found.len() - MAX_FILES));
+        profiling.remarks.push(format!("{} more files are in {FOLDER}", found.len() - MAX_FILES));
         found.truncate(MAX_FILES);
     }
     if found.is_empty() {

@@ -47,12 +47,12 @@ const WRITES: Duration = Duration::from_secs(30);
 const NSYS_WRITES: Duration = Duration::from_secs(300);
 
 /// A remark for runs with rocprofv3. Engines cannot start and stop this profiler.
-const ROCPROF: &str = "rocprofv3 records from the start of the server to its end, and so slows every stage down; the window is where to look in its \
-                       trace, which is whole when the server has ended";
+const ROCPROF: &str = "rocprofv3 records from the start of the server to its end, and so slows every stage down. The window is the part of the \
+                       trace to look at; the trace is complete when the server has ended";
 
 /// The remark for replicas that cannot be called individually. Nothing is then recorded.
-const BY_SERVICE: &str = "the profiler was not started: the load went to the Service of several replicas, which may lead the start and the stop of \
-                          the profiler to different ones; check that every pod of the server is ready, and run again";
+const BY_SERVICE: &str = "the profiler was not started: the load went to the Service of several replicas, which may send the start and the stop \
+                          of the profiler to different replicas; check that every pod of the server is ready, and run again";
 
 /// Timeouts of the calls to the profiler.
 #[derive(Clone, Copy, Debug)]
@@ -194,7 +194,7 @@ impl Profiler {
         drop(self.end.take());
         let ended = self.thread.take()?.join();
         if ended.is_err() {
-            warn!("the thread of the profiler ended early; the profiler of the server may still record");
+            warn!("the launcher's profiler thread ended early; the server's profiler may still be recording");
         }
         ended.ok()
     }
@@ -263,11 +263,14 @@ async fn run(order: &Order, ended: &mpsc::Receiver<()>) -> Profiling {
             let at = Span(order.start);
             found.remarks.push(match woken {
                 Wake::StageOver => format!(
-                    "stage {} was over, or not run, before the window began {at} after its start",
+                    "stage {} ended, or was not run, before the window, which begins {at} after the stage's start",
                     order.stage()
                 ),
                 Wake::Due | Wake::RunEnded => {
-                    format!("the run ended before the window began {at} after the start of stage {}", order.stage())
+                    format!(
+                        "the run ended before the window, which begins {at} after the start of stage {}",
+                        order.stage()
+                    )
                 }
             });
             return found;
@@ -306,8 +309,12 @@ async fn record(order: &Order, ended: &mpsc::Receiver<()>, calls: &Calls<'_>, fo
         let short = Span(to.saturating_sub(from)).rounded();
         match woken {
             Wake::Due => {}
-            Wake::StageOver => found.remarks.push(format!("the stage ended before the window did, which has {short}")),
-            Wake::RunEnded => found.remarks.push(format!("the load ended before the window did, which has {short}")),
+            Wake::StageOver => {
+                found.remarks.push(format!("the stage ended before the window, which therefore covers only {short}"))
+            }
+            Wake::RunEnded => {
+                found.remarks.push(format!("the load ended before the window, which therefore covers only {short}"))
+            }
         }
     }
     if !started.may_record {
@@ -320,11 +327,11 @@ async fn record(order: &Order, ended: &mpsc::Receiver<()>, calls: &Calls<'_>, fo
         Ok(said) => {
             found.stop_took_ms = order.profiling.kind.has_endpoints().then(|| millis(took));
             if !said.is_empty() {
-                found.remarks.push(format!("the server answered the stop with: {said}"));
+                found.remarks.push(format!("the server's response to the stop of the profiler: {said}"));
             }
         }
         Err(why) => {
-            let message = format!("the profiler was not stopped for sure: {why}");
+            let message = format!("the profiler may still be running: {why}");
             warn!("{message}");
             found.remarks.push(message);
             found.stages.extend(order.stages.iter().skip(order.index + 1).cloned());

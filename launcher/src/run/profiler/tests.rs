@@ -91,7 +91,7 @@ fn a_window_has_a_start_and_a_stop_at_its_end() {
     assert!(window.to_ms - window.from_ms >= 30.0, "{window:?}");
     assert_eq!(found.stages, ["r10"]);
     assert!(found.start_took_ms.is_some() && found.stop_took_ms.is_some());
-    assert_eq!(found.remarks, ["the server answered the stop with: written"]);
+    assert_eq!(found.remarks, ["the server's response to the stop of the profiler: written"]);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_run_that_ends_or_fails_stops_the_profiler_first() {
     seen.wait_for(START);
     let found = profiler.end().unwrap();
     assert_eq!(seen.calls(), [START, STOP]);
-    assert_told(&found, "the load ended before the window did");
+    assert_told(&found, "the load ended before the window");
 
     let (target, seen) = server(well);
     let profiler = watch(order(target, ProfilerKind::Torch, LONG));
@@ -128,7 +128,7 @@ fn the_end_of_the_stage_ends_the_window() {
     seen.wait_for(START);
     progress.stages_over.store(1, Ordering::Release);
     seen.wait_for(STOP);
-    assert_told(&profiler.end().unwrap(), "the stage ended before the window did");
+    assert_told(&profiler.end().unwrap(), "the stage ended before the window");
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_stop_without_an_answer_is_waited_for_with_a_bound() {
         thread::sleep(Duration::from_millis(2));
     }
     let found = profiler.end().unwrap();
-    assert_told(&found, "/stop_profile has no answer within 50ms; the server may still write its trace");
+    assert_told(&found, "/stop_profile got no answer within 50ms; the server may still write its trace");
     assert_eq!(found.stages, ["r10", "r20"], "the next stage may be slowed down as well");
     assert_eq!(found.stop_took_ms, None);
 
@@ -195,7 +195,10 @@ fn a_window_that_never_begins_says_why() {
         thread::sleep(Duration::from_millis(2));
     }
     let found = profiler.end().unwrap();
-    assert_told(&found, "stage r10 was over, or not run, before the window began 600s after its start");
+    assert_told(
+        &found,
+        "stage r10 ended, or was not run, before the window, which begins 600s after the stage's start",
+    );
     assert!(seen.calls().is_empty() && found.stages.is_empty());
 }
 

@@ -125,7 +125,7 @@ async fn addresses(
     let Some((host, port)) = egress::host_and_port(&asked.url) else { return Err(format!("{} is no URL", asked.url)) };
     let sleeper = clock.sleeper();
     let limit = LIMIT.as_secs();
-    let mut last = format!("the lookup of {host} has no answer");
+    let mut last = format!("the DNS lookup of {host} got no answer");
     loop {
         let Ok(found) = clock.within(Some(LIMIT), resolver.addresses(&host, port)).await else {
             return Err(format!("{last}, after {limit} seconds"));
@@ -141,14 +141,14 @@ async fn addresses(
                 match silent {
                     Some(address) => format!("{host} has the address {address}, at which no server listens"),
                     None if found.len() >= asked.count as usize => return Ok(found),
-                    None => format!("{host} has {} of {} addresses", found.len(), asked.count),
+                    None => format!("{host} resolves to {} of {} expected addresses", found.len(), asked.count),
                 }
             }
             Err(error) if error.is_refusal() => return Err(format!("{host} {error}")),
             Err(error) => format!("{host} has no address: {error}"),
         };
         if problem != last {
-            info!("{problem}; it has {limit} seconds for that");
+            info!("{problem}; waiting up to {limit} seconds for this to change");
             last = problem;
         }
         if clock.now() + TRY_EVERY > LIMIT {

@@ -76,7 +76,7 @@ async fn where_an_address_stays_missing_the_service_is_called_and_the_report_say
     for (answers, says) in [
         (
             &[&["10.0.0.5"] as &[&str]] as &'static [&[&str]],
-            "chat-pods.bench.svc has 1 of 2 addresses, after 60 seconds",
+            "chat-pods.bench.svc resolves to 1 of 2 expected addresses, after 60 seconds",
         ),
         (&[&[]], "chat-pods.bench.svc has no address: no such name, after 60 seconds"),
     ] {

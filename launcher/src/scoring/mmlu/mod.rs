@@ -57,7 +57,7 @@ pub(crate) fn score(workload: &Workload, set: Option<&QuestionSet>, load: &LoadR
     let records = load.recorder.records.iter().flatten();
     let scores = Scores::new(questions, set, &load.recorder.outputs, records);
     let files = scores.files().unwrap_or_else(|error| {
-        warn!(%error, "the files of the questions are left out; the figures count all the same");
+        warn!(%error, "the accuracy files (overall.json and others) cannot be written and are missing from the results; the figures in the report are not affected");
         Vec::new()
     });
     Some(Scored { accuracy: scores.accuracy(), files })
@@ -174,7 +174,7 @@ impl Scores {
         }
         if !self.figures.unknown_subjects.is_empty() {
             let names: Vec<&str> = self.figures.unknown_subjects.iter().map(String::as_str).collect();
-            remarks.push(format!("subjects in no table of domains count in the domain Other: {}", names.join(", ")));
+            remarks.push(format!("subjects without a known domain count in the domain Other: {}", names.join(", ")));
         }
         remarks
     }
@@ -236,13 +236,16 @@ impl Scores {
         let prompt = match format {
             Format::Original => "the authors' prompt",
             Format::Harness => "the prompt of lm-evaluation-harness",
-            Format::Chat => "the authors' prompt behind an instruction",
+            Format::Chat => "an instruction and the authors' prompt",
         };
-        format!("{shots} examples, {prompt}, the letter by {method}")
+        format!("{shots} examples, {prompt}, answer letter from {method}")
     }
 
     fn left_out(&self) -> String {
-        format!("{} questions were not asked, because the run ended before them; they are in no figure", self.not_asked)
+        format!(
+            "{} questions were not asked, because the run ended first; they do not count in any figure",
+            self.not_asked
+        )
     }
 
     /// Returns the content of `overall.json`.
@@ -320,7 +323,7 @@ impl Scores {
             id: "score-by-subject".to_owned(),
             title: "MMLU by subject".to_owned(),
             caption: format!(
-                "Share of right answers, {} of {} questions: {}. Guessing gives a quarter.",
+                "Share of right answers, {} of {} questions: {}. Random guesses would score 25 %.",
                 overall.correct,
                 overall.total,
                 self.how()

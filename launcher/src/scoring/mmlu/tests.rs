@@ -155,7 +155,7 @@ fn the_picture_has_a_bar_a_subject_the_best_first() {
     assert_eq!(ranking.bars[0].note, "100.0 %, 1 of 1");
     let files = scores.files().unwrap();
     assert!(file(&files, "plots/score_by_subject.svg").is_some_and(|it| it.contains("all questions 50.0 %")));
-    let remark = "subjects in no table of domains count in the domain Other: alchemy";
+    let remark = "subjects without a known domain count in the domain Other: alchemy";
     assert!(scores.accuracy().method.contains(&remark.to_owned()));
 }
 

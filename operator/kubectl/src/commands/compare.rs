@@ -108,7 +108,11 @@ fn is_name(word: &str) -> bool {
 
 /// The hint for the error about an unknown run. Empty unless the current folder has an entry with that name.
 fn folder_of_that_name(name: &str) -> String {
-    if Path::new(name).exists() { format!("; for {name} of this folder write ./{name}") } else { String::new() }
+    if Path::new(name).exists() {
+        format!("; to compare the folder {name} here, write ./{name}")
+    } else {
+        String::new()
+    }
 }
 
 /// Where the report of a run is stored.
@@ -118,8 +122,7 @@ async fn source(connection: &Connection, name: &str, image: Option<&str>) -> Res
     let repeats = run.status.as_ref().and_then(|it| it.effective_spec.as_ref()).map_or(1, |it| it.repeat);
     if repeats > 1 {
         return Err(Failure::error(format!(
-            "{name} is a series of {repeats} runs, each with a report of its own; copy them by `kubectl benchwright results {name} DIR -n {}`, and \
-             give DIR, or one of the folders in it",
+            "{name} is a series of {repeats} runs, each with a report of its own; copy them with `kubectl benchwright results {name} DIR -n {}`, then compare DIR or one of the folders in it",
             connection.namespace
         )));
     }

@@ -31,7 +31,7 @@ pub(crate) async fn run(args: &GateArgs, connection: &Connection) -> Result<u8, 
             None => &message,
         };
         return Err(Failure::error(format!(
-            "{0} has not ended: {state}; `kubectl benchwright wait {0} -n {1}` waits, with the same exit codes",
+            "{0} has not ended: {state}; `kubectl benchwright wait {0} -n {1}` waits for its end and has the same exit codes",
             args.name, connection.namespace
         )));
     }

@@ -48,7 +48,7 @@ pub(crate) async fn run(args: &LogsArgs, connection: &Connection) -> Result<u8, 
     let attempt = attempt.ok_or_else(|| match args.attempt {
         Some(number) => {
             let known: Vec<String> = attempts.iter().map(|it| it.number.to_string()).collect();
-            Failure::error(format!("--attempt is {number}, which {name} does not have; it has {}", list(&known)))
+            Failure::error(format!("--attempt is {number}, which does not exist; {name} has {}", list(&known)))
         }
         None => Failure::error(format!(
             "{name} has no attempt yet, and so no launcher; `kubectl describe benchmarkrun {name}` says what it waits for"
@@ -70,7 +70,7 @@ pub(crate) async fn run(args: &LogsArgs, connection: &Connection) -> Result<u8, 
     let pod = &attempt.pod_name;
     let mut log = pods.log_stream(pod, &wanted).await.map_err(|error| match failure::code_of(&error) {
         Some(404) => Failure::error(format!(
-            "pod {pod} of attempt {} is gone, and its log with it; the results folder has what the launcher found out",
+            "pod {pod} of attempt {} is gone, and so is its log; read the report in the results folder instead",
             attempt.number
         )),
         _ => failure::refused(&error, READ_LOG, pod, &connection.namespace),

@@ -119,13 +119,12 @@ pub(crate) async fn create(connection: &Connection, object: &Value) -> Result<Be
         .header(http::header::CONTENT_TYPE, "application/json")
         .body(body)
         .map_err(|_| {
-            Failure::error(format!("namespace {namespace:?} is no name of a namespace; write another after -n"))
+            Failure::error(format!("namespace {namespace:?} is not a valid name; give another one with -n"))
         })?;
     let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
     let run: BenchmarkRun = connection.client.request(request).await.map_err(|error| match failure::code_of(&error) {
         Some(409) => Failure::error(format!(
-            "benchmarkrun {name} exists in namespace {namespace}, and a run is never run twice: `kubectl benchwright rerun {name}` runs it \
-             again under another name; or give metadata.generateName in place of the name"
+            "benchmarkrun {name} exists in namespace {namespace}; `kubectl benchwright rerun {name}` runs it again under another name; or write metadata.generateName instead of metadata.name"
         )),
         None if failure::is_unanswered(&error) => Failure::error(format!(
             "{}; `kubectl get benchmarkruns -n {namespace}` shows whether the run was created",

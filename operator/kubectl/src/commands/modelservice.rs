@@ -37,7 +37,10 @@ pub(crate) fn run(args: &ModelserviceArgs, connection: &ConnectionArgs) -> Resul
     let path = args.path.display().to_string();
     let namespace = connection.namespace.clone().or_else(|| file.namespace.clone()).unwrap_or_default();
     let stack = stack(&file, &namespace).map_err(|problems| {
-        Failure::error(format!("{path}: llm-d cannot be installed for it:\n  {}", problems.join("\n  ")))
+        Failure::error(format!(
+            "{path}: cannot be converted to values for llm-d's charts:\n  {}",
+            problems.join("\n  ")
+        ))
     })?;
     // The printed commands need a file name, because stdin has already been read.
     let path = if path == "-" { "run.yaml".to_owned() } else { quoted(&path) };
@@ -50,8 +53,7 @@ fn stack(file: &RunFile, namespace: &str) -> Result<InferenceStack, Vec<String>>
     let text = |pointer: &str| file.object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
     let name = text("/metadata/name");
     if name.is_empty() {
-        let problem = "metadata.generateName: gives no name before the run is created, and the names of llm-d's objects derive from it; write \
-                       metadata.name";
+        let problem = "metadata.generateName: the names of llm-d's objects contain the run's name, which is unknown until the run is created; write metadata.name";
         return Err(vec![problem.to_owned()]);
     }
     let spec = file.object.get("spec").cloned().unwrap_or_default();
@@ -62,8 +64,7 @@ fn stack(file: &RunFile, namespace: &str) -> Result<InferenceStack, Vec<String>>
     resolve(identity(checked), &spec, &settings)
         .map_err(|errors| errors.iter().map(FieldError::to_string).collect::<Vec<_>>())?;
     InferenceStack::new(&identity(namespace), &spec, &settings).ok_or_else(|| {
-        let problem = "spec.target.server.method: is not ModelService, so that llm-d's charts do not start the server; write it beside \
-                       engine: VLLM and a gatewayRef";
+        let problem = "spec.target.server.method: is not ModelService, so llm-d's charts do not start the server; write method: ModelService, engine: VLLM and a gatewayRef";
         vec![problem.to_owned()]
     })
 }

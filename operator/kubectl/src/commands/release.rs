@@ -128,7 +128,7 @@ async fn pages(api: &Api<DeserializeGuard<BenchmarkRun>>) -> Result<Vec<Benchmar
             match run.0 {
                 Ok(run) => all.push(run),
                 Err(error) => console::say(format_args!(
-                    "kubectl benchwright: {name} cannot be read and is passed over: {}",
+                    "kubectl benchwright: {name} cannot be read and is skipped: {}",
                     one_line(&error.error)
                 )),
             }

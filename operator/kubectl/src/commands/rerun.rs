@@ -46,7 +46,7 @@ pub(crate) async fn run(args: &RerunArgs, connection: &Connection) -> Result<u8,
     let path = format!("/apis/{GROUP}/{VERSION}/namespaces/{}/benchmarkruns", connection.namespace);
     // The run is read as untyped JSON, so that fields of a later release are copied as well.
     let request = kube::core::Request::new(path).get(&args.name, &kube::api::GetParams::default()).map_err(|it| {
-        Failure::error(format!("{:?} is no name of a run: {it}; see `kubectl get benchmarkruns`", args.name))
+        Failure::error(format!("{:?} is not a valid name for a run: {it}; see `kubectl get benchmarkruns`", args.name))
     })?;
     let deadline = args.follow.begin()?;
     let creation = async {

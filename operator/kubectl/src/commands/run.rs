@@ -96,7 +96,7 @@ fn read_text(file: &Path) -> io::Result<String> {
     };
     let read = source.take(MAX_FILE + 1).read_to_string(&mut text)?;
     if read as u64 > MAX_FILE {
-        return Err(io::Error::other("it has more than 1.5 MiB, which the API server does not store"));
+        return Err(io::Error::other("it has more than 1.5 MiB, which is more than the API server stores"));
     }
     Ok(text)
 }

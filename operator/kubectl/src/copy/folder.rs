@@ -47,7 +47,9 @@ impl Partial {
             .permissions(Permissions::from_mode(0o777))
             .tempdir_in(parent)
             .map_err(|it| {
-                wrong(format!("beside which nothing can be written: {it}; make its parent folder, or name another one"))
+                wrong(format!(
+                    "whose parent folder cannot be written to: {it}; create the parent folder, or name another one"
+                ))
             })?;
         Ok(Partial { folder, wanted: path })
     }
@@ -62,7 +64,7 @@ impl Partial {
         // A rename can only replace an empty folder.
         fs::rename(self.folder.path(), &self.wanted).map_err(|error| {
             Failure::error(format!(
-                "DIR is {}, which cannot get the files: {error}; name a new folder",
+                "DIR is {}, to which the files cannot be moved: {error}; name a new folder",
                 self.wanted.display()
             ))
         })?;

@@ -201,7 +201,7 @@ pub(crate) fn compare(source: &Source, received: &[Received], only: &[&str]) -> 
         return Ok(());
     }
     Err(Failure::error(format!(
-        "the folder on claim {} is not what the launcher of {} stored: {}; --unverified copies it as it is now",
+        "the folder on claim {} differs from what the launcher of {} stored: {}; --unverified copies the folder as it is now",
         source.claim,
         source.run,
         problems.join(", ")

@@ -42,7 +42,7 @@ impl Source {
         let name = run.name_any();
         let status = run.status.as_ref().filter(|_| run.is_finished()).ok_or_else(|| {
             Failure::error(format!(
-                "{name} has not ended, and its results folder is not complete; `kubectl benchwright wait {name} -n {namespace}` waits"
+                "{name} has not ended, and its results folder is not complete; `kubectl benchwright wait {name} -n {namespace}` waits for its end"
             ))
         })?;
         let none = |why: &str| Failure::error(format!("{name} has no results folder: {why}"));
@@ -54,8 +54,8 @@ impl Source {
         }
         let Some(claim) = &effective.storage.pvc else {
             return Err(none(&format!(
-                "spec.storage is none, so that only status and log have its figures; `kubectl benchwright logs {name} -n {namespace}` prints the \
-                 log; give the next run storage.pvc"
+                "spec.storage is none, so only its status and log contain the figures; `kubectl benchwright logs {name} -n {namespace}` prints the \
+                 log; set storage.pvc in the next run"
             )));
         };
         let stored = status.conditions.iter().find(|it| it.kind == "ResultsStored");
@@ -99,7 +99,10 @@ fn is_folder(name: &str) -> bool {
 }
 
 fn no_folder(name: &str, folder: &str) -> Failure {
-    Failure::error(format!("{name} has no results folder: it names {}, which is no name of a folder", quoted(folder)))
+    Failure::error(format!(
+        "{name} has no results folder: its status names the folder {}, which is not a valid name",
+        quoted(folder)
+    ))
 }
 
 /// The error for results in a bucket, with the command that copies them. This plugin cannot copy them, because this machine may reach the bucket by
@@ -121,7 +124,7 @@ fn in_bucket(name: &str, namespace: &str, s3: &S3, status: &BenchmarkRunStatus, 
     let uri = format!("{base}/{folder}");
     let command = format!("aws s3 cp --recursive --endpoint-url {} --region {} {uri} {folder}", s3.endpoint, s3.region);
     Failure::error(format!(
-        "the results of {name} lie in the bucket {}, which this command does not read; copy {uri} with a tool for S3 and a key that may read it: {command}",
+        "the results of {name} are in bucket {}, which this command does not read; copy {uri} with a tool for S3 and a key that may read it: {command}",
         s3.bucket
     ))
 }

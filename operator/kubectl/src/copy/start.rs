@@ -133,11 +133,11 @@ fn end(container: Option<&ContainerStatus>, reason: Option<&str>, message: Optio
 fn remedy(message: &str) -> &'static str {
     let has = |part: &str| message.contains(part);
     if has("ReadWriteOncePod") {
-        "; another pod uses the claim, which only one pod may use: wait until that has ended"
+        "; only one pod may use the claim, and another pod uses it: wait until that pod has ended"
     } else if has("volume node affinity conflict") || has("didn't match PersistentVolume's node affinity") {
         "; the volume of the claim is on a node that is gone, full or closed to new pods: bring that node back, or restore the volume"
     } else if has("Multi-Attach") {
-        "; a pod on another node uses the claim: wait until that has ended"
+        "; a pod on another node uses the claim: wait until that pod has ended"
     } else if has("subPath") || has("subpath") {
         "; the folder is no longer on the claim: it was deleted or moved"
     } else {
@@ -213,7 +213,7 @@ mod tests {
             ("0/2 nodes are available: 2 Insufficient cpu.", ""),
             (
                 "0/2 nodes are available: 2 node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod.",
-                "; another pod uses the claim, which only one pod may use: wait until that has ended",
+                "; only one pod may use the claim, and another pod uses it: wait until that pod has ended",
             ),
             (
                 "0/2 nodes are available: 2 node(s) had volume node affinity conflict.",

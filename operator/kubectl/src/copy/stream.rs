@@ -76,7 +76,7 @@ pub(super) async fn receive(
     };
     let mut process = pods.exec(pod, command, &streams).await.map_err(|it| refused(connection, pod, &it))?;
     let (Some(stdout), Some(stderr), Some(status)) = (process.stdout(), process.stderr(), process.take_status()) else {
-        return Err(Failure::error("the exec has no streams; try again"));
+        return Err(Failure::error("the connection into the pod has no streams; try again"));
     };
     let progress = Arc::new(Progress::default());
     let shared = Arc::clone(&progress);
@@ -99,7 +99,7 @@ pub(super) async fn receive(
     let said = timeout(LAST_WORDS, &mut said).await.ok().and_then(Result::ok).unwrap_or_default();
     let Ok(status) = pumped else {
         return Err(Failure::error(format!(
-            "no byte of the results came for --request-timeout {}; try again, with a longer one for a slow volume",
+            "no data of the results arrived for --request-timeout {}; try again, with a longer timeout if the volume is slow",
             Span(connection.request_timeout)
         )));
     };
@@ -179,7 +179,7 @@ fn refused(connection: &Connection, pod: &str, error: &kube::Error) -> Failure {
     let namespace = &connection.namespace;
     Failure::error(match code_of(error) {
         Some(401 | 403) => format!(
-            "you may not {EXEC} in namespace {namespace}, or not create it, which Kubernetes 1.35 asks for too; the role edit has both rights"
+            "you may not {EXEC} in namespace {namespace}; Kubernetes 1.35 also requires the verb create; the role edit has both rights"
         ),
         Some(code) => format!("the API server refuses an exec in pod {pod} ({code}); try again"),
         None => unreachable(error),

@@ -93,7 +93,7 @@ fn a_run_whose_folder_is_in_a_bucket_says_how_to_copy_it() {
         in_bucket(it);
         it["status"]["attempts"][0]["jobName"] = json!("a; rm -rf");
     };
-    assert_without_folder(hostile, "which is no name of a folder");
+    assert_without_folder(hostile, "which is not a valid name");
 }
 
 #[test]
@@ -111,10 +111,7 @@ fn a_run_without_a_folder_says_why() {
         },
         "the launcher stored none; the volume is full",
     );
-    assert_without_folder(
-        |it| it["status"]["attempts"][0]["jobName"] = json!("../etc"),
-        "which is no name of a folder",
-    );
+    assert_without_folder(|it| it["status"]["attempts"][0]["jobName"] = json!("../etc"), "which is not a valid name");
     assert_without_folder(|it| it["status"]["effectiveSpec"]["launcher"]["image"] = json!(""), "give one with --image");
 }
 

@@ -66,18 +66,21 @@ fn compare(theirs: &BTreeSet<String>, ours: &BTreeSet<String>) -> Finding {
         (false, true) => Finding::warning(
             SUBJECT,
             format!(
-                "that of an older release: it has no {}; upgrade the chart, or take the plugin of its release",
+                "from an older release than this plugin: it has no {}; upgrade the chart, or install the plugin of the chart's release",
                 named(missing)
             ),
         ),
         (true, false) => Finding::warning(
             SUBJECT,
-            format!("that of a newer release: it has {}; take the plugin of that release", named(further)),
+            format!(
+                "from a newer release than this plugin: it also has {}; install the plugin of that release",
+                named(further)
+            ),
         ),
         (false, false) => Finding::warning(
             SUBJECT,
             format!(
-                "that of another release: it has no {}, but {}; take the plugin of the chart's release",
+                "from another release than this plugin: it has no {}, but {}; install the plugin of the chart's release",
                 named(missing),
                 named(further)
             ),
@@ -128,11 +131,11 @@ mod tests {
         assert!(ours().len() > 80, "{:?}", ours());
         assert!(ours().contains("spec.slo.objectives[].metric"), "{:?}", ours());
         assert_compared(|_| {}, State::Ok, "with the fields of this release");
-        let older = "an older release: it has no spec.seed; upgrade the chart";
+        let older = "an older release than this plugin: it has no spec.seed; upgrade the chart";
         assert_compared(|it| assert!(it.remove("spec.seed")), State::Warning, older);
-        let without = "an older release: it has no BenchmarkSchedule, BenchmarkSchedule.spec";
+        let without = "an older release than this plugin: it has no BenchmarkSchedule, BenchmarkSchedule.spec";
         assert_compared(|it| it.retain(|it| it.starts_with("spec")), State::Warning, without);
-        let newer = "a newer release: it has spec.later; take the plugin of that release";
+        let newer = "a newer release than this plugin: it also has spec.later; install the plugin of that release";
         assert_compared(|it| assert!(it.insert("spec.later".into())), State::Warning, newer);
         let more = "spec.a, spec.b, spec.c, spec.d and 1 more";
         let add = |it: &mut BTreeSet<String>| it.extend(["a", "b", "c", "d", "e"].map(|it| format!("spec.{it}")));

@@ -64,7 +64,10 @@ fn judge(found: &[Deployment], namespace: &str) -> Vec<Finding> {
         () if ready < wanted => Finding::warning(SUBJECT, format!("{state}; {look}")),
         () if version != env!("CARGO_PKG_VERSION") => Finding::warning(
             SUBJECT,
-            format!("{state}; this plugin is {}: take the one of the operator's release", env!("CARGO_PKG_VERSION")),
+            format!(
+                "{state}; this plugin is {}: install the plugin of the operator's release",
+                env!("CARGO_PKG_VERSION")
+            ),
         ),
         () => Finding::ok(SUBJECT, state),
     };
@@ -76,7 +79,7 @@ fn judge(found: &[Deployment], namespace: &str) -> Vec<Finding> {
         Some(image) => Finding::ok(IMAGE, image),
         None => Finding::warning(
             IMAGE,
-            "the Deployment has no --launcher-image, so that each run has to name one; install the chart as it is",
+            "the Deployment has no --launcher-image, so each run must name its launcher's image; install the chart again",
         ),
     };
     vec![operator, image]
@@ -128,7 +131,7 @@ fn judge_policy(policies: &[String], bindings: &[ValidatingAdmissionPolicyBindin
         return Finding::warning(
             POLICY,
             format!(
-                "none for {kind}: who may create {kind} can use each Secret of the namespace; set admission.secretAccess.enabled in the chart"
+                "none for {kind}: whoever may create {kind} can use every Secret of the namespace; set admission.secretAccess.enabled in the chart"
             ),
         );
     }
@@ -153,7 +156,7 @@ fn without_effect(subject: &'static str, name: &str, bindings: &[ValidatingAdmis
             && it.match_resources.is_none()
             && it.validation_actions.iter().flatten().any(|action| action == "Deny")
     });
-    let text = "has no binding that denies in all namespaces, so that it has no effect; install the chart again";
+    let text = "has no binding that denies in all namespaces, so it has no effect; install the chart again";
     (!denies).then(|| Finding::warning(subject, format!("{name} {text}")))
 }
 
@@ -203,7 +206,7 @@ mod tests {
         assert_judged(&[deployment(0, version, &[image])], &[(State::Failed, "says why"), image_is_good]);
         assert_judged(
             &[deployment(2, "9.9.9", &[image])],
-            &[(State::Warning, "take the one of the operator's release"), image_is_good],
+            &[(State::Warning, "install the plugin of the operator's release"), image_is_good],
         );
         assert_judged(&[deployment(2, version, &[])], &[(State::Ok, ""), (State::Warning, "has no --launcher-image")]);
         let elsewhere = deployment(2, version, &[image, "--watch-namespace=team-a"]);

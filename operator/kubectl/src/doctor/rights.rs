@@ -70,7 +70,7 @@ async fn need(connection: &Connection, need: &Need) -> Finding {
         }
         (None, Some(lacking)) => Finding::warning(
             SUBJECT,
-            format!("{commands}: from Kubernetes 1.35 on it needs what you may not: {lacking}"),
+            format!("{commands}: from Kubernetes 1.35 on, also needs rights that you lack: {lacking}"),
         ),
         (None, None) => Finding::ok(SUBJECT, format!("{commands} in namespace {namespace}")),
     }

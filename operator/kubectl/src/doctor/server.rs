@@ -64,7 +64,7 @@ fn clock(date: Option<&str>, now: Timestamp) -> Finding {
     // The `Date` header is truncated to whole seconds, so the expected difference is half a second.
     let skew = (ahead - SignedDuration::from_millis(500)).abs();
     if skew <= MAX_SKEW {
-        return Finding::ok(CLOCK, "this machine and the API server agree to 10 s");
+        return Finding::ok(CLOCK, "this machine and the API server differ by at most 10 s");
     }
     let direction = if ahead.is_positive() { "ahead of" } else { "behind" };
     let skew = Span(skew.unsigned_abs()).rounded();

@@ -53,7 +53,7 @@ async fn class(connection: &Connection, name: &str) -> Finding {
         None => Finding::warning(
             SUBJECT,
             format!(
-                "there is neither claim {name} nor a default StorageClass; give runs storage.pvc.storageClassName, a claim of yours, or storage.none"
+                "there is neither claim {name} nor a default StorageClass; set storage.pvc.storageClassName, storage.pvc.claimName or storage.none in each run"
             ),
         ),
     }

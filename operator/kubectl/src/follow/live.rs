@@ -109,7 +109,7 @@ async fn page(connection: &Connection, pod: &str) -> Result<String, Error> {
         Some(401 | 403) => Error {
             lasting: true,
             message: format!(
-                "you may not {PORT_FORWARD} in namespace {}, or not create it, which Kubernetes 1.35 asks for too; the role edit has both rights",
+                "you may not {PORT_FORWARD} in namespace {}; Kubernetes 1.35 also requires the verb create; the role edit has both rights",
                 connection.namespace
             ),
         },

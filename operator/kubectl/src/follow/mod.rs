@@ -120,13 +120,13 @@ async fn watch(
                 }
                 continue;
             }
-            None => return Err(Failure::error(format!("the watch of {name} ended; wait again"))),
+            None => return Err(Failure::error(format!("the watch of {name} ended; call `wait` again"))),
         };
         (seen, complained) = (true, false);
         let found = run.uid().unwrap_or_default();
         if uid.get_or_insert_with(|| found.clone()) != &found {
             return Err(Failure::error(format!(
-                "{name} was deleted, and another run has its name now; give that one's name to `wait` to follow it"
+                "{name} was deleted, and a new run has its name; call `wait` again to follow the new run"
             )));
         }
         let text = described(&run);
@@ -140,7 +140,7 @@ async fn watch(
         }
         if is_left_alone(&run) {
             return Err(Failure::error(format!(
-                "the operator does not go on with {name}, for the reason above; once that is mended, wait again"
+                "the operator does not continue {name}, for the reason above; correct it, then wait again"
             )));
         }
         live.look_at(&run);

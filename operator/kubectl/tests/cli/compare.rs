@@ -100,7 +100,7 @@ async fn what_cannot_be_compared_is_said_at_once_and_makes_no_pod() {
     assert_eq!((done.code, done.stdout.as_str()), (Some(3), ""), "{done:?}");
     for problem in [
         "benchmarkruns chit does not exist in namespace bench",
-        "; for chit of this folder write ./chit",
+        "; to compare the folder chit here, write ./chit",
         "going has not ended",
         "series is a series of 3 runs, each with a report of its own",
         "before: is given twice; give another run",
@@ -116,14 +116,14 @@ async fn what_cannot_be_compared_is_said_at_once_and_makes_no_pod() {
     assert!(server.requests(POD_CREATION).is_empty());
     // A run may be compared with a copy of its report on this machine.
     plugin.file("copy.json", &report("slower", 11.0));
-    assert_compares(&server, &plugin, &["./copy.json", "slower"], 10, "slower: is the run of ./copy.json").await;
+    assert_compares(&server, &plugin, &["./copy.json", "slower"], 10, "slower: is the same run as ./copy.json").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_report_that_cannot_be_copied_ends_the_command_with_the_code_of_the_gate() {
     let (server, plugin) = runs().await;
     store_as(&server, "slower", |status| status["artifacts"][0]["sha256"] = json!("00"));
-    let part = "is not what the launcher of slower stored: report.json differs; --unverified";
+    let part = "differs from what the launcher of slower stored: report.json differs; --unverified";
     assert_compares(&server, &plugin, &["before", "slower"], 10, part).await;
     assert_compares(&server, &plugin, &["before", "slower", "--gate"], 3, part).await;
     assert_compares(&server, &plugin, &["before", "slower", "--gate", "--unverified"], 1, "TPOT mean, ms").await;

@@ -89,7 +89,7 @@ async fn a_healthy_cluster_has_a_line_for_each_check() {
         done.stdout,
         format!(
             "ok       API server        Kubernetes v1.34.2\n\
-             ok       clock             this machine and the API server agree to 10 s\n\
+             ok       clock             this machine and the API server differ by at most 10 s\n\
              ok       namespace         bench, Pod Security restricted; launchers comply with restricted\n\
              ok       definition        BenchmarkRun and BenchmarkSchedule v1alpha1, with the fields of this release\n\
              ok       operator          benchwright-operator {version} in namespace system, 1 of 1 replicas ready\n\
@@ -160,11 +160,11 @@ async fn what_is_missing_fails_with_what_to_do() {
         1,
         &[
             "failed   operator          no Deployment has the labels of the chart; install the chart\n",
-            "warning  admission policy  none for runs: who may create runs can use each Secret of the namespace",
-            "warning  storage           there is neither claim workload-pvc nor a default StorageClass; give runs storage.pvc.storageClassName",
+            "warning  admission policy  none for runs: whoever may create runs can use every Secret of the namespace",
+            "warning  storage           there is neither claim workload-pvc nor a default StorageClass; set storage.pvc.storageClassName",
             "failed   rights            run and rerun: you may not create benchmarkruns.benchwright.dev in namespace bench; ask for the chart's role *-operator-edit\n",
             "warning  rights            live progress: you may not get pods/portforward in namespace bench; ask for the role edit\n",
-            "warning  rights            results: from Kubernetes 1.35 on it needs what you may not: create pods/exec in namespace bench",
+            "warning  rights            results: from Kubernetes 1.35 on, also needs rights that you lack: create pods/exec in namespace bench",
         ],
     )
     .await;

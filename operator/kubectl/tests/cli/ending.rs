@@ -250,7 +250,7 @@ async fn logs_are_those_of_the_newest_attempt() {
     let done = plugin.run(&["logs", "chat", "--attempt", "1"]).await;
     assert!(done.code == Some(3) && done.stderr.contains("pod one of attempt 1 is gone"), "{done:?}");
     let done = plugin.run(&["logs", "chat", "--attempt", "3"]).await;
-    assert!(done.stderr.contains("--attempt is 3, which chat does not have; it has 1 and 2"), "{done:?}");
+    assert!(done.stderr.contains("--attempt is 3, which does not exist; chat has 1 and 2"), "{done:?}");
     server.deny("get", "/log");
     let done = plugin.run(&["logs", "chat"]).await;
     assert!(done.stderr.contains("you may not get pods/log in namespace bench; ask for the role view"), "{done:?}");

@@ -55,8 +55,7 @@ async fn without_the_right_to_a_port_forward_this_is_said_once() {
     server.deny("get", "/portforward");
     server.store(created("chat"), under_way("Running", "Measuring", "one"));
     let mut child = plugin.start(&["wait", "chat"]);
-    let said = "no live progress: you may not get pods/portforward in namespace bench, or not create it, which Kubernetes 1.35 asks for too; \
-        the role edit has both rights\n";
+    let said = "no live progress: you may not get pods/portforward in namespace bench; Kubernetes 1.35 also requires the verb create; the role edit has both rights\n";
     line_with(&mut child, said).await;
     server.set_status("chat", under_way("Running", "Measuring", "two"));
     line_with(&mut child, "two").await;
@@ -109,7 +108,7 @@ async fn a_run_that_is_deleted_or_replaced_is_no_longer_waited_for() {
     replaced["metadata"]["uid"] = "another".into();
     server.store(replaced, under_way("Pending", "TargetBusy", ""));
     let ended = done(child).await;
-    assert!(ended.code == Some(3) && ended.stderr.contains("another run has its name now"), "{ended:?}");
+    assert!(ended.code == Some(3) && ended.stderr.contains("a new run has its name"), "{ended:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -134,7 +133,7 @@ async fn a_run_that_the_operator_cannot_read_ends_the_wait() {
     server.set_status("chat", now);
     let ended = done(child).await;
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(3), ""), "{ended:?}");
-    assert!(ended.stderr.contains("the operator does not go on with chat, for the reason above"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("the operator does not continue chat, for the reason above"), "{}", ended.stderr);
     let gated = plugin.run(&["gate", "chat"]).await;
     assert!(gated.code == Some(3) && gated.stderr.contains(said), "{gated:?}");
 }

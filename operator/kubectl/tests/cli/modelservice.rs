@@ -48,7 +48,11 @@ async fn what_cannot_be_installed_is_refused_with_a_remedy() {
     for (from, to, expected) in [
         ("method: ModelService", "lifecycle: Keep", "gatewayRef: has no effect with method Standalone"),
         ("engine: VLLM", "engine: SGLang", "spec.target.server.engine: is SGLang, and method ModelService is for VLLM"),
-        ("name: llama", "generateName: llama-", "metadata.generateName: gives no name before the run is created"),
+        (
+            "name: llama",
+            "generateName: llama-",
+            "metadata.generateName: the names of llm-d's objects contain the run's name",
+        ),
         ("gatewayRef: {name: gateway}", "lifecycle: Keep", "gatewayRef: is missing"),
     ] {
         let path = plugin.file("run.yaml", &FILE.replace(from, to));

@@ -15,7 +15,7 @@ use crate::{
 const CLAIM: &str = "/api/v1/namespaces/bench/persistentvolumeclaims/results";
 const POD: &str = "/api/v1/namespaces/bench/pods/other";
 pub const POD_CREATION: &str = "POST /api/v1/namespaces/bench/pods?";
-const RIGHT: &str = "or not create it, which Kubernetes 1.35 asks for too; the role edit has both rights";
+const RIGHT: &str = "Kubernetes 1.35 also requires the verb create; the role edit has both rights";
 
 /// A server with one finished run, and the plugin.
 pub async fn scene() -> (Server, Plugin) {
@@ -142,7 +142,7 @@ async fn a_folder_that_is_not_empty_is_refused_before_a_pod_is_made() {
     for (dir, part) in [
         ("out", "DIR is out, which is not empty; name a new folder"),
         ("kubeconfig", "DIR is kubeconfig, which is no folder"),
-        ("none/out", "make its parent folder"),
+        ("none/out", "create the parent folder"),
         ("/", "which is not empty"),
     ] {
         let done = plugin.run(&["results", "chat", dir]).await;
@@ -163,12 +163,9 @@ async fn a_stream_that_is_not_whole_leaves_nothing() {
     for (sent, part) in [
         (vec![Sent::Stdout(half.clone()), Sent::End(None)], "the stream was cut: requests.parquet has"),
         (vec![Sent::Stdout(half.clone()), Sent::Break], "the stream was cut: requests.parquet has"),
-        (vec![Sent::Stdout(half), Sent::Silence], "no byte of the results came for --request-timeout 500ms"),
+        (vec![Sent::Stdout(half), Sent::Silence], "no data of the results arrived for --request-timeout 500ms"),
         (vec![Sent::Break], "the stream was cut: "),
-        (
-            vec![Sent::Stdout(other), Sent::End(None)],
-            "requests.parquet does not have the checksum that it was sent with",
-        ),
+        (vec![Sent::Stdout(other), Sent::End(None)], "requests.parquet has the checksum "),
         (
             vec![Sent::Stderr("benchwright: cannot read /results\n".into()), Sent::End(Some("exit code 10".into()))],
             "`benchwright archive` failed: exit code 10: benchwright: cannot read /results",
@@ -187,7 +184,10 @@ async fn a_stream_that_is_not_whole_leaves_nothing() {
             vec![Sent::Stdout(stream), Sent::End(Some("exit code 12".into()))],
             "`benchwright archive` failed: exit code 12",
         ),
-        (vec![Sent::Stdout(b"hello".repeat(300)), Sent::End(None)], "this is no stream of `benchwright archive`"),
+        (
+            vec![Sent::Stdout(b"hello".repeat(300)), Sent::End(None)],
+            "this release cannot read this as a stream of `benchwright archive`",
+        ),
     ] {
         server.set_exec(sent);
         assert_fails(&server, &plugin, &["--request-timeout", "500ms"], part).await;
@@ -199,8 +199,13 @@ async fn files_that_are_not_those_of_the_status_are_refused() {
     let (server, plugin) = scene().await;
     server.set_exec(vec![Sent::Stdout(folder().1), Sent::End(None)]);
     store(&server, |status| status["artifacts"][0]["sha256"] = json!("00"));
-    assert_fails(&server, &plugin, &[], "is not what the launcher of chat stored: report.json differs; --unverified")
-        .await;
+    assert_fails(
+        &server,
+        &plugin,
+        &[],
+        "differs from what the launcher of chat stored: report.json differs; --unverified",
+    )
+    .await;
     let done = plugin.run(&["results", "chat", "out", "--unverified"]).await;
     assert_eq!((done.code, files(&plugin.path("out")).len()), (Some(0), 2), "{done:?}");
 }

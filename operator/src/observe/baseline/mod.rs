@@ -60,7 +60,7 @@ fn report(run: &BenchmarkRun, name: &str, found: Option<&BenchmarkRun>) -> Resul
     let folder =
         stored_folder(earlier, status).ok_or_else(|| problem("which left no results; name a run with storage.pvc"))?;
     if status.effective_spec.as_ref().is_some_and(|it| it.storage.s3.is_some()) {
-        return Err(problem("whose results lie in a bucket, which no launcher reads; name a run with storage.pvc"));
+        return Err(problem("whose results are in a bucket, which no launcher reads; name a run with storage.pvc"));
     }
     let own = claim(&run.spec.storage).map(|it| it.claim_name).unwrap_or_default();
     let its = status.effective_spec.as_ref().and_then(|it| it.storage.pvc.as_ref());
@@ -73,7 +73,7 @@ fn report(run: &BenchmarkRun, name: &str, found: Option<&BenchmarkRun>) -> Resul
         its => {
             let its = its.unwrap_or_default();
             Err(problem(&format!(
-                "whose results lie on the claim {its}, and not on {own}; set storage.pvc.claimName to {its}"
+                "whose results are on claim {its}, not on claim {own}; set storage.pvc.claimName to {its}"
             )))
         }
     }

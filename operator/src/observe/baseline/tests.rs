@@ -85,7 +85,7 @@ fn a_run_that_cannot_be_compared_with_says_why_and_what_to_do() {
             "bucket": "bench", "endpoint": "http://minio:9000", "region": "us-east-1", "uploadTimeoutSeconds": 600,
         });
     };
-    check(Some(&earlier(in_bucket)), "workload-pvc", "lie in a bucket");
+    check(Some(&earlier(in_bucket)), "workload-pvc", "are in a bucket");
     let itself = BenchmarkRun::new("before", later("workload-pvc").spec);
     assert!(report(&itself, "before", Some(&earlier(|_| {}))).unwrap_err().contains("the run itself"));
 }

@@ -94,7 +94,7 @@ impl Decision<'_> {
             ),
         };
         let message = format!(
-            "{}\nthe run waits for llm-d {limit} seconds (target.readiness.timeoutSeconds), and does not install it; {values}",
+            "{}\nthe run waits for llm-d at most {limit} seconds (target.readiness.timeoutSeconds), and does not install it; {values}",
             error.message
         );
         let mut plan = self.status_plan(NextStatus::new(Phase::Preparing, Reason::ServerStarting, message));

@@ -16,7 +16,7 @@ const OOM: &str = "OOMKilled";
 pub(super) fn describe(pod: &ServerPod, ended: &Ended) -> String {
     let how = match (ended.reason.as_str(), ended.exit_code) {
         (OOM, _) => {
-            "exceeded its memory limit (OOMKilled); raise spec.target.server.resources.limits.memory, or let it take less".to_owned()
+            "exceeded its memory limit (OOMKilled); raise spec.target.server.resources.limits.memory, or make the server use less".to_owned()
         }
         (_, code) if code > SIGNALS => format!("was ended by {}", signal(code - SIGNALS)),
         (_, code) if code >= 0 => format!("ended with exit code {code}"),
@@ -24,7 +24,7 @@ pub(super) fn describe(pod: &ServerPod, ended: &Ended) -> String {
     };
     let disrupted = ended.disrupted.as_ref().map(|it| format!("; its pod was disrupted: {it}")).unwrap_or_default();
     let words = last_words(&ended.message);
-    let words = if words.is_empty() { String::new() } else { format!("; its last words:\n{words}") };
+    let words = if words.is_empty() { String::new() } else { format!("; its last output:\n{words}") };
     format!("the server in pod {} {how}{disrupted}{words}", pod.name())
 }
 
@@ -85,11 +85,11 @@ mod tests {
         assert_described(ended(-1, "", ""), "the server in pod s-0 ended without an exit code");
         assert_described(
             ended(137, "OOMKilled", ""),
-            "the server in pod s-0 exceeded its memory limit (OOMKilled); raise spec.target.server.resources.limits.memory, or let it take less",
+            "the server in pod s-0 exceeded its memory limit (OOMKilled); raise spec.target.server.resources.limits.memory, or make the server use less",
         );
         assert_described(
             ended(1, "Error", "\n\u{1b}[31mno access with HF_TOKEN=abcdef123456\nValueError: x\n"),
-            "the server in pod s-0 ended with exit code 1; its last words:\nno access with HF_TOKEN=<redacted>\nValueError: x",
+            "the server in pod s-0 ended with exit code 1; its last output:\nno access with HF_TOKEN=<redacted>\nValueError: x",
         );
     }
 

@@ -122,7 +122,7 @@ impl View<'_> {
         let left = state.pods.iter().filter(known).filter(|it| !it.over).count();
         (left < self.status.replicas as usize).then(|| {
             let message = format!(
-                "only {left} of the {} pods of server {name} are left that were ready: others were deleted or evicted",
+                "only {left} of the {} ready pods of server {name} are left: the others were deleted or evicted",
                 self.status.replicas
             );
             Fault { reason: Reason::Disrupted, message }
@@ -157,7 +157,7 @@ impl View<'_> {
             let mut message = describe(pod, ended);
             if self.shared {
                 message.push_str(&format!(
-                    "\nruns share this server; to start it anew: kubectl delete deployment {}",
+                    "\nruns share this server; to restart it: kubectl delete deployment {}",
                     self.status.name
                 ));
             }

@@ -86,7 +86,7 @@ impl Decision<'_> {
         let limit = self.effective.execution.deadlines.prepare_seconds;
         if seconds_since(self.preparing_since(), self.turn.now) > limit {
             let message = format!(
-                "the server of the last attempt was not gone within {limit} seconds (execution.deadlines.prepareSeconds): {}; see whether its node is lost",
+                "the server of the last attempt was not gone within {limit} seconds (execution.deadlines.prepareSeconds): {}; check whether its node is lost",
                 left.join(", ")
             );
             return Some(self.finish(Phase::Failed, Outcome::Error, Reason::PrepareTimeout, &message));
@@ -343,7 +343,7 @@ impl Decision<'_> {
         }
         let not_gone = (!left.is_empty()).then(|| {
             format!(
-                "server {} was not gone within {limit} seconds (execution.deadlines.collectSeconds), and may still have its GPUs and volumes: {}; see whether its node is lost",
+                "server {} was not gone within {limit} seconds (execution.deadlines.collectSeconds), and may still have its GPUs and volumes: {}; check whether its node is lost",
                 server.name,
                 left.join(", ")
             )
@@ -371,7 +371,7 @@ impl Decision<'_> {
 fn stopping(held: &HeldEnd, server: Option<&ServerStatus>) -> NextStatus {
     let name = server.map_or("", |it| it.name.as_str());
     let message = format!(
-        "the run has ended ({}), and its server {name} is being removed; the run has finished when nothing of the server is left",
+        "the measurement has ended ({}); server {name} is being removed, and the run finishes when that is done",
         held.reason
     );
     NextStatus::new(Phase::Collecting, Reason::ServerStopping, message)

@@ -83,7 +83,10 @@ async fn a_run_waits_for_each_part_of_llm_d_and_says_where_its_values_are() {
     )
     .await;
     let message = play.ready_message();
-    assert!(message.contains("the run waits for llm-d 900 seconds (target.readiness.timeoutSeconds)"), "{message}");
+    assert!(
+        message.contains("the run waits for llm-d at most 900 seconds (target.readiness.timeoutSeconds)"),
+        "{message}"
+    );
     assert!(
         message.contains("kubectl get configmap chat-modelservice -n bench -o jsonpath='{.data.install\\.txt}'"),
         "{message}"
@@ -104,7 +107,7 @@ async fn a_run_waits_for_each_part_of_llm_d_and_says_where_its_values_are() {
     put_pod(&play, 1, "False");
     assert_waits_for(
         &mut play,
-        "1 of the 2 model servers of the run are ready; see its pods: kubectl get pods -n bench -l",
+        "only 1 of the run's 2 model servers are ready; see the pool's pods: kubectl get pods -n bench -l",
     )
     .await;
     put_pod(&play, 1, "True");

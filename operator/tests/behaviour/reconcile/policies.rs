@@ -250,7 +250,7 @@ async fn a_run_waits_for_its_place_in_the_namespace_and_then_begins() {
         let status = play.status();
         assert_eq!((status.phase, status.reason.as_str()), (Some(Phase::Pending), "NamespaceBusy"));
         let message = play.ready_message();
-        assert!(message.starts_with("number 1 in line: the namespace has as many attempts"), "{message}");
+        assert!(message.starts_with("number 1 in line: the namespace runs as many attempts"), "{message}");
         assert!(status.attempts.is_empty());
     }
     play.context.namespaces.note(&other(Phase::Succeeded), &policy);

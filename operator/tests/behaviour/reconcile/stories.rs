@@ -183,7 +183,8 @@ async fn a_file_of_the_profile_that_is_missing_is_named_and_waited_for() {
     let files = "[{claim: {claimName: datasets}}, {configMapRef: {name: traces, key: prod.csv}}]";
     let mut play = Play::new(&format!("{{target: {{simulator: {{}}}}, profile: {{files: {files}}}}}"));
     let traces = |data: Value| json!({"metadata": {"name": "traces", "namespace": "bench"}, "binaryData": data});
-    for (found, says) in [(None, "the run waits for it 900 seconds"), (Some(json!({"other.csv": ""})), "it has 1 key")]
+    for (found, says) in
+        [(None, "the run waits for this at most 900 seconds"), (Some(json!({"other.csv": ""})), "it has 1 key")]
     {
         if let Some(found) = found {
             play.server.state().put("configmaps", "traces", traces(found));

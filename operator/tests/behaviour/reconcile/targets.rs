@@ -147,8 +147,8 @@ async fn runs_of_one_target_follow_each_other_in_the_order_of_their_creation() {
     runs.turn("c").await;
     runs.turn("b").await;
     runs.turn("a").await;
-    assert_waits(&runs, "b", "1st in line for http://gateway.bench; bench/c has it");
-    assert_waits(&runs, "a", "2nd in line for http://gateway.bench; bench/c has it");
+    assert_waits(&runs, "b", "1st in line for http://gateway.bench; bench/c uses it now");
+    assert_waits(&runs, "a", "2nd in line for http://gateway.bench; bench/c uses it now");
     for (name, next) in [("c", Some("b")), ("b", Some("a")), ("a", None)] {
         runs.play_until(name, Phase::Succeeded).await;
         let waiting = next.map(|it| runs.status(it).load_start_time);
@@ -170,7 +170,11 @@ async fn a_run_of_another_namespace_is_waited_for_and_named() {
     runs.create("bench/chat", "uid-2", 2, SERVICE);
     runs.turn("nightly").await;
     runs.turn("chat").await;
-    assert_waits(&runs, "chat", "1st in line for http://gateway.bench.svc.cluster.local:80; tenant/nightly has it");
+    assert_waits(
+        &runs,
+        "chat",
+        "1st in line for http://gateway.bench.svc.cluster.local:80; tenant/nightly uses it now",
+    );
     runs.play_until("chat", Phase::Succeeded).await;
 }
 
@@ -288,7 +292,7 @@ async fn an_operator_that_is_killed_after_the_intent_lets_nobody_else_begin() {
         // This run is older, but it was suspended before and has been resumed.
         runs.create("bench/b", "uid-2", 1, SERVICE);
         runs.turn("b").await;
-        assert_waits(&runs, "b", "1st in line for http://gateway.bench.svc.cluster.local:80; bench/a has it");
+        assert_waits(&runs, "b", "1st in line for http://gateway.bench.svc.cluster.local:80; bench/a uses it now");
         runs.play_until("b", Phase::Succeeded).await;
     }
 }
@@ -329,7 +333,11 @@ async fn two_hundred_waiting_runs_write_once_and_only_the_first_is_woken() {
         runs.create(&format!("bench/{name}"), &format!("uid-{name}"), second, SERVICE);
         runs.turn(name).await;
     }
-    assert_waits(&runs, "w199", "200th in line for http://gateway.bench.svc.cluster.local:80; bench/holder has it");
+    assert_waits(
+        &runs,
+        "w199",
+        "200th in line for http://gateway.bench.svc.cluster.local:80; bench/holder uses it now",
+    );
     // Events are excluded, because a separate task writes them.
     let writes = || runs.server.state().writes.iter().filter(|it| !it.ends_with("events")).count();
     let before = writes();

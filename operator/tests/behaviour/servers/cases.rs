@@ -174,7 +174,7 @@ fn a_container_that_ends_before_it_is_ready_ends_the_attempt_with_its_last_words
     for (ended, says) in [
         (
             end(1, "Error", "HF_TOKEN=abcdef123456\nValueError: no such model"),
-            "exit code 1; its last words:\nHF_TOKEN=<redacted>\nValueError: no such model",
+            "exit code 1; its last output:\nHF_TOKEN=<redacted>\nValueError: no such model",
         ),
         (end(137, "OOMKilled", ""), "OOMKilled"),
         (end(139, "Error", ""), "SIGSEGV"),
@@ -314,7 +314,7 @@ fn a_run_has_finished_only_when_nothing_of_its_server_is_left() {
     let passed =
         Observed { server: exists(vec![ready("s-a")]), ..ended(said(&envelope(Outcome::Passed, "RunSucceeded"))) };
     let made = decide(&run, &passed, 600);
-    assert_state(&made, Phase::Collecting, Reason::ServerStopping, "its server chat-2db482-server is being removed");
+    assert_state(&made, Phase::Collecting, Reason::ServerStopping, "server chat-2db482-server is being removed");
     assert_eq!(
         (made.status.outcome, made.status.completion_time, standing(&made.status, "Finished")),
         (None, None, Some(ConditionStatus::False))

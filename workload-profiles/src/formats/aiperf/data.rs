@@ -140,7 +140,7 @@ fn prefixes(root: &Section) -> Option<Prefixes> {
     let system = root.or_default("shared-system-prompt-length", 0, |it, key| it.count_u32(key, 0..=MAX_TOKENS))?;
     let has_pool = pool > 0 && tokens > 0;
     if has_pool && system > 0 {
-        root.problem("shared-system-prompt-length", "cannot go with prefix-prompt-length; keep one of them");
+        root.problem("shared-system-prompt-length", "cannot be combined with prefix-prompt-length; keep one of them");
         return None;
     }
     if system > 0 {
@@ -180,7 +180,10 @@ fn from_file(root: &Section, counts: &Counts) -> Option<Data> {
     root.require("custom-dataset-type", &format!("write the type of input-file, one of {known}"));
     let found = word(root, "custom-dataset-type")?;
     if counts.kind != Kind::Schedule && !counts.is_single_turn() {
-        root.problem("conversation-turn-mean", "cannot go with input-file, whose rows are single turns; take it out");
+        root.problem(
+            "conversation-turn-mean",
+            "cannot be combined with input-file, whose rows are single turns; take it out",
+        );
     }
     match found.as_str() {
         "single_turn" => single_turn(root, file),
@@ -191,7 +194,7 @@ fn from_file(root: &Section, counts: &Counts) -> Option<Data> {
                                  with a profile of benchwright: {dataSet: {row: {conversation: {column: turns, send: turns}}}}"
                     .to_owned(),
                 _ => format!(
-                    "is {}, which cannot be sent; choose one of {known}, in whose form the file then has to be",
+                    "is {}, which cannot be sent; choose one of {known}, and give the file that form",
                     quoted(&found)
                 ),
             };
@@ -219,7 +222,10 @@ fn single_turn(root: &Section, file: FileSource) -> Option<Data> {
     if root.value("osl-stddev").is_some() {
         root.notice("osl-stddev", "is not used with input-file: all answers get the mean length");
     }
-    root.notice("input-file", "only text is sent of each row; AIPerf also sends its images, and waits for its delay");
+    root.notice(
+        "input-file",
+        "only the text of each row is sent; AIPerf also sends the row's images, and waits for its delay",
+    );
     let (order, used_up) = order?;
     let column = PromptColumn { name: "text".into(), form: PromptForm::Text };
     let sends_length = output.is_some();
@@ -241,7 +247,7 @@ fn trace(root: &Section, file: FileSource, is_mooncake: bool) -> Option<Data> {
     if root.bool("fixed-schedule-auto-offset") != Some(true) {
         root.notice(
             "fixed-schedule-auto-offset",
-            "is on: times count from the first row, which AIPerf only does with this flag; it replays a trace with times as it is",
+            "is always on here: times count from the first row; without this flag AIPerf replays the times as they are in the trace",
         );
     }
     let (format, time, columns) = match is_mooncake {

@@ -67,7 +67,7 @@ const LOAD: [Flag; 29] = [
     Flag::read(ONE, &["num-profile-runs"]),
     Flag::refused(
         &["fixed-schedule-start-offset", "fixed-schedule-end-offset"],
-        "takes a part of the trace, which is not supported; write these rows into a file of their own, and take it out",
+        "takes a part of the trace, which is not supported; write these rows into their own file, and take this flag out",
     ),
     Flag::refused(
         &[
@@ -76,7 +76,7 @@ const LOAD: [Flag; 29] = [
             "warmup-prefill-concurrency",
             "warmup-prefill-concurrency-ramp-duration",
         ],
-        "bounds the requests without a first token, which is not supported; bound all of them by concurrency",
+        "limits the requests that wait for their first token, which is not supported; limit all requests by concurrency",
     ),
     Flag::refused(
         &["request-rate-series"],
@@ -119,7 +119,7 @@ const DATA: [Flag; 44] = [
     Flag::read(ONE, &["image-format"]),
     Flag::refused(
         &["user-context-prompt-length"],
-        "adds a text of each user behind the system prompt, which is not supported; make isl longer, or share a prompt by shared-system-prompt-length",
+        "adds a text per user after the system prompt, which is not supported; make isl longer, or share a prompt by shared-system-prompt-length",
     ),
     Flag::refused(
         &["seq-dist", "sequence-distribution"],
@@ -151,7 +151,7 @@ const DATA: [Flag; 44] = [
             "synthesis-max-isl",
             "synthesis-max-osl",
         ],
-        "changes the rows of a trace, which is not supported; change them in the file, and take it out",
+        "changes the rows of a trace, which is not supported; change the rows in the file, and take this flag out",
     ),
     Flag::refused(
         &["inter-turn-delay-cap-seconds", "max-context-length"],
@@ -205,7 +205,7 @@ const DATA: [Flag; 44] = [
     ]),
     Flag::refused(
         &["image-source"],
-        "adds pictures of a folder, which is not supported; take it out for made-up images",
+        "adds images from a folder, which is not supported; take it out to send generated images",
     ),
     Flag::ignored(&["image-source-sampling"]),
 ];
@@ -268,7 +268,7 @@ const OWN_WORK: [Flag; 15] = [
     Flag::ignored(&["tokenizer-revision", "tokenizer-trust-remote-code", "use-server-token-count", "per-chunk-usage"]),
     Flag::noticed(
         &["apply-chat-template"],
-        "is not used: the template is that of the server, and lengths are those of the texts",
+        "is not used: the server applies its own template, whose tokens do not count in the lengths",
     ),
     Flag::noticed(&["slice-duration"], "is not used: the report has the figures of whole stages"),
     Flag::ignored(&[

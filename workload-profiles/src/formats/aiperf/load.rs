@@ -124,7 +124,7 @@ fn kind(root: &Section) -> Kind {
         );
     }
     if is_trace && root.bool("no-fixed-schedule") == Some(true) {
-        root.problem("no-fixed-schedule", "sends the prompts of a trace at other times, which is not supported; take it out to send them at the recorded ones");
+        root.problem("no-fixed-schedule", "sends the prompts of a trace at other times, which is not supported; take it out to send them at the recorded times");
     }
     if is_trace {
         return Kind::Schedule;
@@ -143,7 +143,7 @@ pub(super) fn read(root: &Section, counts: &Counts, data: Option<&Data>) -> Opti
     if concurrency.len() > 1 && (rates.len() > 1 || matches!(counts.kind, Kind::Users | Kind::Schedule)) {
         root.problem(
             "concurrency",
-            "is a list, which goes with one request-rate or none; write a profile for each value",
+            "is a list, which can be combined only with a single request-rate or with none; write a profile for each value",
         );
         return None;
     }
@@ -171,7 +171,7 @@ fn note_differences(root: &Section, counts: &Counts, concurrency: &[u32]) {
     if counts.kind == Kind::Rate {
         root.notice("request-rate", "a late request is sent immediately, and its latencies count from the scheduled time; AIPerf begins its schedule anew when it is more than 10 ms late");
         if !concurrency.is_empty() {
-            root.notice("concurrency", "lets requests wait in the client, and their latency includes the wait; AIPerf starts their clock after it");
+            root.notice("concurrency", "lets requests wait in the client, and their latency includes this wait; AIPerf measures from the end of the wait");
         }
     }
     for (flag, kind) in [
@@ -213,7 +213,7 @@ fn load(root: &Section, counts: &Counts, data: Option<&Data>, limit: Option<u32>
 }
 
 fn users(root: &Section, counts: &Counts) -> Option<Load> {
-    root.require("num-users", "write how many users there are at each time");
+    root.require("num-users", "write the number of concurrent users");
     if counts.turns.0 < 2.0 {
         root.problem(
             "conversation-turn-mean",
@@ -225,7 +225,7 @@ fn users(root: &Section, counts: &Counts) -> Option<Load> {
         root.notice("conversation-turn-stddev", "is not used: each user has the mean number of turns");
     }
     if root.value("concurrency").is_some() {
-        root.problem("concurrency", "cannot go with user-centric-rate here; take it out");
+        root.problem("concurrency", "cannot be combined with user-centric-rate here; take it out");
     }
     let rate =
         root.positive_number("user-centric-rate", RequestRate::MAX).and_then(|it| RequestRate::try_from(it).ok());
@@ -242,7 +242,10 @@ fn arrivals(root: &Section, key: &'static str) -> Option<Arrivals> {
     let default = if root.value("arrival-smoothness").is_some() { gamma } else { Arrivals::Poisson };
     let arrivals = root.or_default(key, default, |it, key| it.choice(key, &patterns))?;
     if root.value("arrival-smoothness").is_some() && !matches!(arrivals, Arrivals::Gamma { .. }) {
-        root.problem("arrival-smoothness", "belongs to arrival-pattern gamma; take it out, or set that");
+        root.problem(
+            "arrival-smoothness",
+            "belongs to arrival-pattern gamma; take it out, or set arrival-pattern to gamma",
+        );
     }
     Some(arrivals)
 }
@@ -293,7 +296,7 @@ fn warm_up(root: &Section, counts: &Counts, concurrency: Option<u32>, rate: Opti
     }
     if matches!(counts.kind, Kind::Users | Kind::Schedule) {
         let key = if count.is_some() { "warmup-request-count" } else { "warmup-duration" };
-        root.problem(key, "cannot go with user-centric-rate or a trace here; take the warm-up out");
+        root.problem(key, "cannot be combined with user-centric-rate or a trace here; take the warm-up out");
         return None;
     }
     let own = root.count_u32("warmup-concurrency", 1..=MAX_CONCURRENCY);

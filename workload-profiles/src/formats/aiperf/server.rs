@@ -47,7 +47,7 @@ pub(super) fn api(root: &Section, target: Target) -> Option<Api> {
     if let Some(found) =
         word(root, "custom-endpoint").filter(|it| it.trim_start_matches('/') != path.trim_start_matches('/'))
     {
-        let remedy = "put what stands before it into target.url of the run, and take custom-endpoint out";
+        let remedy = "put the part before it into target.url of the run, and take custom-endpoint out";
         root.problem(
             "custom-endpoint",
             format!("is {}, and requests of this endpoint-type go to {path}; {remedy}", quoted(&found)),

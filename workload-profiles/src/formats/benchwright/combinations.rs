@@ -40,11 +40,10 @@ pub(super) fn check_template(root: &Section, requests: &RequestSource, tokenizer
     let RequestSource::DataSet(DataSet { chat_template: Some(_), .. }) = requests else { return };
     let what = match tokenizer {
         Some(FileSource::Path(_)) => return,
-        Some(FileSource::Url(_)) => "tokenizer is a URL, which has one file",
+        Some(FileSource::Url(_)) => "tokenizer is a URL, which gives only one file",
         None => "no tokenizer is named",
     };
-    let remedy = "write in tokenizer the path of the folder with the model's tokenizer.json, tokenizer_config.json and chat_template.jinja, as \
-                  far as it has them";
+    let remedy = "write in tokenizer the path of the folder with the model's tokenizer.json, tokenizer_config.json and chat_template.jinja, if they exist";
     root.problem(
         "requests.dataSet.chatTemplate",
         format!("renders prompts with the files of a model, and {what}; {remedy}"),

@@ -40,8 +40,8 @@ fn sizes(section: &Section) -> Option<Vec<ImageSize>> {
     let mut sizes = Vec::with_capacity(wanted);
     for (path, value) in items {
         let Some(item) = section.element(value, path) else { continue };
-        item.require("width", "write the pixels of a row");
-        item.require("height", "write the pixels of a column");
+        item.require("width", "write the width in pixels");
+        item.require("height", "write the height in pixels");
         let pixels = |key| item.count_u32(key, 1..=MAX_PIXELS);
         let (width, height) = (pixels("width"), pixels("height"));
         let weight = item.or_default("weight", 1.0, |it, key| it.positive_number(key, MAX_WEIGHT));

@@ -119,7 +119,7 @@ fn closed(section: &Section, requests: Option<&RequestSource>) -> Option<Load> {
 }
 
 fn users(section: &Section) -> Option<Load> {
-    section.require("users", "write how many users there are at each time");
+    section.require("users", "write the number of concurrent users");
     section.require("rate", "write the requests per second of all users together");
     section.require("turns", "write how many turns a user takes before another one follows");
     let users = concurrency(section, "users");

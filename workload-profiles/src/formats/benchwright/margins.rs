@@ -111,7 +111,7 @@ fn check_ends(section: &Section, stage: &Stage, window: Window) {
     let by_count = |margin: Option<Margin>| matches!(margin, Some(Margin::Count(_)));
     if duration.is_none() {
         const WHY: &str =
-            "a closed loop without a duration ends with its last request, at a time that is not known before";
+            "a closed loop without a duration ends with its last request, at a time that is not known in advance";
         if matches!(stage.cool_down, Some(Margin::Duration(_))) {
             problem("coolDown", &format!("is a length of time, but {WHY}; write a count, or set a duration"));
         }
@@ -126,7 +126,7 @@ fn check_ends(section: &Section, stage: &Stage, window: Window) {
     if by_count(stage.cool_down) && count.is_none() {
         problem(
             "coolDown",
-            "is a count, but how many requests a closed loop sends in its duration is not known before; write a duration",
+            "is a count, but it is not known in advance how many requests a closed loop sends in its duration; write a duration",
         );
     }
     if windowed && (by_count(stage.warm_up) || by_count(stage.cool_down)) {

@@ -13,7 +13,7 @@ pub(super) fn read(section: &Section, earlier: usize) -> Option<MeasuredRate> {
     for key in ["from", "to"] {
         section.require(key, "write {rate: 1}, {throughput: 0} or {drain: {stage: 0, percentile: 95}}");
     }
-    section.require("position", "write where the rate lies between both, from 0 to 1");
+    section.require("position", "write the position of the rate between `from` (0) and `to` (1), such as 0.5");
     let (from, to) = (bound(section, "from", earlier), bound(section, "to", earlier));
     let position = section.number("position", 0.0..=1.0);
     let spacings = [("linear", Spacing::Linear), ("towardsEnd", Spacing::TowardsEnd)];

@@ -11,7 +11,7 @@ const MAX_TOKENS: u64 = 1_024;
 
 /// Reads the section `probes`; `None`: at least one problem was reported.
 pub(super) fn read(section: Section) -> Option<Probes> {
-    section.require("rate", "write how many probes are sent a second, such as 1");
+    section.require("rate", "write how many probes are sent per second, such as 1");
     let rate = section.positive_number("rate", MAX_RATE).and_then(|it| RequestRate::try_from(it).ok());
     let length = |key, default| section.or_default(key, default, |it, key| it.count_u32(key, 1..=MAX_TOKENS));
     let (input, output) = (length("input", 8), length("output", 1));

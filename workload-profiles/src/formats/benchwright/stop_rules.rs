@@ -81,17 +81,17 @@ fn limit(section: &Section) -> Option<HitLimit> {
 }
 
 fn share(name: &str, section: &Section) -> Option<HitLimit> {
-    section.require("share", "write the share of the requests that ends the load, above 0 and at most 1");
+    section.require("share", "write the share of hits that ends the load, above 0 and at most 1");
     let share = section.positive_number("share", 1.0);
     let requests = |key| section.count_u32(key, 1..=MAX_REQUESTS);
     match name {
         "shareOfLast" => {
-            section.require("of", "write the number of requests that are looked at");
+            section.require("of", "write how many of the latest requests count for the share");
             let of = requests("of");
             Some(HitLimit::ShareOfLast { share: share?, of: of? })
         }
         "shareWithin" => {
-            section.require("within", "write how far back requests are looked at, such as 30s");
+            section.require("within", "write the length of the period whose requests count for the share, such as 30s");
             let within = section.positive_span("within", MAX_STAGE_SECONDS);
             let least = section.or_default("least", 1, |_, key| requests(key));
             Some(HitLimit::ShareWithin { share: share?, within: within?, least: least? })

@@ -31,8 +31,9 @@ pub(super) fn read(section: &Section, requests_hold: Option<&RequestSource>) -> 
     if let (Trace::Inline(entries), Some(speed)) = (&recorded, speed)
         && entries.last().is_some_and(|it| it.at.0.as_secs_f64() / speed > MAX_STAGE_SECONDS as f64)
     {
-        let message =
-            format!("lets the stage take more than {MAX_STAGE_SECONDS}s, the longest; raise it, or cut the trace off");
+        let message = format!(
+            "lets the stage take more than the maximum of {MAX_STAGE_SECONDS}s; raise it, or shorten the trace"
+        );
         section.problem("speed", message);
     }
     if let Trace::File(TraceFile { hashes_column: Some(_), .. }) = &recorded

@@ -48,8 +48,9 @@ pub(in crate::formats) fn check_prompt_count(
     if let (Some(groups), Some(prompts)) = (groups, prompts_per_group)
         && u64::from(groups) * u64::from(prompts) > MAX_PROMPTS
     {
-        let message =
-            format!("is {groups}, which with {prompts} prompts each is more than {MAX_PROMPTS} prompts; lower one");
+        let message = format!(
+            "is {groups}, which with {prompts} prompts each is more than {MAX_PROMPTS} prompts; lower one of the two"
+        );
         section.problem(key, message);
     }
 }

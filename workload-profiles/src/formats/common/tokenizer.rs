@@ -13,7 +13,7 @@ pub(in crate::formats) fn tokenizer(root: &Section, tool: &str, needed: bool) ->
         let what = "here a token is counted as a word; for exact lengths write the path of a tokenizer.json";
         let message = match name {
             Some(name) => format!("is {name}, which is not loaded: {what}"),
-            None => format!("is left out, and {tool} loads that of the model; {what}"),
+            None => format!("is missing, and {tool} then loads the model's tokenizer; {what}"),
         };
         root.notice("tokenizer", message);
     }

@@ -58,12 +58,12 @@ pub(super) fn heterogeneous(root: Section, target: Target) -> Option<Workload> {
     let share = root.or_default("frac_greedy", 0.5, |it, key| it.number(key, 0.0..=1.0));
     let samples = root.or_default("sample_size", 10, |it, key| it.count_u32(key, 1..=MAX_PROMPTS));
     if let Some(samples) = samples.filter(|it| *it > 1) {
-        root.notice("sample_size", format!("is {samples}: each of these prompts is sent as often as the others, in shuffled order; the original draws one for each request"));
+        root.notice("sample_size", format!("is {samples}: all these prompts are sent equally often, in shuffled order; the original draws one for each request"));
         if input.as_ref().is_some_and(|it| *it.start() == 1) {
-            root.notice("min_input_tokens", "is 1, but several prompts have 2 tokens or more here");
+            root.notice("min_input_tokens", "is 1, but several distinct prompts need at least 2 tokens here");
         }
         if share.is_some_and(|it| 0.0 < it && it < 1.0) {
-            root.notice("frac_greedy", "is the share of greedy requests here, whatever their prompt; the original draws it for each prompt, whose requests are all greedy or all sampled");
+            root.notice("frac_greedy", "is drawn for each request here; the original draws it for each prompt, whose requests are all greedy or all sampled");
         }
     }
     finish(root, target, input?, output?, samples?, share?)

@@ -39,7 +39,7 @@ pub(super) fn read(root: Section, target: Target) -> Option<Workload> {
     check_url(&root, "base_url", target);
     root.ignored("init_user_id", ValueType::Number);
     if root.ignored("chat_template", ValueType::Text) {
-        root.notice("chat_template", "is not used: the server has the template of its model");
+        root.notice("chat_template", "is not used: the server applies the template of its model");
     }
     let chat = root.bool("use_chat_completions").unwrap_or(true);
     let scenario = root.or_default("scenarios", Scenario::ShareGpt, scenario::read);

@@ -47,7 +47,7 @@ pub(super) fn read(section: &Section, key: &'static str) -> Option<Scenario> {
         ["all"] => {
             let remedy =
                 "run the profile three times, with the override scenarios: sharegpt, then short-input, then long-input";
-            section.problem(key, format!("is all, which the original runs as three loads of other requests, one after the other, and a run here sends one; {remedy}"));
+            section.problem(key, format!("is all, which the original runs as three different loads, one after the other, and a run here sends only one; {remedy}"));
             None
         }
         [] | [_] => {

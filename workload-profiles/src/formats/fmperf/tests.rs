@@ -159,7 +159,7 @@ fn every_key_of_lmbenchmark_has_a_default() {
 #[test]
 fn several_loads_in_one_are_refused() {
     let error = read("scenarios: all\nqps_values: '1 2'").unwrap_err();
-    assert!(error.starts_with("scenarios: is all, which the original runs as three loads"), "{error}");
+    assert!(error.starts_with("scenarios: is all, which the original runs as three different loads"), "{error}");
     let error = read("scenarios: sharegpt long-input\nqps_values: '1 2'").unwrap_err();
     assert!(error.starts_with("scenarios: is \"sharegpt long-input\", several loads"), "{error}");
     check_error(
@@ -218,9 +218,9 @@ fn a_heterogeneous_load_has_as_many_prompts_as_samples() {
 #[test]
 fn the_differences_of_samples_are_named() {
     let several = "min_input_tokens: 1\nmax_input_tokens: 200\nfrac_greedy: 0.25\nsample_size: 7";
-    assert!(has_notice(several, "sample_size: is 7: each of these prompts is sent as often as the others"));
-    assert!(has_notice(several, "min_input_tokens: is 1, but several prompts have 2 tokens or more here"));
-    assert!(has_notice(several, "frac_greedy: is the share of greedy requests here, whatever their prompt"));
+    assert!(has_notice(several, "sample_size: is 7: all these prompts are sent equally often"));
+    assert!(has_notice(several, "min_input_tokens: is 1, but several distinct prompts need at least 2 tokens here"));
+    assert!(has_notice(several, "frac_greedy: is drawn for each request here; the original draws it"));
     assert!(has_notice(several, "num_users: send the next request immediately after a failure; the original waits"));
     let alike = "min_input_tokens: 2\nfrac_greedy: 1\nsample_size: 1";
     assert!(!["sample_size:", "min_input_tokens:", "frac_greedy:"].iter().any(|it| has_notice(alike, it)));

@@ -132,8 +132,8 @@ pub(super) fn distinct(mut stages: Vec<Stage>) -> Vec<Stage> {
 
 fn notices(root: &Section, warm_up: bool) {
     root.notice("qps_values", "gives the rates at which turns are due, whatever the answers; the original sends nothing for a user whose request is still open, so that its load falls when the server is slow. Here such a turn is sent when the answer has come, and its latency counts from the time at which it was due");
-    root.notice("scenarios", "has texts of random words and in a message of the system; the original repeats the word hi as often, in the first message of the user. Reports of llm-d-benchmark about such runs hold seconds under the unit ms: multiply their times by 1000");
+    root.notice("scenarios", "sends texts of random words in a system message; the original repeats the word hi as many times, in the first user message. Reports of llm-d-benchmark about such runs hold seconds under the unit ms: multiply their times by 1000");
     if warm_up {
-        root.notice("num_users_warmup", "gives the length of the warm-up before each rate, which is in no figure; the first user of the original is also the one of its warm-up, and finds its text in the prefix cache. Here all users of a rate are new");
+        root.notice("num_users_warmup", "gives the length of the warm-up before each rate, which is in no figure. In the original the user of the warm-up is also the first measured user, and finds its text in the prefix cache; here all users of a rate are new");
     }
 }

@@ -64,7 +64,7 @@ pub(super) fn read(spec: &Section) -> Limits {
             .require("kind", "write one of max_duration, max_requests, max_errors and the other kinds of constraints");
         if let Some(kind) = kind(&section) {
             if !kinds.insert(kind) {
-                section.problem("kind", "is that of a constraint before it; keep one of them");
+                section.problem("kind", "is the kind of an earlier constraint; keep one of them");
             }
             constraint(&section, &path, kind, &mut limits);
         }

@@ -133,7 +133,7 @@ fn strategies(section: &Section, kind: Kind, ramp_up: f64) -> Option<Vec<Strateg
         Kind::Replay => {
             let scale =
                 section.or_default("time_scale", 1.0, |it, key| it.number(key, 1.0 / MAX_TIME_SCALE..=MAX_TIME_SCALE));
-            no_ramp_up("the times are those of the data");
+            no_ramp_up("the data gives the times");
             let turns = [("idle_gap", true), ("timestamp", false)];
             let idle_gap = section.or_default("schedule_turn", true, |it, key| it.choice(key, &turns));
             Some(vec![Strategy::Replay { time_scale: scale?, idle_gap: idle_gap? }])
@@ -165,5 +165,5 @@ fn sweep(section: &Section) -> Option<Vec<Strategy>> {
 }
 
 fn poisson_notice(section: &Section) {
-    section.notice("kind", "draws one sequence of exponential gaps; GuideLLM draws the same gaps in each of its processes, so that its requests come in groups, and begins anew with each strategy");
+    section.notice("kind", "draws one sequence of exponential gaps; GuideLLM draws the same gaps in each of its processes, so that its requests come in groups, and restarts the sequence with each strategy");
 }

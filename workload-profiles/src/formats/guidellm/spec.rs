@@ -104,8 +104,10 @@ fn tokenizer(spec: &Section, requests: Option<&RequestSource>) -> Option<FileSou
     let file = named.filter(|it| it.ends_with(".json") || it.starts_with(['/', '.', '~']) || it.contains("://"));
     let synthetic = requests.is_some_and(|it| !matches!(it, RequestSource::DataSet(_) | RequestSource::Mock));
     if file.is_none() && synthetic {
-        let what = named
-            .map_or_else(|| "is that of the model".to_owned(), |it| format!("is {it}, a name of the Hugging Face Hub"));
+        let what = named.map_or_else(
+            || "is the tokenizer of the model".to_owned(),
+            |it| format!("is {it}, a name of the Hugging Face Hub"),
+        );
         let remedy =
             "for prompts of exactly the requested length write {kind: huggingface_auto, model: /path/tokenizer.json}";
         spec.notice(

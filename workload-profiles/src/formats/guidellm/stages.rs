@@ -83,7 +83,7 @@ fn check_scope(spec: &Section, strategies: usize, limits: &Limits) {
     }
     for path in &limits.ends_all {
         let key = path.strip_prefix("spec.").unwrap_or(path);
-        spec.problem(key, "is all, with which GuideLLM sends no strategy after the first that ends so; write current, or one strategy");
+        spec.problem(key, "is all: GuideLLM then sends no further strategy after the first that reaches this bound; write current, or one strategy");
     }
 }
 
@@ -97,12 +97,12 @@ fn check_turns(section: &Section, strategies: &[Strategy], limits: &Limits, data
         section.problem("kind", "is sweep, and the data has conversations, whose rate a sweep cannot set; write turns: 1, or another profile");
     }
     if strategies.iter().any(|it| matches!(it, Strategy::Open { .. })) {
-        section.notice("rate", format!("counts turns: conversations of {turns} turns start at rate / {turns}, and each turn follows the answer before it; GuideLLM sends a turn at each of its times"));
+        section.notice("rate", format!("counts turns: conversations of {turns} turns start at rate / {turns}, and each turn follows the answer before it; GuideLLM sends one turn at each time of its schedule"));
     }
     let uneven =
         (0..strategies.len()).filter_map(|it| limits.requests(it)).find(|it| !it.is_multiple_of(u64::from(turns)));
     if let Some(count) = uneven {
-        section.notice("kind", format!("sends whole conversations of {turns} turns: for {count} requests {} of them; GuideLLM cuts the last one short", count.div_ceil(u64::from(turns))));
+        section.notice("kind", format!("sends whole conversations of {turns} turns: for {count} requests it sends {} conversations; GuideLLM cuts the last one short", count.div_ceil(u64::from(turns))));
     }
 }
 
@@ -112,7 +112,7 @@ fn bounds(spec: &Section, index: usize, strategy: Strategy, limits: &Limits, dat
     if seconds.is_none() && requests.is_none() {
         if data.endless {
             if index == 0 {
-                spec.notice("constraints", format!("do not bound a strategy, so that GuideLLM would send the first one without end; here each takes {UNBOUNDED_SECONDS} s, write {{kind: max_duration, seconds: 60}} or max_requests"));
+                spec.notice("constraints", format!("do not bound a strategy, so GuideLLM would never end the first one; here each strategy takes {UNBOUNDED_SECONDS} s; to change this, write {{kind: max_duration, seconds: 60}} or max_requests"));
             }
             seconds = Some(UNBOUNDED_SECONDS);
         } else if matches!(strategy, Strategy::Open { .. } | Strategy::Swept { .. }) {
@@ -120,7 +120,7 @@ fn bounds(spec: &Section, index: usize, strategy: Strategy, limits: &Limits, dat
             spec.notice(
                 "constraints",
                 format!(
-                    "do not bound a strategy; it ends with the rows of the data, and here after {} requests at most",
+                    "do not bound a strategy; it ends with the rows of the data, or here after {} requests if that is earlier",
                     most_at(strategy)
                 ),
             );

@@ -58,10 +58,10 @@ pub(super) fn read(root: &Section, used: &[String]) -> Vec<StopRule> {
     let mut names = Vec::new();
     for (path, value) in items {
         let Some(section) = root.element(value, path) else { continue };
-        section.require("name", "write a name, which load.circuit_breakers repeats");
+        section.require("name", "write a name to use in load.circuit_breakers");
         let Some(name) = section.text("name") else { continue };
         if names.contains(&name) {
-            section.problem("name", format!("is {}, as in an entry above; keep one of them", quoted(name)));
+            section.problem("name", format!("is {}, the name of an entry above; keep one of them", quoted(name)));
         }
         names.push(name);
         if used.iter().any(|it| it == name) {
@@ -77,7 +77,7 @@ pub(super) fn read(root: &Section, used: &[String]) -> Vec<StopRule> {
         root.problem(
             KEY,
             format!(
-                "has no entry {}, which load.circuit_breakers asks for; add it, or take the name out there",
+                "has no entry {}, which load.circuit_breakers names; add it, or take the name out of load.circuit_breakers",
                 quoted(name)
             ),
         );
@@ -127,8 +127,7 @@ fn combined(section: &Section, matches: &[Holds], rules: &[Holds]) -> Option<Wat
     match hit.filter(|_| is_same) {
         Some(hit) => Some(Watched { hit, every_request }),
         None => {
-            let message = "cannot be expressed here: a breaker looks at every request, or at those that fail, and its hits are requests that fail \
-                           or time out; write matches: ['@'] and rules: [error]";
+            let message = "is not supported: here a breaker matches all requests or failed ones, and its hits are requests that fail or time out; write matches: ['@'] and rules: [error]";
             section.problem_of_all(message);
             None
         }

@@ -131,7 +131,7 @@ fn note_sweep(root: &Section, profile: &Value, data: Option<&DataSection>) {
     }
     for key in ["input_distribution", "output_distribution"] {
         if profile.pointer(&format!("/data/{key}/total_count")).is_none() {
-            let message = "is missing, with which inference-perf sends the first request of a sweep only; here each request has a length";
+            let message = "is missing; without it inference-perf sends only the first request of a sweep, here every request is sent";
             root.notice(&format!("data.{key}.total_count"), message);
         }
     }

@@ -32,7 +32,7 @@ pub(super) fn find<'a>(profile: &'a Value, findings: &Findings) -> Option<Nested
     rest.get_mut(section)?.as_object_mut()?.remove("data");
     findings.notice(
         &path,
-        "is indented too far, and is read as if it stood at the root, which is what its author meant; inference-perf finds no data \
+        "is indented too far, and is read as if it were at the root, as its author meant; inference-perf finds no data \
          there and sends mock prompts",
     );
     Some(NestedData { data, path, rest })
@@ -52,7 +52,7 @@ fn nested(profile: &Value) -> Option<(&'static str, &Value)> {
 pub(super) fn report_missing(root: &Section, profile: &Value) {
     let remedy = match nested(profile) {
         Some((section, _)) => format!(
-            "move {section}.data to the root of the profile; where it is, inference-perf would send mock prompts and not say so"
+            "move {section}.data to the root of the profile; in its present place inference-perf would ignore it and send mock prompts without a warning"
         ),
         None => "write what to send, or data: {type: mock} for the mock prompts that inference-perf sends without it"
             .to_owned(),

@@ -177,7 +177,7 @@ fn instruction(root: &Section, format: Option<QuestionFormat>) -> Option<Option<
     };
     let text = root.text("instruction")?;
     if format.is_some_and(|it| it != QuestionFormat::Chat) {
-        root.problem("instruction", "stands only in prompts of the format chat; set format to chat, or take it out");
+        root.problem("instruction", "is used only in prompts of the format chat; set format to chat, or take it out");
     }
     if text.len() > MAX_INSTRUCTION {
         let message = format!("has {} bytes, and at most {MAX_INSTRUCTION} are sent; shorten it", text.len());
@@ -197,7 +197,7 @@ fn subjects(root: &Section, key: &'static str) -> Option<Vec<String>> {
         match value.as_str().filter(|it| !it.trim().is_empty()) {
             Some(name) if seen.insert(name) => names.push(name.to_owned()),
             Some(name) => {
-                root.problem(&at, format!("is {}, which is there twice; take one out", quoted(name)));
+                root.problem(&at, format!("is {}, which is there twice; take one of them out", quoted(name)));
                 is_right = false;
             }
             None => {

@@ -102,11 +102,11 @@ fn a_wrong_value_is_named_with_its_remedy() {
     check_error(
         "{data: d, subjects: [anatomy, 5, anatomy]}",
         "subjects[1]: is 5; write the name of a subject, such as anatomy\n\
-         subjects[2]: is \"anatomy\", which is there twice; take one out",
+         subjects[2]: is \"anatomy\", which is there twice; take one of them out",
     );
     check_error(
         "{data: d, instruction: Think.}",
-        "instruction: stands only in prompts of the format chat; set format to chat, or take it out",
+        "instruction: is used only in prompts of the format chat; set format to chat, or take it out",
     );
     check_error(
         "{data: d, shots: 0, examples: e}",

@@ -51,7 +51,7 @@ pub(super) fn read<'a>(root: &Section<'a>, common: Request<'a>) -> Option<Classe
         }
         match request.prompt() {
             None => section.problem_of_all(format!(
-                "has a prompt without words, or of more than {MAX_TOKENS}; write a text into promptTemplate or prompt, and its repetitions into promptRepeat"
+                "has a prompt without words, or with more than {MAX_TOKENS} words; write a text into promptTemplate or prompt, and its repetitions into promptRepeat"
             )),
             Some(prompt) => {
                 let found = (prompt, request.streams());
@@ -69,7 +69,7 @@ pub(super) fn read<'a>(root: &Section<'a>, common: Request<'a>) -> Option<Classe
 /// Adds a problem for each setting that must be the same for all classes, but differs from the first class.
 fn check_alike(section: &Section, (prompt, streams): (Prompt, bool), (first, first_streams): (Prompt, bool)) {
     if prompt != first {
-        section.problem_of_all(format!("has a prompt of {}, and the first class another one, of {}; a class cannot have a prompt of its own yet: write one prompt for all classes, or run a profile for each class", prompt.length(), first.length()));
+        section.problem_of_all(format!("has a prompt of {}, but the first class has a prompt of {}; classes cannot have different prompts yet: write one prompt for all classes, or run a profile for each class", prompt.length(), first.length()));
     }
     if streams != first_streams {
         let message = format!(

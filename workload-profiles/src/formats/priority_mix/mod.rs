@@ -55,7 +55,7 @@ fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workloa
         );
     }
     if prompt.varies_by_class() && all.classes.len() > 1 {
-        findings.notice("trafficClasses", "have prompts that differ in {traffic_class}. The original sends each class its own; here are as many texts of this length as classes, and requests have them in turn, whatever their class");
+        findings.notice("trafficClasses", "have prompts that differ in {traffic_class}. The original sends each class its own prompt; here there is one text of this length per class, and requests take the texts in turn, whatever their class");
     }
     let lengths: BTreeSet<u32> = all.classes.iter().filter_map(|it| it.output).collect();
     let requests = prompts::requests(&prompt, all.classes.len(), &lengths);

@@ -167,10 +167,11 @@ fn other_names_of_keys_are_read() {
 
 #[test]
 fn different_prompts_of_classes_are_refused() {
-    let remedy = "a class cannot have a prompt of its own yet: write one prompt for all classes, or run a profile for each class";
+    let remedy =
+        "classes cannot have different prompts yet: write one prompt for all classes, or run a profile for each class";
     let different = |classes: &str, found: &str, first: &str| {
         let message = format!(
-            "trafficClasses[1]: has a prompt of {found}, and the first class another one, of {first}; {remedy}"
+            "trafficClasses[1]: has a prompt of {found}, but the first class has a prompt of {first}; {remedy}"
         );
         check_error(&profile("{prompt: one two}", classes), &message);
     };
@@ -201,7 +202,7 @@ fn every_mistake_is_reported_at_once() {
          load.max_in_flight: is 0; write a whole number from 1 to 60000\n\
          trafficClasses[0].weight: is 0; write a number above 0 and at most 1000000000\n\
          trafficClasses[0].objective: is \"a b\"; write at most 256 ASCII characters without blanks\n\
-         trafficClasses[0]: has a prompt without words, or of more than 2000000; write a text into promptTemplate or prompt, and its repetitions into promptRepeat\n\
+         trafficClasses[0]: has a prompt without words, or with more than 2000000 words; write a text into promptTemplate or prompt, and its repetitions into promptRepeat\n\
          trafficClass: is no known key; did you mean trafficClasses?",
     );
 }

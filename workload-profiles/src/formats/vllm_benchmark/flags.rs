@@ -125,7 +125,7 @@ const SAMPLING: [Flag; 13] = [
     Flag::noticed(&["use-beam-search"], "is not used: vllm bench serve accepts it, and does not send it either"),
     Flag::noticed(
         &["chat-template-kwargs"],
-        "is not used: no chat template is applied in the client; for that of the server write chat_template_kwargs into extra-body",
+        "is not used: no chat template is applied in the client; to change the template of the server, write chat_template_kwargs into extra-body",
     ),
 ];
 

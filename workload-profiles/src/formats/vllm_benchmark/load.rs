@@ -49,7 +49,7 @@ pub(super) fn read(root: &Section, original: Original, data: Option<&Data>) -> O
             let flag = if root.value("request-rate").is_some() { "request-rate" } else { "ramp-up-strategy" };
             root.problem(
                 flag,
-                "cannot go with dataset-name burstgpt here, which has no rate: requests are sent as soon as fewer than max-concurrency are in flight; take it out and \
+                "cannot be combined with dataset-name burstgpt here, which has no rate: requests are sent as soon as fewer than max-concurrency are in flight; take it out and \
                  set max-concurrency, or set dataset-name to random, and its input and output length to the means of the file",
             );
             return None;
@@ -71,7 +71,7 @@ pub(super) fn read(root: &Section, original: Original, data: Option<&Data>) -> O
     };
     if max_concurrency.is_some() && matches!(load, Load::Open { .. } | Load::Trace { .. }) {
         let message = format!(
-            "lets requests wait in the client; {} starts their clock after the wait, here latencies count from the time that they were due",
+            "lets requests wait in the client; {} measures from the end of the wait, here latencies count from the time when a request was due",
             original.name()
         );
         root.notice("max-concurrency", message);
@@ -102,7 +102,10 @@ fn rate(root: &Section) -> Option<Option<Rate>> {
     let is_infinite = text.as_deref().is_none_or(is_infinity);
     if root.value("ramp-up-strategy").is_some() {
         if !is_infinite {
-            root.problem("request-rate", "cannot go with ramp-up-strategy, which gives the rate; take one of them out");
+            root.problem(
+                "request-rate",
+                "cannot be combined with ramp-up-strategy, which gives the rate; take one of them out",
+            );
         }
         return ramp_up(root).map(|it| Some(Rate::Varying(it)));
     }
@@ -146,18 +149,18 @@ fn is_infinity(text: &str) -> bool {
 fn warm_up(root: &Section, data: Option<&Data>, max_concurrency: Option<u32>) -> Option<Stage> {
     let count = root.count("num-warmups", 0..=MAX_REQUESTS).filter(|it| *it > 0)?;
     if data.is_some_and(|it| !matches!(it.times, Times::ByRate)) {
-        root.problem("num-warmups", "cannot go with the trace of dataset-name here; take it out");
+        root.problem("num-warmups", "cannot be combined with the trace of dataset-name here; take it out");
         return None;
     }
     let here = match data {
         Some(data) if !data.is_synthetic => {
-            format!("the first {count} rows, which a prefix cache then holds when they are measured")
+            format!("the first {count} rows, so that a prefix cache already holds them when they are measured")
         }
-        _ => format!("{count} prompts of their own, so that a prefix cache holds none that is measured"),
+        _ => format!("{count} prompts that are not measured, so that a prefix cache holds none of the measured ones"),
     };
     root.notice(
         "num-warmups",
-        format!("is {count}, and vllm bench serve sends its first prompt {count} times; here they are {here}"),
+        format!("is {count}, and vllm bench serve sends its first prompt {count} times; here the warm-up sends {here}"),
     );
     let at_once = u32::try_from(count.min(MAX_CONCURRENCY)).unwrap_or(u32::MAX);
     let load = Load::closed(max_concurrency.unwrap_or(at_once), count);

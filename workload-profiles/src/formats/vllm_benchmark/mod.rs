@@ -139,7 +139,7 @@ fn note_tool(profile: &Value, original: Original, findings: &Findings) {
         };
         findings.notice(
             "profile",
-            format!("is read as the command line of {this}'s benchmark_serving.py; that of {other}"),
+            format!("is read as the command line of {this}'s benchmark_serving.py; the option for {other}"),
         );
     }
 }
@@ -171,7 +171,7 @@ fn note_results(root: &Section, converts: bool) {
     if word("metric-percentiles").is_some() {
         root.notice(
             "metric-percentiles",
-            "is not used: the report has a fixed set of percentiles, and is made of all requests",
+            "is not used: the report has a fixed set of percentiles, and covers all requests",
         );
     }
     let (label, backend) = (word("label"), word("backend"));
@@ -183,7 +183,7 @@ fn note_results(root: &Section, converts: bool) {
     if converts && !name.starts_with("openai") {
         root.notice(
             key,
-            "has no effect on reports; llm-d-benchmark makes one only of results whose name begins with openai",
+            "has no effect on reports; llm-d-benchmark makes a report only of results whose name begins with openai",
         );
     }
 }

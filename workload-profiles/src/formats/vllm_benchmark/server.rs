@@ -82,7 +82,7 @@ pub(super) fn address(root: &Section, api: Api, target: Target) {
             root.notice("endpoint", message);
         }
         Some(found) => {
-            let remedy = "put what stands before it into target.url of the run, and take endpoint out";
+            let remedy = "put the part before it into target.url of the run, and take endpoint out";
             root.problem(
                 "endpoint",
                 format!("is {}, and requests of this backend go to {path}; {remedy}", quoted(found)),

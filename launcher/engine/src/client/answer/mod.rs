@@ -125,10 +125,10 @@ impl Answer {
             let broken = |message: String| Failure::new(RequestOutcome::BrokenStream, message);
             let place = choices.iter().position(|it| it.index == index);
             let choice = place.map(|it| choices.swap_remove(it)).ok_or_else(|| {
-                broken(format!("the answer has no choice {index}, and the request had {prompts} prompts"))
+                broken(format!("the answer has no choice {index}, although the request had {prompts} prompts"))
             })?;
             if choice.finish == Some(Finish::Failed) {
-                return Err(broken("the server gave the answer up".to_owned()));
+                return Err(broken("the server aborted the answer".to_owned()));
             }
             let share = |all: Option<u32>| all.map(|it| it / prompts + u32::from(prompt < it % prompts));
             let tokens = choice.token_ids.as_ref().map(|it| u32::try_from(it.len()).unwrap_or(u32::MAX));
@@ -279,7 +279,7 @@ impl Answer {
     /// Returns the outcome of an answer that has not failed so far.
     fn verdict(&self) -> Result<RequestOutcome, Failure> {
         if self.finish == Some(Finish::Failed) {
-            return Err(Failure::new(RequestOutcome::BrokenStream, "the server gave the answer up"));
+            return Err(Failure::new(RequestOutcome::BrokenStream, "the server aborted the answer"));
         }
         if !self.done && !self.choices.0.are_all_in(self.choices.1) {
             return Err(Failure::new(RequestOutcome::BrokenStream, self.without_end()));
@@ -329,7 +329,7 @@ impl Answer {
             (Some(coding), _) => coded_body(coding),
             _ if self.status == 204 => "status 204: the answer has no body".to_owned(),
             (_, Some(kind)) => first_line(&format!(
-                "the body is {kind} and no event stream; does target.url lead to the API of the server?"
+                "the body is {kind} and no event stream; check that target.url is the API of the server"
             )),
             _ if self.received > 0 => "the body holds no event of a stream; is it in UTF-8?".to_owned(),
             _ => CUT.to_owned(),
@@ -487,7 +487,7 @@ impl Answer {
 
 fn coded_body(coding: &str) -> String {
     first_line(&format!(
-        "the body is coded as {coding}, which was not asked for; turn compression off at the server, or at the proxy before it"
+        "the body is coded as {coding}, which was not requested; turn compression off at the server, or at the proxy before it"
     ))
 }
 

@@ -56,7 +56,7 @@ fn several_prompts_have_an_answer_each() {
         r#"{"choices":[{"index":2,"text":"c","token_ids":[1],"prompt_token_ids":[1,2,3,4]},{"index":0,"text":"a b","token_ids":[1,2],
         "prompt_token_ids":[1]},{"index":1,"text":"x","finish_reason":"abort"}],"usage":{"prompt_tokens":99,"completion_tokens":99}}"#,
     );
-    assert_eq!(found, [ok(1, 2, "a b"), Err("the server gave the answer up".to_owned()), ok(4, 1, "c")]);
+    assert_eq!(found, [ok(1, 2, "a b"), Err("the server aborted the answer".to_owned()), ok(4, 1, "c")]);
     // Without token ids the tokens of the usage are divided between the answers, and their sum is unchanged.
     let found = several(
         r#"{"choices":[{"text":"a"},{"text":"b"},{"text":"c"}],"usage":{"prompt_tokens":10,"completion_tokens":8}}"#,
@@ -112,7 +112,7 @@ fn each_choice_must_have_finished_where_there_is_no_done() {
     assert_eq!(check((200, EVENTS), &[pieces[0], pieces[1], DONE]).1, Ok(RequestOutcome::Ok));
     // If the server gave up one choice, the answer stays failed even when another choice ends normally.
     let abort = choice(0, "\"abort\"");
-    let gave_up = failed(RequestOutcome::BrokenStream, "the server gave the answer up");
+    let gave_up = failed(RequestOutcome::BrokenStream, "the server aborted the answer");
     assert_eq!(check((200, EVENTS), &[&abort, pieces[1], pieces[2], DONE]).1, gave_up);
 }
 
@@ -137,7 +137,7 @@ fn tokens_without_text_count_by_the_usage() {
 fn a_server_that_gives_up_is_no_success() {
     let abort = "data: {\"choices\":[{\"text\":\"\",\"finish_reason\":\"abort\"}]}\n\n";
     let (_, verdict) = check((200, EVENTS), &[&token("a"), abort, DONE]);
-    assert_eq!(verdict, failed(RequestOutcome::BrokenStream, "the server gave the answer up"));
+    assert_eq!(verdict, failed(RequestOutcome::BrokenStream, "the server aborted the answer"));
 }
 
 #[test]

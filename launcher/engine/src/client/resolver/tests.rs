@@ -207,7 +207,7 @@ async fn a_redirect_of_the_target_is_not_followed() {
     let (_, forbidden) = server("127.0.0.2", port, ONE_MODEL);
     let target = target(&format!("http://127.0.0.1:{port}"), &in_cluster(&["127.0.0.1"])).unwrap();
     let error = probe::models(&target).await.unwrap_err().to_string();
-    assert!(error.contains("307") && error.contains("give the URL that it leads to"), "{error}");
+    assert!(error.contains("307") && error.contains("give the URL that it redirects to"), "{error}");
     assert_eq!((allowed.load(Ordering::SeqCst), forbidden.load(Ordering::SeqCst)), (1, 0));
 }
 

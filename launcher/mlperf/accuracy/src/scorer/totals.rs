@@ -10,7 +10,7 @@ use crate::{
 };
 
 const NO_IDS: &str = "the server sent no token ids, and no tokenizer is given";
-const NO_TABLES: &str = "Punkt's tables are not given, without which sentences are not split";
+const NO_TABLES: &str = "Punkt's tables, which split texts into sentences, are not given";
 
 /// The sums over a log. Percentages are on the scale 0 to 100.
 pub(super) struct Totals {
@@ -96,7 +96,7 @@ impl Totals {
                 self.add_rouge(&mut values, str::to_owned);
                 match self.share_of(Check::Gsm8k) {
                     Some(percent) => values.number("gsm8k", percent),
-                    None => values.missing.push(("gsm8k", "the log answers no sample of GSM8K")),
+                    None => values.missing.push(("gsm8k", "the log has no answer to a sample of GSM8K")),
                 }
                 match Check::Mbxp.open().filter(|_| self.kinds.iter().any(|it| it.check == Check::Mbxp)) {
                     Some(reason) => values.missing.push(("mbxp", reason)),
@@ -109,7 +109,7 @@ impl Totals {
             Benchmark::Llama3_1_405b => {
                 let of = |values: &mut Values, key, all: Option<&Vec<f64>>| match all.map(|it| figures::mean(it)) {
                     Some(Some(mean)) => values.number(key, mean),
-                    Some(None) => values.missing.push((key, "the log answers no sample that it is of")),
+                    Some(None) => values.missing.push((key, "the log has no answer to a sample with this figure")),
                     None => values.missing.push((key, NO_TABLES)),
                 };
                 // The figures of the kind of row that was answered first come first.
@@ -176,7 +176,7 @@ impl Totals {
                     let number = figures::round_4(mean * 100.0);
                     values.values.push(Value { key, number, text: printed(&figures::text(number)) });
                 }
-                Some(None) => values.missing.push((key, "the log answers no sample that it is of")),
+                Some(None) => values.missing.push((key, "the log has no answer to a sample with this figure")),
                 None => values.missing.push((key, NO_TABLES)),
             }
         }

@@ -60,11 +60,11 @@ fn row(f: &mut fmt::Formatter<'_>, indent: usize, name: &str, value: &str) -> fm
 fn found(auto: &AutoQps) -> String {
     let how = match auto {
         AutoQps::LastOffline { share } => {
-            format!("is {} of the last Offline run's where there is one, else searched", percent(*share))
+            format!("is {} of the last Offline run's rate, or is searched if there is no such run", percent(*share))
         }
         AutoQps::Search => "is searched before the tests".into(),
     };
-    format!("The target rate {how}; what follows is for the rate in the settings.")
+    format!("The target rate {how}; the plan below is for the rate in the settings.")
 }
 
 /// Returns the settings that matter in the scenario, by LoadGen's names, with the requested value. If the effective value differs, it is added.
@@ -126,7 +126,7 @@ fn settings_of(test: &TestPlan) -> Vec<(String, String)> {
     } else if of.performance_issue_same {
         format!("always sample {} of the set (performance_issue_same)", of.performance_issue_same_index)
     } else if of.sample_concatenate_permutation && of.scenario != Scenario::MultiStream {
-        "whole passes, each in an order of its own (sample_concatenate_permutation)".into()
+        "whole passes, each in its own order (sample_concatenate_permutation)".into()
     } else if of.scenario == Scenario::Offline {
         "passes in the order of the set".into()
     } else {
@@ -179,7 +179,7 @@ fn expected(settings: &Settings, made: usize, it: &Expected) -> String {
     let time = seconds(it.seconds);
     match (it.basis, settings.scenario) {
         (Basis::Schedule, _) if it.queries == made => format!("the last query is due at {time}"),
-        (Basis::Schedule, _) => format!("a maximum ends it after {} queries, at {time}", it.queries),
+        (Basis::Schedule, _) => format!("a maximum ends the phase after {} queries, at {time}", it.queries),
         (Basis::TargetQps, _) => format!("{time}, if the system reaches the target rate"),
         (Basis::ExpectedLatency, _) => {
             format!("{} queries, the last issued at {time}, if each takes the expected latency", it.queries)
@@ -188,10 +188,10 @@ fn expected(settings: &Settings, made: usize, it: &Expected) -> String {
 }
 
 fn needed(settings: &Settings, expected: &Expected, it: &Needed) -> String {
-    let least = format!("VALID takes {} queries at least", it.least_queries);
+    let least = format!("a VALID result needs at least {} queries", it.least_queries);
     let queries = expected.queries;
     match (it.budget, settings.scenario) {
-        (None, _) => format!("{least}; {queries} are too few for that"),
+        (None, _) => format!("{least}; {queries} are too few"),
         (Some(budget), Scenario::Server) => {
             let share = percent(budget as f64 / queries as f64);
             let limit = if settings.use_token_latencies { "either limit" } else { "the limit" };
@@ -227,7 +227,7 @@ fn changed<T: fmt::Display + PartialEq>(requested: T, effective: T) -> String {
 }
 
 fn comes_to(requested: String, effective: String) -> String {
-    format!("{requested}, which comes to {effective}")
+    format!("{requested}, in effect {effective}")
 }
 
 fn rate(target_qps: f64) -> String {

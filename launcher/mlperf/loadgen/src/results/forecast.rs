@@ -105,10 +105,12 @@ fn streams(effective: &Effective, so_far: &SoFar, test: &EarlyStopping) -> Phase
         Forecast::Lost(format!("{} queries were generated, and {needed} are needed", so_far.planned))
     } else if all < shortest {
         Forecast::Invalid(format!(
-            "the generated queries run out after {all:.0?} of {shortest:?}; lower the expected latency"
+            "the generated queries run out after {all:.0?}, and the test must last {shortest:?}; lower the expected latency"
         ))
     } else if then < least {
-        Forecast::Invalid(format!("{then} queries at its end are too few for early stopping, which needs {least}"))
+        Forecast::Invalid(format!(
+            "{then} queries at the end of the minimum duration are too few for early stopping, which needs {least}"
+        ))
     } else {
         Forecast::Valid
     };
@@ -120,9 +122,13 @@ fn offline(effective: &Effective, so_far: &SoFar) -> PhaseForecast {
     let share = so_far.planned as f64 / so_far.completed.max(1) as f64;
     let all = Duration::try_from_secs_f64(so_far.elapsed.as_secs_f64() * share).unwrap_or(Duration::MAX);
     let too_few = so_far.planned < effective.min_sample_count;
-    let why = || format!("all samples take {all:.0?} of {shortest:?}; raise the expected rate");
+    let why =
+        || format!("all samples take only {all:.0?}, and the test must last {shortest:?}; raise the expected rate");
     let forecast = match (all < shortest, so_far.completed >= so_far.planned) {
-        _ if too_few => Forecast::Lost(format!("{} samples of {}", so_far.planned, effective.min_sample_count)),
+        _ if too_few => Forecast::Lost(format!(
+            "{} samples were generated, and {} are needed",
+            so_far.planned, effective.min_sample_count
+        )),
         (true, true) => Forecast::Lost(why()),
         (true, false) => Forecast::Invalid(why()),
         (false, _) => Forecast::Valid,

@@ -93,7 +93,7 @@ impl<'a> Inputs<'a> {
             );
         }
         if options.calibration.as_ref().map_or(options.division.bounded(), |it| !it.is_file()) {
-            list.add("no text says how the weights were calibrated", "write one and name it by --calibration");
+            list.add("no file describes how the weights were calibrated", "write one and name it by --calibration");
         }
         alike(options, tests, &mut list);
         let mut found: BTreeMap<(&str, ScenarioFolder), CaseTests<'a>> = BTreeMap::new();
@@ -115,7 +115,7 @@ impl<'a> Inputs<'a> {
                     .keys()
                     .any(|(folder, scenario_folder)| is_of(case, &format!("{folder}/{}", scenario_folder.name())));
                 if !names {
-                    list.add(format!("{flag} {case}= is of no scenario of the runs"), "name one of them");
+                    list.add(format!("{flag} {case}= names no scenario of the runs"), "name one of them");
                 }
             }
         }
@@ -132,7 +132,7 @@ fn alike(options: &BuildOptions, tests: &[Test], list: &mut List) {
     if targets.len() > 1 && !options.same_system {
         list.add(
             format!("the runs are of different targets: {}", told(targets)),
-            "build a tree for each system, or say by --same-system that these are one",
+            "build a tree for each system, or give --same-system if these are one system",
         );
     }
     let benchmarks: BTreeSet<_> = tests.iter().map(|it| it.benchmark.folder).collect();
@@ -140,10 +140,7 @@ fn alike(options: &BuildOptions, tests: &[Test], list: &mut List) {
         let models = tests.iter().filter(|it| it.benchmark.folder == name).filter_map(|it| it.model.as_deref());
         let models: BTreeSet<_> = models.collect();
         if models.len() > 1 {
-            list.add(
-                format!("the runs of {name} are of different models: {}", told(models)),
-                "give those of one model",
-            );
+            list.add(format!("the runs of {name} are of different models: {}", told(models)), "give runs of one model");
         }
     }
 }
@@ -162,7 +159,7 @@ fn case<'a>(options: &'a BuildOptions, found: CaseTests<'a>, alone: bool, list: 
         None
     };
     if performance.is_some_and(|it| it.user_conf.trim().is_empty()) {
-        list.add(format!("{name}: no user.conf is known"), "put the one that was used into the folder of the logs");
+        list.add(format!("{name}: no user.conf is known"), "put the user.conf of the test into the folder of the logs");
     }
     for it in performance.iter().flat_map(|it| &it.conf_differences) {
         list.add(format!("{name}: user.conf does not fit: {it}"), "give the user.conf that the test was run with");
@@ -236,7 +233,7 @@ fn scores(options: &BuildOptions, accuracy: Option<&Test>, name: &str, alone: bo
         });
         list.add(
             format!("{name}: no accuracy scores{}", unused.unwrap_or_default()),
-            format!("evaluate the accuracy log and name what the script printed by --accuracy {name}=FILE"),
+            format!("evaluate the accuracy log and give the script's output with --accuracy {name}=FILE"),
         );
         return None;
     };

@@ -51,10 +51,10 @@ pub enum BuildError {
         name: String,
     },
     /// The path of the new tree already exists.
-    #[error("{path} exists; give --out a folder that does not", path = .0.display())]
+    #[error("{path} exists; give --out a folder that does not exist", path = .0.display())]
     Exists(PathBuf),
     /// The folder of an earlier build that was killed still exists.
-    #[error("{path} is left of a build that did not end; remove it", path = .0.display())]
+    #[error("{path} is left from a build that did not finish; remove it", path = .0.display())]
     Partial(PathBuf),
     /// A file cannot be written.
     #[error("cannot write {path}: {source}; choose another --out, or free space there", path = path.display())]

@@ -70,7 +70,7 @@ pub(in super::super) fn tests(run: &Path, benchmark: Option<&str>, round: Round)
             let config = config.and_then(|it| serde_json::from_str::<LoadGenConfig>(&it).map_err(io::Error::from));
             Some(config.map_err(|error| {
                 missing(
-                    format!("config.json is none of a LoadGen run ({error})"),
+                    format!("config.json is not from a LoadGen run ({error})"),
                     "give a results folder as it was written",
                 )
             })?)
@@ -92,7 +92,7 @@ pub(in super::super) fn tests(run: &Path, benchmark: Option<&str>, round: Round)
         (told, _) => (told, told.unwrap_or_default()),
     };
     let (Some(told), wanted) = name else {
-        return Err(missing("it does not tell its benchmark".into(), "name it by --benchmark, such as llama3.1-8b"));
+        return Err(missing("it does not name its benchmark".into(), "name it by --benchmark, such as llama3.1-8b"));
     };
     let Some(benchmark) = Benchmark::from_name(wanted, round) else {
         let known: Vec<_> = Benchmark::all(round).map(|it| it.folder).collect();
@@ -113,7 +113,7 @@ pub(in super::super) fn tests(run: &Path, benchmark: Option<&str>, round: Round)
         let (purpose, scenario_folder) = purpose_and_folder(&log, benchmark, told)
             .map_err(|what| missing(what, "give performance and accuracy runs, and the run with audit TEST06"))?;
         let user_conf = conf_of(run, logs, config.as_ref(), &log, scenario_folder)
-            .map_err(|error| missing(format!("cannot read its user.conf ({error})"), "let it be a text file"))?;
+            .map_err(|error| missing(format!("cannot read its user.conf ({error})"), "make it a text file"))?;
         let conf_differences = if config.is_none() && purpose != Purpose::Accuracy {
             user_conf::differences(&user_conf, &log, benchmark, scenario_folder, round)
         } else {
@@ -157,7 +157,7 @@ fn purpose_and_folder(log: &DetailLog, benchmark: &Benchmark, name: &str) -> Res
     } else if mode == Mode::SubmissionRun.name() {
         Purpose::Both
     } else if mode != Mode::PerformanceOnly.name() {
-        return Err(format!("a test of mode {} is none of a submission", log.shown("effective_test_mode")));
+        return Err(format!("a test of mode {} does not belong to a submission", log.shown("effective_test_mode")));
     } else if !log.audited {
         Purpose::Performance
     } else if sampled == (Some(720_381_539_243_781_796), Some(100)) {
@@ -169,7 +169,7 @@ fn purpose_and_folder(log: &DetailLog, benchmark: &Benchmark, name: &str) -> Res
     let limits = (log.whole("requested_server_ttft_latency"), log.whole("requested_server_tpot_latency"));
     let is_named = name.to_lowercase().contains("-interactive") && !benchmark.folder.contains("-interactive");
     if is_named && benchmark.interactive.is_none() {
-        return Err(format!("{name} has no Interactive in this round"));
+        return Err(format!("{name} has no scenario Interactive in this round"));
     }
     let interactive = benchmark
         .interactive
@@ -178,7 +178,7 @@ fn purpose_and_folder(log: &DetailLog, benchmark: &Benchmark, name: &str) -> Res
     let scenario_folder = ScenarioFolder::from_log(&scenario, interactive);
     let scenario_folder = scenario_folder.filter(|it| benchmark.takes(*it));
     let scenario_folder =
-        scenario_folder.ok_or_else(|| format!("scenario {scenario} is none of {}", benchmark.folder))?;
+        scenario_folder.ok_or_else(|| format!("scenario {scenario} is not one of {}", benchmark.folder))?;
     Ok((purpose, scenario_folder))
 }
 

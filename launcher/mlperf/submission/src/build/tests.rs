@@ -163,7 +163,7 @@ fn all_that_is_missing_is_told_at_once_and_nothing_is_written() {
         "llama3.1-8b/Offline: no TEST06 run; run the profile with audit TEST06",
         "--accuracy llama3.1-8b/Offline=FILE",
         "--measurements",
-        "--accuracy Server= is of no scenario",
+        "--accuracy Server= names no scenario",
     ] {
         assert!(list.contains(part), "{part} is not in {list}");
     }
@@ -223,7 +223,7 @@ fn logs_of_another_loadgen_are_taken_as_well() {
     fixture.options.out = fixture.folder.path().join("another");
     let list = missing(&fixture.options);
     assert!(
-        list.contains("Interactive: user.conf does not fit: it says server_target_qps 99.0, and the log"),
+        list.contains("Interactive: user.conf does not fit: it sets server_target_qps to 99.0, but the log"),
         "{list}"
     );
 }
@@ -261,8 +261,7 @@ fn a_file_of_scores_that_names_no_scenario_is_said_to_be_unused() {
     let scores = fixture.options.accuracy[0].path.clone();
     fixture.options.accuracy = vec![ScenarioFile { case: None, path: scores }];
     let list = missing(&fixture.options);
-    let part = "scores.txt was not used: it names none of the several scenarios; evaluate the accuracy log and name what the \
-                script printed by --accuracy llama3.1-8b/Offline=FILE";
+    let part = "scores.txt was not used: it names none of the several scenarios; evaluate the accuracy log and give the script's output with --accuracy llama3.1-8b/Offline=FILE";
     assert!(list.contains(part), "{list}");
 }
 
@@ -347,10 +346,12 @@ fn folders_that_are_none_of_a_test_are_told() {
         fs::write(log(run), text.replace(from, to)).unwrap();
     };
     check("there is no mlperf_log_detail.txt", &|run| fs::remove_file(log(run)).unwrap());
-    check("config.json is none of a LoadGen run", &|run| fs::write(run.join("config.json"), "{").unwrap());
+    check("config.json is not from a LoadGen run", &|run| fs::write(run.join("config.json"), "{").unwrap());
     check("more than 4194304 bytes", &|run| fs::write(log(run), vec![b'x'; 5 << 20]).unwrap());
-    check("FindPeakPerformance is none of a submission", &|run| replace(run, "PerformanceOnly", "FindPeakPerformance"));
-    check("scenario MultiStream is none of llama3.1-8b", &|run| {
+    check("FindPeakPerformance does not belong to a submission", &|run| {
+        replace(run, "PerformanceOnly", "FindPeakPerformance")
+    });
+    check("scenario MultiStream is not one of llama3.1-8b", &|run| {
         replace(
             run,
             "\"effective_scenario\", \"value\": \"Offline\"",
@@ -380,7 +381,7 @@ fn names_and_places_that_make_no_sense_are_refused() {
     assert!(refused(&|it| it.out = it.runs[0].clone()).contains("exists"));
     assert!(refused(&|it| it.out = "..".into()).contains("exists"));
     fs::create_dir(fixture.folder.path().join("tree.partial")).unwrap();
-    assert!(refused(&|_| {}).contains("left of a build"));
+    assert!(refused(&|_| {}).contains("left from a build"));
 }
 
 #[test]

@@ -11,8 +11,7 @@ use document::{TOOL, TOOL_VERSION};
 
 const HONESTY: &str = "\
 Logs that benchwright writes are compatible with those of MLPerf LoadGen and not of MLCommons' build of it. Official \
-submissions to MLPerf need logs of MLCommons' unaltered LoadGen, and results of other logs are not to be called MLPerf's. \
-Which LoadGen wrote a log stands in it under `loadgen_version`.\n";
+submissions to MLPerf need logs of MLCommons' unaltered LoadGen, and results of other logs must not be called MLPerf results. The key `loadgen_version` of a log names the LoadGen that wrote it.\n";
 
 /// Returns README.md of the tree.
 pub(super) fn tree(round: Round) -> String {

@@ -48,7 +48,7 @@ impl Check {
         }
         let last = "TEST06 verification complete";
         let met = text.lines().any(|it| it.trim() == last);
-        about.want(met, Rule::AuditUnfinished, "", "no line that says it is complete", last);
+        about.want(met, Rule::AuditUnfinished, "", "no line that it is complete", last);
     }
 
     /// Repeats TEST06 on its log, if the log is complete and the end-of-sequence token is known. The tree does not contain the type of the token ids.

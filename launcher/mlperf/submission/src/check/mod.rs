@@ -31,7 +31,7 @@ pub(super) use descriptions::is_name;
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
     /// The folder does not exist.
-    #[error("cannot read the folder {path} ({source}); give the one that holds closed, open or network")]
+    #[error("cannot read the folder {path} ({source}); give the folder that holds closed, open or network")]
     NoFolder {
         /// Path of the folder.
         path: String,

@@ -114,7 +114,13 @@ fn settings(log: &DetailLog, case: &Case, ran: ScenarioFolder, round: Round, abo
     }
     let key = "qsl_name";
     about.want(log.text(key) != Some(SYNTHETIC), Rule::MadeUp, key, log.shown(key), "the name of a data set");
-    about.want(!log.audited, Rule::Audited, "warning_generic_message", "a test with an audit.config", "one without");
+    about.want(
+        !log.audited,
+        Rule::Audited,
+        "warning_generic_message",
+        "a test with an audit.config",
+        "a test without one",
+    );
 }
 
 /// Checks that the limits of the test were at least as strict as those of the round. Otherwise VALID and early stopping mean nothing.

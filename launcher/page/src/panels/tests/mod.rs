@@ -86,7 +86,7 @@ fn figures_have_names_of_their_own() {
 fn a_panel_without_data_says_why() {
     let document = read(&older());
     for (id, part) in [
-        ("distributions", "a release without them wrote it"),
+        ("distributions", "an older release wrote it"),
         ("latency-over-time", "no series over time"),
         ("itl-heat", "no series over time"),
         ("offered-load", "no series over time"),

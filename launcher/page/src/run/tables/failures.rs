@@ -6,7 +6,7 @@ use crate::{table::Table, text};
 
 pub(crate) fn table(document: &ReportDocument) -> Table {
     let it = &document.figures;
-    let caption = "Requests by what became of them, all stages together, with the first message of each kind.";
+    let caption = "Requests by outcome, all stages together, with the first message of each kind.";
     let table = Table::new("errors", "Outcomes and errors", caption)
         .texts(["Outcome"])
         .numbers(["Requests"])
@@ -20,9 +20,9 @@ pub(crate) fn table(document: &ReportDocument) -> Table {
         it.causes.iter().map(|(cause, it)| vec![format!("cause: {cause}"), text::count(it.count), it.sample.clone()]);
     let aside = it.aside.iter().map(|(part, outcomes)| {
         let part = match part.as_str() {
-            "warmUp" => "in the warm-up, in no figure",
-            "coolDown" => "in the cool-down, in no figure",
-            "late" => "ended after the window, in no figure",
+            "warmUp" => "in the warm-up, not counted in figures",
+            "coolDown" => "in the cool-down, not counted in figures",
+            "late" => "ended after the window, not counted in figures",
             other => other,
         };
         vec![part.to_owned(), text::count(outcomes.values().sum()), String::new()]

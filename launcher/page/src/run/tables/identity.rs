@@ -62,7 +62,7 @@ pub(crate) fn table(document: &ReportDocument) -> Table {
         let name = it.accelerator.as_deref().unwrap_or("accelerators");
         add("Hardware, as the user says", format!("{} x {name}{}", it.accelerators, price.unwrap_or_default()));
     }
-    Table::of(Section::Identity, "What was measured, with what, and by which program.")
+    Table::of(Section::Identity, "What was measured, with which load, and by which program.")
         .texts(["Name", "Value"])
         .rows(rows.into_iter().map(|(name, value)| vec![name, value]))
 }

@@ -25,7 +25,7 @@ const LATENCIES: [Figure; 10] = [
 ];
 
 pub(crate) fn table(document: &ReportDocument) -> Table {
-    let caption = "Of the requests that succeeded. * marks a percentile that is the largest value: p90 needs 10 values, p95 20, p99 100, \
+    let caption = "Latencies of successful requests. * marks a percentile that is the largest value: p90 needs 10 values, p95 20, p99 100, \
                    p99.9 1,000.";
     let table = Table::new("latencies", "Latencies", caption)
         .texts(["Latency", "Stage"])
@@ -58,7 +58,7 @@ fn row(figure: Figure, stage: &StageDocument) -> Option<Vec<String>> {
 
 /// The table of figures with their intervals, for the whole stage and for its steady window.
 pub(crate) fn sureness(document: &ReportDocument) -> Table {
-    let caption = "Intervals come from the variation within this run: 95 of 100 such intervals hold the true value. Another run may differ by \
+    let caption = "Intervals come from the variation within this run: 95 of 100 such intervals contain the true value. Another run may differ by \
                    more. Requests that depend on each other count as fewer effective values.";
     let table = Table::of(Section::Sureness, caption).texts(["Figure", "Stage"]).numbers([
         "Value",

@@ -21,8 +21,8 @@ fn windows(document: &ReportDocument) -> Option<Vec<(String, &ServerWindowDocume
 
 pub(super) fn table(document: &ReportDocument) -> Option<Table> {
     let server = document.server_metrics.as_ref()?;
-    let caption = "The server's own metrics: of levels the mean, and the most in brackets; of counters the increase from the scrape before the \
-                   stage to the one after it.";
+    let caption = "The server's own metrics. Levels: the mean, and the maximum in brackets. Counters: the increase from the scrape before the \
+                   stage to the scrape after it.";
     let table = Table::of(Section::Server, caption).texts(["Stage"]).numbers([
         "Running",
         "Waiting",
@@ -61,7 +61,7 @@ pub(super) fn table(document: &ReportDocument) -> Option<Table> {
     }));
     let tokens = server.client_prompt_tokens.zip(server.client_generation_tokens).map(|(prompt, output)| {
         format!(
-            "By the usage of the answers the client counts {} prompt tokens and {} output tokens in the whole run.",
+            "According to the usage in the answers, the whole run had {} prompt tokens and {} output tokens.",
             text::count(prompt),
             text::count(output)
         )
@@ -77,7 +77,7 @@ pub(super) fn gpus(document: &ReportDocument) -> Option<Table> {
     let table = Table::new(
         "gpus",
         "GPUs",
-        "Of levels the mean, and the most in brackets. Power and memory are those of all GPUs together.",
+        "Levels: the mean, and the maximum in brackets. Power and memory are totals of all GPUs.",
     )
     .texts(["Stage"])
     .numbers(["GPU use", "Power", "Energy", "Memory"]);

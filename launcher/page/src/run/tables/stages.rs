@@ -25,8 +25,8 @@ const LATENCIES: [Shown; 4] = [
 
 /// The table of each stage's figures with their intervals.
 pub(crate) fn overview(document: &ReportDocument) -> Option<Table> {
-    let caption = "Figures of each stage. Below a figure is its 95 % interval, where there are values enough. * marks a percentile that is the \
-                   largest value. In brackets: the stage is not valid. The stages together are no load of their own.";
+    let caption = "Figures of each stage. Below a figure is its 95 % interval, if there are enough values. * marks a percentile that is the \
+                   largest value. In brackets: the stage is not valid.";
     let loads = LoadNames::new(document);
     let has_goals = document.stages.iter().any(|it| it.figures.goodput.is_some());
     let has_failures = document.stages.iter().any(|it| it.figures.failed > 0);
@@ -164,7 +164,7 @@ fn steady_in_short(status: &str, verdict: &str) -> &'static str {
 
 /// The table of requested, sent and answered rates.
 pub(crate) fn rates(document: &ReportDocument) -> Table {
-    let caption = "Counts and rates of each stage. What warm-up and cool-down sent is in none of them.";
+    let caption = "Counts and rates of each stage, without the requests of its warm-up and cool-down.";
     let table = Table::new("rates", "Load, rates and lengths", caption)
         .texts(["Stage", "Clock"])
         .numbers(["Duration", "Asked/s", "Sent/s"])
@@ -199,8 +199,8 @@ pub(crate) fn rates(document: &ReportDocument) -> Table {
 
 /// The table on steady states and Little's law.
 pub(crate) fn steady(document: &ReportDocument) -> Table {
-    let caption = "Whether figures drifted while they were measured. Little's law: requests in flight are throughput x time of a request; a queue that \
-                   grows has a residual above 0.";
+    let caption = "Whether figures drifted while they were measured. Little's law: requests in flight = throughput x time per request; if a queue \
+                   grows, the residual is above 0.";
     let table = Table::new("steady", "Steady state and Little's law", caption)
         .texts(["Stage", "Steady state"])
         .numbers(["Judged from", "to", "Requests in flight", "Throughput x time", "Residual"]);

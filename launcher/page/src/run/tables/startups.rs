@@ -20,13 +20,10 @@ fn table(document: &ReportDocument) -> Option<Table> {
     let columns = columns(&document.startups);
     let rows = rows(&columns).into_iter().map(|(name, cells)| std::iter::once(name).chain(cells).collect());
     (!columns.is_empty()).then(|| {
-        Table::of(
-            Section::Startups,
-            "From the logs of the servers. Steps of different processes may be under way at the same time.",
-        )
-        .texts(["Part"])
-        .numbers(columns.iter().map(|it| it.name.as_str()))
-        .rows(rows)
-        .remarks(notes(&columns))
+        Table::of(Section::Startups, "From the logs of the servers. Steps of different processes may overlap.")
+            .texts(["Part"])
+            .numbers(columns.iter().map(|it| it.name.as_str()))
+            .rows(rows)
+            .remarks(notes(&columns))
     })
 }

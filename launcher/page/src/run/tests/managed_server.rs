@@ -61,9 +61,9 @@ fn a_server_that_died_has_its_end_and_its_last_words_with_every_text_escaped() {
         "replica 1: the kernel ended 1 process of it",
         "replica 1, command: <code>sh -c serve &lt;model&gt;</code>; log: <a href=\"server/1.log\">server/1.log</a> (its end is cut)",
         "replica 0, command: <code>sh</code></li>",
-        "passed on as they are: --no-such",
+        "passes on unchanged: --no-such",
         "a note",
-        "SIGKILL did: 8 (python &lt;x&gt;)",
+        "SIGKILL ended them: 8 (python &lt;x&gt;)",
     ] {
         assert!(section.contains(part), "no {part:?} in {section}");
     }
@@ -122,5 +122,5 @@ fn the_last_words_of_many_replicas_come_before_the_commands_and_have_an_end() {
     // second.
     assert_eq!(section.matches("\nword").count() + section.matches("<pre>word").count(), 96, "{section}");
     let all = 8 * (60 + 3);
-    assert!(section.contains(&format!("{} more lines stand in report.json.", all - 100)), "{section}");
+    assert!(section.contains(&format!("{} more lines are in report.json.", all - 100)), "{section}");
 }

@@ -84,7 +84,7 @@ fn largest(stages: u32) -> Value {
 fn the_largest_page_is_within_its_bound() {
     let page = render(&read(&largest(100))).unwrap();
     assert!(page.len() <= MAX_BYTES, "{} bytes", page.len());
-    assert!(page.contains("800 more stand in report.json."));
+    assert!(page.contains("800 more are in report.json."));
 }
 
 #[test]

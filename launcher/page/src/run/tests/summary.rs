@@ -199,7 +199,7 @@ fn what_is_undecided_has_a_command_that_may_decide_it() {
         &[
             "Decide offered load 20\n",
             "benchwright run -f benchmarkrun.yaml -o load.stages.1.duration=120\n",
-            "Takes about 2 min 30 s. Four times the answers make intervals about half as wide.",
+            "Takes about 2 min 30 s. Four times as many answers make intervals about half as wide.",
         ],
     );
     document["resolvedRun"]["harness"] = "benchwright".into();
@@ -254,14 +254,14 @@ fn caveats_and_how_to_repeat_the_run_are_told() {
     let mut document = full();
     document["contamination"]["exposure"] = "possible".into();
     document["contamination"]["why"] = "the same seed and salt".into();
-    document["serverMetrics"]["remarks"] = json!(["others use the server"]);
+    document["serverMetrics"]["remarks"] = json!(["other clients used the servers"]);
     check(
         &document,
         &[
-            "The server could have had these prompts in its cache before the run: the same seed and salt.",
-            "Others use the server",
+            "The server may have had these prompts in its cache before the run: the same seed and salt.",
+            "Other clients used the servers",
             "benchwright run -f benchmarkrun.yaml",
-            "For new prompts remove promptSalt.",
+            "For new prompts, remove promptSalt.",
         ],
     );
 }
@@ -302,7 +302,7 @@ fn accuracy_shows_figures_beside_their_limits() {
     check(
         &document,
         &[
-            "check llama3.1-8b: Undecided; 13366 of 13368 answers scored; 2 requests have no answer.",
+            "check llama3.1-8b: Undecided; 13366 of 13368 answers scored; 2 requests got no answer.",
             "rouge1\n38.8638\nat least 38.3914\nnot judged\n",
             "no verdict: 2 requests have no answer",
             "rougeLsum is not computed: no tables",

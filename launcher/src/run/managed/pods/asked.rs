@@ -70,7 +70,7 @@ impl Asked<'_> {
         let host = &address.host;
         (found < *replicas as usize).then(|| {
             format!(
-                "{host} has the addresses of {found} of {replicas} pods, and {what}; `kubectl logs` has those of the others while their pods exist"
+                "the DNS name {host} has addresses of only {found} of {replicas} pods, and {what}; for the logs of the other pods, use `kubectl logs` while they exist"
             )
         })
     }

@@ -93,12 +93,12 @@ pub(in crate::run) fn describe(
     let folder = std::env::temp_dir().join(format!("benchwright-server-logs-{}", std::process::id()));
     match &about.log {
         None => notes.push(
-            "its log was not read, because nothing in its pods keeps it: target.server.wrapper is off, or engine Custom has no command"
+            "its log was not read, because its pods do not keep it: target.server.wrapper is off, or engine Custom has no command"
                 .to_owned(),
         ),
         Some(address) => {
             let read = fs::create_dir_all(&folder)
-                .map_err(|error| format!("{} cannot be made: {error}", folder.display()))
+                .map_err(|error| format!("{} cannot be created: {error}", folder.display()))
                 .and_then(|()| {
                     let known = by_replica.addresses.as_deref();
                     let asked = Asked { address, known, replicas: about.server.replicas, token: token() };
@@ -112,7 +112,7 @@ pub(in crate::run) fn describe(
     let is_single = about.server.replicas == 1;
     for Found { ip, start, .. } in found.iter().filter(|it| it.start.starts > 1) {
         notes.push(format!(
-            "the container of its pod at {ip} has started {} times; log and start are those of the last, and `kubectl logs --previous` has the output before",
+            "the container of its pod at {ip} has started {} times; the log and the start time are of the last start, and `kubectl logs --previous` has the output before",
             start.starts
         ));
     }
@@ -204,7 +204,7 @@ async fn read_logs(
     let mut pods = clock.within(Some(limit), asked.pods(resolver)).await.map_err(late)??;
     notes.extend(asked.missing(pods.len(), "their logs were read"));
     if pods.len() > MAX_LOGS {
-        notes.push(format!("the logs of {MAX_LOGS} of its {} pods were read, which is the most", pods.len()));
+        notes.push(format!("the logs of {MAX_LOGS} of its {} pods were read, which is the maximum", pods.len()));
         pods.truncate(MAX_LOGS);
     }
     for (place, pod) in pods.iter().enumerate() {

@@ -46,7 +46,7 @@ pub(in crate::run) fn fetch(
         clock::limit(limit, copied).await.unwrap_or_else(late)
     });
     if let Err(why) = copied.flatten() {
-        remarks.push(format!("the trace was not collected whole: {why}"));
+        remarks.push(format!("the trace was not collected completely: {why}"));
     }
     remarks
 }
@@ -73,7 +73,7 @@ pub(super) async fn copy(
         if bytes > left || !is_plain {
             let most = MAX_TRACES >> 30;
             remarks.push(format!(
-                "{name} with {bytes} bytes was not collected: {most} GiB of traces are, and names within their folder; it is in the pod while that exists"
+                "{name} with {bytes} bytes was not collected: at most {most} GiB of traces are collected, and only files in their folder; the file stays in the pod while the pod exists"
             ));
             continue;
         }
@@ -90,7 +90,7 @@ pub(super) async fn copy(
                 info!(name, bytes = length, "a trace is collected");
                 if length != bytes {
                     remarks.push(format!(
-                        "{name} grew from {bytes} to {length} bytes while it was collected, and may not be whole; it is in the pod while that exists"
+                        "{name} grew from {bytes} to {length} bytes while it was collected, and may be incomplete; the file stays in the pod while the pod exists"
                     ));
                 }
             }

@@ -138,7 +138,7 @@ async fn pool(client: &Client, route: &Route) -> Result<Option<(String, Pool)>, 
     match get(client, &POOL, &route.namespace, &backend.name).await? {
         Some(found) => Ok(Some((backend.name.clone(), found))),
         None => Err(Failure::Target(format!(
-            "{FIELD}: leads by HTTPRoute {} to InferencePool {}, which does not exist; create it",
+            "{FIELD}: leads through HTTPRoute {} to InferencePool {}, which does not exist; create it",
             quoted(&route.name),
             quoted(&backend.name)
         ))),
@@ -158,7 +158,7 @@ async fn check_pods(
     let selector = pool.selector();
     if selector.is_empty() {
         return Err(Failure::Target(format!(
-            "{FIELD}: leads by HTTPRoute {route} to InferencePool {name}, which selects no pods; see its selector"
+            "{FIELD}: leads through HTTPRoute {route} to InferencePool {name}, whose selector is empty; set it to the labels of the model servers' pods"
         )));
     }
     let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
@@ -168,8 +168,7 @@ async fn check_pods(
         return Ok(());
     }
     Err(Failure::Target(format!(
-        "{FIELD}: leads by HTTPRoute {route} to InferencePool {name}, and {ready} of the {wanted} model servers of the run are ready; see its \
-         pods: kubectl get pods -n {namespace} -l {selector}"
+        "{FIELD}: leads through HTTPRoute {route} to InferencePool {name}, and only {ready} of the run's {wanted} model servers are ready; see the pool's pods: kubectl get pods -n {namespace} -l {selector}"
     )))
 }
 
@@ -225,10 +224,10 @@ impl Kind {
         };
         match code {
             403 => Failure::Target(format!(
-                "spec.target.gatewayRef: needs {plural}, which the operator may not read there; install its chart with gatewayAPI=true, or set url"
+                "spec.target.gatewayRef: needs {plural}, which the operator has no right to read; set gatewayAPI=true in its chart, or use target.url instead"
             )),
             404 => Failure::Target(format!(
-                "spec.target.gatewayRef: needs {plural} of {group}/{version}, which this cluster does not have; install their definitions, or set url"
+                "spec.target.gatewayRef: needs {plural} of {group}/{version}, which this cluster does not have; install their definitions, or set target.url instead"
             )),
             _ => Failure::Api(error),
         }
@@ -239,7 +238,7 @@ impl Kind {
         serde_json::from_value(object.data).map_err(|error| {
             let Kind { kind, .. } = self;
             Failure::Target(format!(
-                "spec.target.gatewayRef: needs {kind} {}, which cannot be read: {error}; set url",
+                "spec.target.gatewayRef: needs {kind} {}, which cannot be read: {error}; set target.url instead",
                 quoted(&name)
             ))
         })

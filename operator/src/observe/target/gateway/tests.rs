@@ -132,7 +132,12 @@ fn what_is_missing_or_ambiguous_is_named_with_a_remedy() {
             "no HTTPRoute to an InferencePool or a Service is attached",
         ),
         (&tcp, GW, vec![pool("llm")], "has no listener for HTTP or HTTPS; add one"),
-        (&waits, GW, vec![pool("llm")], "has no address in its status; see whether its controller runs, or set url"),
+        (
+            &waits,
+            GW,
+            vec![pool("llm")],
+            "has no address in its status; see whether its controller runs, or set target.url instead",
+        ),
         (&refused, GW, vec![pool("llm")], "is not Programmed (\"Invalid\"); see its status"),
         (
             &plain(),
@@ -153,9 +158,9 @@ fn what_is_missing_or_ambiguous_is_named_with_a_remedy() {
         (&plain(), "{name: gw, httpRoute: llm}", vec![route("llm-d", "llm", other_kind)], "none of its rules leads to"),
         (&plain(), GW, vec![unaccepted], "which its Gateway has not accepted; see the status of the route"),
         (&plain(), GW, vec![unresolved], "whose backends cannot be resolved"),
-        (&plain(), GW, vec![route("llm-d", "llm", to_pool(by_header))], "set url"),
-        (&plain(), GW, vec![route("llm-d", "llm", to_pool(by_pattern))], "regular expressions; set url"),
-        (&plain(), GW, vec![wild], "wildcards; set url"),
+        (&plain(), GW, vec![route("llm-d", "llm", to_pool(by_header))], "set target.url instead"),
+        (&plain(), GW, vec![route("llm-d", "llm", to_pool(by_pattern))], "regular expressions; set target.url instead"),
+        (&plain(), GW, vec![wild], "wildcards; set target.url"),
         (&plain(), GW, vec![route("llm-d", "llm", to_pool(prefix("/a?b")))], "gives the URL"),
     ] {
         let error = found(gateway, of, &routes).unwrap_err();

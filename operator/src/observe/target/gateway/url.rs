@@ -53,7 +53,7 @@ fn address(named: &Named<'_>) -> Result<String, String> {
     let kinds = [None, Some("IPAddress"), Some("Hostname")];
     let found = status.addresses.iter().find(|it| kinds.contains(&it.kind.as_deref()) && !it.value.is_empty());
     let found = found.ok_or_else(|| {
-        format!("{of}, and this Gateway has no address in its status; see whether its controller runs, or set url")
+        format!("{of}, and this Gateway has no address in its status; see whether its controller runs, or set target.url instead")
     })?;
     Ok(match found.value.parse::<IpAddr>() {
         Ok(IpAddr::V6(address)) => format!("[{address}]"),
@@ -190,7 +190,7 @@ fn host(named: &Named<'_>, listener: &Listener, route: &Route) -> Result<Option<
     }
     names.find(|it| !it.starts_with('*')).cloned().map(Some).ok_or_else(|| {
         format!(
-            "{FIELD}: names Gateway {}, whose host names are all wildcards; set url with one of these hosts",
+            "{FIELD}: names Gateway {}, whose host names are all wildcards; set target.url with one of these hosts instead",
             quoted(&named.reference.name)
         )
     })
@@ -216,7 +216,7 @@ fn path(route: &Route, rule: &Rule) -> Result<String, String> {
     });
     found.into_iter().next().ok_or_else(|| {
         format!(
-            "{FIELD}: leads to HTTPRoute {}, whose matches need headers, parameters or regular expressions; set url",
+            "{FIELD}: leads to HTTPRoute {}, whose matches need headers, parameters or regular expressions; set target.url instead",
             quoted(&route.name)
         )
     })
@@ -225,7 +225,8 @@ fn path(route: &Route, rule: &Rule) -> Result<String, String> {
 /// Returns the base URL of the model server behind a route.
 pub(in super::super) fn url(named: &Named<'_>, listener: &Listener, route: &Route) -> Result<String, String> {
     check_accepted(route, named, listener)?;
-    let (rule, _) = backend(route).ok_or_else(|| format!("{FIELD}: leads to no backend"))?;
+    let (rule, _) = backend(route)
+        .ok_or_else(|| format!("{FIELD}: leads to an HTTPRoute without a backend; add one to its rules"))?;
     let path = path(route, rule)?;
     // A Gateway without an address cannot be reached, even if a host name is set.
     let address = address(named)?;
@@ -234,6 +235,6 @@ pub(in super::super) fn url(named: &Named<'_>, listener: &Listener, route: &Rout
     let url = format!("{scheme}://{host}:{}{path}", listener.port);
     match url_problem(&url) {
         None => Ok(url),
-        Some(problem) => Err(format!("{FIELD}: gives the URL {}; {problem}, or set url", quoted(&url))),
+        Some(problem) => Err(format!("{FIELD}: gives the URL {}; {problem}, or set target.url instead", quoted(&url))),
     }
 }

@@ -97,7 +97,7 @@ impl Busy {
     pub fn message(&self, endpoint: &str) -> String {
         let who = &self.name;
         let what = match self.ahead {
-            Ahead::Has => format!("{who} has it"),
+            Ahead::Has => format!("{who} uses it now"),
             Ahead::Drains => format!("the pod of {who} has not ended yet"),
             Ahead::Waits => format!("{who} begins first"),
         };

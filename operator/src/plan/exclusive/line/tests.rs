@@ -35,8 +35,8 @@ fn a_run_waits_for_the_holder_and_for_older_runs() {
     for (others, expected) in [
         (vec![], None),
         (vec![run.clone()], None),
-        (vec![member("bench/a", 20, true, Holding)], Some("1st in line for http://h:80; bench/a has it")),
-        (vec![member("other/a", 20, true, Holding)], Some("1st in line for http://h:80; other/a has it")),
+        (vec![member("bench/a", 20, true, Holding)], Some("1st in line for http://h:80; bench/a uses it now")),
+        (vec![member("other/a", 20, true, Holding)], Some("1st in line for http://h:80; other/a uses it now")),
         (vec![member("bench/a", 5, true, Waiting)], Some("2nd in line for http://h:80; bench/a begins first")),
         (vec![member("bench/a", 20, true, Waiting)], None),
         (vec![member("bench/a", 5, true, Aside)], None),
@@ -51,7 +51,7 @@ fn a_run_waits_for_the_holder_and_for_older_runs() {
                 member("other/b", 20, true, Holding),
                 member("bench/c", 6, true, Waiting),
             ],
-            Some("3rd in line for http://h:80; other/b has it"),
+            Some("3rd in line for http://h:80; other/b uses it now"),
         ),
         // If two runs were created in the same second, their UIDs decide.
         (vec![member("bench/b", 10, true, Waiting)], Some("2nd in line for http://h:80; bench/b begins first")),

@@ -134,7 +134,7 @@ fn a_file_of_single_turns_is_a_data_set() {
     );
     check_error(
         "input-file: a\ncustom-dataset-type: random_pool",
-        "custom-dataset-type: is \"random_pool\", which cannot be sent; choose one of single_turn, mooncake_trace and burst_gpt_trace, in whose form the file then has to be",
+        "custom-dataset-type: is \"random_pool\", which cannot be sent; choose one of single_turn, mooncake_trace and burst_gpt_trace, and give the file that form",
     );
 }
 
@@ -161,7 +161,7 @@ fn a_trace_is_a_fixed_schedule() {
     assert!(matches!(workload(burst).requests, RequestSource::Random { text: PromptText::Prose, .. }));
     check_error(
         &format!("{mooncake}\nno-fixed-schedule: none"),
-        "no-fixed-schedule: sends the prompts of a trace at other times, which is not supported; take it out to send them at the recorded ones",
+        "no-fixed-schedule: sends the prompts of a trace at other times, which is not supported; take it out to send them at the recorded times",
     );
     check_error(&format!("{mooncake}\nrequest-rate: 5"), "request-rate: belongs to another kind of load; take it out");
     check_error(

@@ -32,7 +32,7 @@ fn a_list_is_a_stage_for_each_value() {
     assert_eq!(names, ["warm-up", "r1", "warm-up-2", "r2"]);
     check_error(
         "concurrency: 1,2\nrequest-rate: 1,2",
-        "concurrency: is a list, which goes with one request-rate or none; write a profile for each value",
+        "concurrency: is a list, which can be combined only with a single request-rate or with none; write a profile for each value",
     );
     check_error(
         "isl: 1,2",
@@ -53,7 +53,7 @@ fn a_rate_begins_after_a_gap() {
     assert_eq!(arrivals("vllm-burstiness: 0.5"), Arrivals::Gamma { burstiness: 0.5 });
     check_error(
         "request-rate: 5\narrival-pattern: constant\narrival-smoothness: 2",
-        "arrival-smoothness: belongs to arrival-pattern gamma; take it out, or set that",
+        "arrival-smoothness: belongs to arrival-pattern gamma; take it out, or set arrival-pattern to gamma",
     );
     let Load::Open { rate: Rate::Varying(RateShape::Points(points)), .. } =
         load("request-rate: 5\nrequest-rate-ramp-duration: 10")
@@ -76,7 +76,7 @@ fn missed_arrivals_are_noticed() {
     );
     check_notice(
         "request-rate: 5\nconcurrency: 3",
-        "concurrency: lets requests wait in the client, and their latency includes the wait; AIPerf starts their clock after it",
+        "concurrency: lets requests wait in the client, and their latency includes this wait; AIPerf measures from the end of the wait",
     );
 }
 
@@ -134,7 +134,7 @@ fn users_have_several_turns() {
     );
     check_error(
         "user-centric-rate: 2\nsession-turns-mean: 3",
-        "num-users: is missing; write how many users there are at each time",
+        "num-users: is missing; write the number of concurrent users",
     );
 }
 

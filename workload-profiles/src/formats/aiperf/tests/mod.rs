@@ -80,7 +80,7 @@ fn the_endpoint_is_the_api() {
     check_error(
         "custom-endpoint: /x",
         "custom-endpoint: is \"/x\", and requests of this endpoint-type go to /v1/chat/completions; \
-         put what stands before it into target.url of the run, and take custom-endpoint out",
+         put the part before it into target.url of the run, and take custom-endpoint out",
     );
 }
 

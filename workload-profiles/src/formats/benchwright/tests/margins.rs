@@ -23,7 +23,7 @@ fn a_window_needs_to_know_when_its_stage_ends() {
     let closed = |window: &str, keys: &str, more: &str| {
         format!("window: {window}\nstages: [{{load: {{closed: {{concurrency: 1, {keys}}}}}{more}}}]")
     };
-    let ends = "a closed loop without a duration ends with its last request, at a time that is not known before";
+    let ends = "a closed loop without a duration ends with its last request, at a time that is not known in advance";
     check_error(
         &closed("cut", "count: 5", ""),
         &format!("stages[0].load: has no end for the window, because {ends}; set a duration, or write window: all"),
@@ -37,7 +37,7 @@ fn a_window_needs_to_know_when_its_stage_ends() {
     );
     check_error(
         &closed("all", "duration: 5s", ", coolDown: {count: 1}"),
-        "stages[0].coolDown: is a count, but how many requests a closed loop sends in its duration is not known before; write a duration",
+        "stages[0].coolDown: is a count, but it is not known in advance how many requests a closed loop sends in its duration; write a duration",
     );
     check_error(
         &closed("trimmed", "duration: 5s, count: 9", ", warmUp: {count: 1}"),

@@ -142,7 +142,7 @@ fn every_load_is_read() {
 fn a_slow_replay_longer_than_a_stage_is_refused() {
     check_load_error(
         "trace: {trace: {inline: [{at: 0s}, {at: 61s}]}, speed: 0.0001}",
-        "trace.speed: lets the stage take more than 604800s, the longest; raise it, or cut the trace off",
+        "trace.speed: lets the stage take more than the maximum of 604800s; raise it, or shorten the trace",
     );
     load("trace: {trace: {inline: [{at: 0s}, {at: 60s}]}, speed: 0.0001}");
 }

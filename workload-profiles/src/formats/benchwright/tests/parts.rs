@@ -28,13 +28,12 @@ fn a_data_set_may_be_rendered_with_the_models_template() {
         let RequestSource::DataSet(read) = workload(&keys(template, tokenizer)).requests else { panic!("no data set") };
         assert_eq!(read.chat_template, expected);
     }
-    let folder = "write in tokenizer the path of the folder with the model's tokenizer.json, tokenizer_config.json and chat_template.jinja, as \
-                  far as it has them";
+    let folder = "write in tokenizer the path of the folder with the model's tokenizer.json, tokenizer_config.json and chat_template.jinja, if they exist";
     let field = "requests.dataSet.chatTemplate";
     let needs = format!("{field}: renders prompts with the files of a model, and");
     check_error(&keys("true", ""), &format!("{needs} no tokenizer is named; {folder}"));
     let url = "tokenizer: {url: 'https://example.org/tokenizer.json'}\n";
-    check_error(&keys("true", url), &format!("{needs} tokenizer is a URL, which has one file; {folder}"));
+    check_error(&keys("true", url), &format!("{needs} tokenizer is a URL, which gives only one file; {folder}"));
     for (template, problem) in [
         ("{}", ".arguments: is missing; write the variables of the template by their names, or chatTemplate: true"),
         ("{arguments: 5}", ".arguments: is 5; write the variables of the template by their names"),

@@ -106,7 +106,7 @@ impl Tool {
 /// was reported.
 pub(in crate::formats) fn from_mapping(profile: &Value, tool: Tool, findings: &Findings) -> Option<Value> {
     let Some(entries) = profile.as_object() else {
-        let wanted = format!("write the flags of {} as a mapping, a line `name: value` for each", tool.name);
+        let wanted = format!("write the flags of {} as a mapping, one line `name: value` per flag", tool.name);
         findings.problem("profile", format!("is {}; {wanted}", described(profile)));
         return None;
     };

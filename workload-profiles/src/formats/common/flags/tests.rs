@@ -74,7 +74,7 @@ fn a_value_in_another_form_is_shown() {
     check_error("body: '[1]'", "body: is \"[1]\"; write a JSON object, such as '{\"name\": 1}'");
     check_error(
         "[a]",
-        "profile: is a list of length 1; write the flags of tool as a mapping, a line `name: value` for each",
+        "profile: is a list of length 1; write the flags of tool as a mapping, one line `name: value` per flag",
     );
 }
 

@@ -27,7 +27,7 @@ const UNSUPPORTED: [(&str, &str); 7] = [
 const CONTAINER: &str =
     "runs a container, which is not read; write the command that runs in it alone, such as vllm bench serve";
 const GENAI_PERF: &str =
-    "is a tool whose options are not read; write the load for its successor AIPerf, as aiperf profile and its options";
+    "is a tool whose options are not read; write the load for its successor AIPerf, with the command aiperf profile";
 const MULTI_TURN: &str = "is vLLM's benchmark of conversations, whose options are not read; write them as aiperf profile with \
                           --conversation-turn-mean, or in our own format with requests.conversations";
 /// The prefix of variables that are settings of a tool: GuideLLM's.
@@ -48,7 +48,7 @@ pub(crate) enum ScriptError {
     #[error("runs {found} with options of its own before the tool; write the command of the tool alone")]
     Runner { found: &'static str },
     #[error(
-        "holds {count} commands, each of which is a load: {commands}; keep one, and make a profile of each other one"
+        "holds {count} commands, each of which is a load: {commands}; keep one, and make a separate profile of each of the others"
     )]
     Several { count: usize, commands: String },
     #[error("holds no command of a tool; write one of {}", TOOLS.join(", "))]

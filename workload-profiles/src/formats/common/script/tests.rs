@@ -50,8 +50,7 @@ fn what_is_not_read_is_named() {
     check_error("#!/bin/sh\ncd /tmp\nvllm bench serve", &format!("holds the command \"cd\"; {beside}"));
     check_error(
         "vllm bench serve --seed 1\nguidellm run",
-        "holds 2 commands, each of which is a load: \"vllm bench serve --seed 1\", \"guidellm run\"; keep one, and make a profile of each \
-         other one",
+        "holds 2 commands, each of which is a load: \"vllm bench serve --seed 1\", \"guidellm run\"; keep one, and make a separate profile of each of the others",
     );
     check_error("set -e\n", "holds no command of a tool; write one of aiperf, benchmark_serving.py, guidellm, vllm");
     check_error("docker run x vllm bench serve", &format!("holds the command docker, which {CONTAINER}"));

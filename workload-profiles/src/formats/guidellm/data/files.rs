@@ -80,7 +80,7 @@ fn load_kwargs(section: &Section) {
             "split" | "streaming" | "trust_remote_code" | "cache_dir" | "num_proc" | "token" => {
                 arguments.notice(key, "is not used: all rows of the file are read");
             }
-            _ => arguments.problem(key, "is an argument of GuideLLM's data set library, which this engine does not read; take it out, and write the rows to a file as they should be sent"),
+            _ => arguments.problem(key, "is an argument of GuideLLM's data set library, which this engine does not read; take it out, and prepare the rows in the file"),
         }
     }
 }

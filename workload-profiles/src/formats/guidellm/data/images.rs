@@ -42,7 +42,7 @@ pub(super) fn read(section: Section, around: &Around) -> Option<ImageSource> {
     let contents = ["gradient", "noise", "solid", "checkerboard"].map(|it| (it, it));
     let content = section.or_default("content", "gradient", |it, key| it.choice(key, &contents));
     if let Some(content) = content.filter(|it| *it != "noise") {
-        section.notice("content", format!("is {content}; here images have random pixels, so that their files are larger, and their tokens are the same"));
+        section.notice("content", format!("is {content}; here images have random pixels, so their files are larger, but their number of tokens is the same"));
     }
     section.count("jpeg_quality", 1..=100);
     section.ignored("seed", ValueType::Number);

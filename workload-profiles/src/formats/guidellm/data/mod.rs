@@ -49,7 +49,7 @@ pub(super) fn read(spec: &Section, around: &Around) -> Option<Data> {
     let images = |kind: Option<Kind>| kind == Some(Kind::SyntheticImage);
     let (mut with_images, mut others): (Vec<_>, Vec<_>) = sources.into_iter().partition(|it| images(it.0));
     if others.len() > 1 || with_images.len() > 1 {
-        spec.problem("data", "holds several sources, of which GuideLLM takes the columns together; here it may be one source, and one of kind synthetic_image beside it");
+        spec.problem("data", "holds several sources, whose columns GuideLLM joins; here write one source, and at most one of kind synthetic_image beside it");
         return None;
     }
     let images = with_images.pop().map(|(_, it)| images::read(it, around));

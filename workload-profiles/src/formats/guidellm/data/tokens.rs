@@ -98,10 +98,8 @@ fn drawn(section: &Section, keys: Keys, least: f64, read: impl Fn(&'static str) 
     let max = max.unwrap_or(mean + spread);
     if min > max {
         let key = if section.value(keys.min).is_some() { keys.min } else { keys.max };
-        let what = format!(
-            "leaves no length: the bounds are {min} and {max}, where {} stands for one that is left out",
-            keys.mean
-        );
+        let what =
+            format!("leaves no length: the bounds are {min} and {max}, where {} replaces a missing bound", keys.mean);
         section.problem(key, format!("{what}; lower {}, or raise {}", keys.min, keys.max));
         return None;
     }

@@ -57,7 +57,7 @@ pub(super) fn read(section: Section, kind: Kind, around: &Around) -> Option<Data
     if kind == Kind::Mooncake && data_scale == Some(1.0) {
         section.notice(
             "time_scale",
-            "is 1, so that times are seconds, as with GuideLLM; the traces that Mooncake published have milliseconds, for which it is 0.001",
+            "is 1, so that times are seconds, as with GuideLLM; the traces that Mooncake published have milliseconds, for which you must write 0.001",
         );
     }
     let max_wait = section.positive_number("max_wait", MAX_PAUSE_SECONDS as f64);
@@ -202,7 +202,7 @@ fn replay(section: &Section, kind: Kind, around: &Around, data_scale: f64) -> Op
     if has_sessions && (time_scale * data_scale != 1.0 || !idle_gap) {
         section.problem(
             "kind",
-            "holds sessions, whose times are sent as they are: time_scale must be 1 and schedule_turn idle_gap",
+            "holds sessions, whose times cannot be changed here: time_scale must be 1, and schedule_turn must be idle_gap",
         );
         return None;
     }

@@ -56,7 +56,7 @@ pub(super) fn data(nested: &mut Nested, flat: &Map<String, Value>, name: &impl F
     order(nested, flat, name);
     if let Some(value) = flat.get("data_collator").filter(|it| it.as_str() != Some("generative")) {
         let what = format!("is {}, which is not used", described(value));
-        nested.notice(&name("data_collator"), format!("{what}: a row is a request"));
+        nested.notice(&name("data_collator"), format!("{what}: each row is one request"));
     }
     Some(())
 }

@@ -41,7 +41,7 @@ pub(in crate::formats::guidellm) fn key_of_setting(name: &str) -> Result<&'stati
     known.ok_or_else(|| {
         let names: Vec<String> = SETTINGS.iter().map(|(setting, _)| format!("{SETTING}{setting}")).collect();
         format!(
-            "is a setting of GuideLLM that is not read; take it out, the ones that are read are {}",
+            "is a setting of GuideLLM that is not read; take it out; the settings that are read are {}",
             names.join(" and ")
         )
     })
@@ -59,7 +59,7 @@ pub(super) fn max_concurrency(
     let shown = name(KEY);
     match (flat.get(KEY), kind) {
         (Some(_), "synchronous" | "concurrent" | "replay") => {
-            nested.notice(&shown, format!("is not used: a load of profile {kind} has a bound of its own"));
+            nested.notice(&shown, format!("is not used: a load of profile {kind} has its own bound"));
         }
         (Some(_), _) if from_rate => {
             nested

@@ -195,7 +195,7 @@ fn profile_of(nested: &mut Nested, flat: &Map<String, Value>, name: &impl Fn(&st
     }
     match kind.as_str() {
         Some("synchronous") if first.is_some() => {
-            nested.problem(&rate, "is written, and the profile is synchronous, which has none; take it out");
+            nested.problem(&rate, "is written, but the profile is synchronous, which has no rate; take it out");
             return None;
         }
         // `rate` is the concurrency of a closed loop.

@@ -81,7 +81,7 @@ fn settings_of_the_older_command_may_stand_before_it() {
     );
     check_line_error(
         &format!("GUIDELLM__MAX_WORKER_PROCESSES=2 {rest}"),
-        "GUIDELLM__MAX_WORKER_PROCESSES: is a setting of GuideLLM that is not read; take it out, the ones that are read are \
+        "GUIDELLM__MAX_WORKER_PROCESSES: is a setting of GuideLLM that is not read; take it out; the settings that are read are \
          GUIDELLM__MAX_CONCURRENCY and GUIDELLM__PREFERRED_ROUTE",
     );
     let error = read("GUIDELLM__MAX_CONCURRENCY=64 guidellm run --profile kind=sweep").unwrap_err().to_string();

@@ -39,7 +39,7 @@ fn lengths_are_drawn_as_in_the_original() {
     check_length("prompt_tokens: 64, prompt_tokens_min: 9, prompt_tokens_max: 9", Shape::Fixed, 9, 9, 9.0);
     check_error(
         &synthetic("prompt_tokens: 64, prompt_tokens_min: 70"),
-        "spec.data[0].prompt_tokens_min: leaves no length: the bounds are 70 and 64, where prompt_tokens stands for one that is left out; lower prompt_tokens_min, or raise prompt_tokens_max",
+        "spec.data[0].prompt_tokens_min: leaves no length: the bounds are 70 and 64, where prompt_tokens replaces a missing bound; lower prompt_tokens_min, or raise prompt_tokens_max",
     );
     check_error(
         &synthetic("prompt_tokens: 64, first_prompt_tokens_max: 3"),
@@ -53,7 +53,7 @@ fn texts_differ_from_strategy_to_strategy_and_repeat_from_run_to_run() {
     let text = notices_of_tokenizer("");
     assert!(
         text.starts_with(
-            "spec.tokenizer: is that of the model, which GuideLLM downloads; here a prompt of n tokens has n words"
+            "spec.tokenizer: is the tokenizer of the model, which GuideLLM downloads; here a prompt of n tokens has n words"
         ),
         "{text}"
     );
@@ -93,7 +93,10 @@ fn conversations_are_sessions() {
         "spec.data[0].delay: is drawn for each turn; GuideLLM draws it once",
     );
     let odd = format!("{}\nconstraints: [{{kind: max_requests, count: 9}}]", synthetic("prompt_tokens: 8, turns: 2"));
-    check_notice(&odd, "spec.profile.kind: sends whole conversations of 2 turns: for 9 requests 5 of them");
+    check_notice(
+        &odd,
+        "spec.profile.kind: sends whole conversations of 2 turns: for 9 requests it sends 5 conversations",
+    );
     let rated = format!("{}\nprofile: {{kind: constant, rate: 4}}", synthetic("prompt_tokens: 8, turns: 2"));
     check_notice(&rated, "spec.profile.rate: counts turns: conversations of 2 turns start at rate / 2");
     assert_eq!(self::workload(&rated).stages[0].load.mean_count(), 60.0);
@@ -284,7 +287,7 @@ fn a_data_set_of_the_hub_says_where_to_get_it() {
     assert_eq!(set.format, DataSetFormat::Json);
     check_error(
         "data: [{kind: csv_file, path: a.csv, load_kwargs: {delimiter: ';'}}]",
-        "spec.data[0].load_kwargs.delimiter: is an argument of GuideLLM's data set library, which this engine does not read; take it out, and write the rows to a file as they should be sent",
+        "spec.data[0].load_kwargs.delimiter: is an argument of GuideLLM's data set library, which this engine does not read; take it out, and prepare the rows in the file",
     );
 }
 
@@ -346,8 +349,7 @@ fn traces_are_replayed() {
     assert_eq!((*speed, file.time), (50.0, TraceTime::Seconds));
     check_notice(
         &spec("{kind: mooncake, path: t.jsonl}"),
-        "spec.data[0].time_scale: is 1, so that times are seconds, as with GuideLLM; the traces that Mooncake published have milliseconds, for \
-         which it is 0.001",
+        "spec.data[0].time_scale: is 1, so that times are seconds, as with GuideLLM; the traces that Mooncake published have milliseconds, for which you must write 0.001",
     );
     let weka = "profile: {kind: concurrent, streams: 3}\ndata: [{kind: weka, source: {kind: json_file, path: w.jsonl}, max_wait: 9}]";
     let RequestSource::Recorded(recorded) = workload(weka).requests else { panic!("it is recorded") };

@@ -46,7 +46,7 @@ fn the_profile_decides_what_the_rate_is() {
     assert_eq!(names("rate-type: throughput\nrate: [7]"), ["c7"]);
     check_flat_error(
         "profile: synchronous\nrate: 4",
-        "rate: is written, and the profile is synchronous, which has none; take it out",
+        "rate: is written, but the profile is synchronous, which has no rate; take it out",
     );
     check_flat_error("profile: concurrent\nrate: [2, 0.5]", "rate[1]: is 0.5; write a whole number from 1 to 10240");
     check_flat_error("profile: constant", "rate: is missing; write the requests per second, such as 5 or [1, 2, 4]");
@@ -122,7 +122,7 @@ fn at_most_512_requests_are_under_way_unless_the_profile_says_otherwise() {
     );
     assert_eq!(
         flat_notices("profile: concurrent\nrate: 7\nmax_concurrency: 64\nmax_seconds: 30"),
-        ["max_concurrency: is not used: a load of profile concurrent has a bound of its own"]
+        ["max_concurrency: is not used: a load of profile concurrent has its own bound"]
     );
     let bound = |keys: &str| match &stages(keys)[0].load {
         Load::Open { max_concurrency, .. } => max_concurrency.map(u32::from),
@@ -178,7 +178,7 @@ fn arguments_of_data_may_name_columns() {
     let RequestSource::DataSet(set) = workload.requests else { panic!("it is a file") };
     assert!(matches!(&set.row, RowContent::Prompt(column) if column.name == "question"), "{:?}", set.row);
     assert_eq!((set.output, set.order), (OutputLength::Column("len".to_owned()), RowOrder::Shuffled));
-    let take_out = "is an argument of GuideLLM's data set library, which this engine does not read; take it out, and write the rows to a file as they should be sent";
+    let take_out = "is an argument of GuideLLM's data set library, which this engine does not read; take it out, and prepare the rows in the file";
     check_flat_error(&format!("{file}data_args: {{foo: 3}}"), &format!("data_args.foo: {take_out}"));
     check_flat_error(&format!("{file}data_args: [{{foo: 3}}]"), &format!("data_args[0].foo: {take_out}"));
     let wrong = flat(&format!(
@@ -202,7 +202,7 @@ fn keys_without_effect_have_a_notice() {
             "data_column_mapper: is \"foo\", which is not used; write the names of the columns, as {text_column: prompt}",
             "data_args: is \"x\", which is not used; write a mapping for each source of data",
             "dataloader_kwargs.pin_memory: is not used: it does not change what is sent",
-            "data_collator: is \"x\", which is not used: a row is a request",
+            "data_collator: is \"x\", which is not used: each row is one request",
             "processor_args: is not used: prompts are made with the file that processor names",
         ]
     );

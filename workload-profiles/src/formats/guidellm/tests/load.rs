@@ -156,7 +156,7 @@ fn constraints_that_cannot_be_kept_are_refused_or_named() {
     check_notice("constraints: [{kind: min_requests, count: 9}]", "spec.constraints[0].kind: is read as max_requests");
     check_error(
         "profile: {kind: concurrent, streams: [1, 2]}\nconstraints: [{kind: max_duration, seconds: 9, stopping_scope: all}]",
-        "spec.constraints[0].stopping_scope: is all, with which GuideLLM sends no strategy after the first that ends so; write current, or one strategy",
+        "spec.constraints[0].stopping_scope: is all: GuideLLM then sends no further strategy after the first that reaches this bound; write current, or one strategy",
     );
     check_error(
         "profile: {kind: concurrent, streams: [1, 2]}\nconstraints: [{kind: max_errors, count: [1, 2]}]",
@@ -164,7 +164,7 @@ fn constraints_that_cannot_be_kept_are_refused_or_named() {
     );
     check_error(
         "constraints: [{kind: max_duration, seconds: 9}, {kind: max_duration, seconds: 10}]",
-        "spec.constraints[1].kind: is that of a constraint before it; keep one of them",
+        "spec.constraints[1].kind: is the kind of an earlier constraint; keep one of them",
     );
 }
 
@@ -173,7 +173,7 @@ fn without_a_bound_a_strategy_takes_a_minute_and_a_notice_says_it() {
     assert_eq!(stages("constraints: []")[0].load, closed(4, None, Some(60.0), 0.0));
     check_notice(
         "constraints: []",
-        "spec.constraints: do not bound a strategy, so that GuideLLM would send the first one without end",
+        "spec.constraints: do not bound a strategy, so GuideLLM would never end the first one",
     );
 }
 

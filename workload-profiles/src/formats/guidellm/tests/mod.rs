@@ -13,7 +13,7 @@ use super::*;
 use crate::{parse_text, problem::ProfileError, workload::Workload};
 
 /// The beginning of a notice that every synthetic load causes. One test checks this notice; the other tests ignore it.
-const TOKENIZER: &str = "spec.tokenizer: is that of the model";
+const TOKENIZER: &str = "spec.tokenizer: is the tokenizer of the model";
 
 fn read(text: &str) -> Result<(Workload, Vec<String>), ProfileError> {
     let target = Target { url: Some("http://server:8000"), model: Some("m") };

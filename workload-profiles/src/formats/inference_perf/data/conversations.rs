@@ -49,7 +49,7 @@ pub(super) fn read(data: &Section, several_stages: bool) -> Option<RequestSource
     if think_time.is_some() {
         section.notice(
             "tool_call_latency_sec",
-            "is in no latency: the next turn waits for it; inference-perf adds it to the latency of the turn before",
+            "is part of no latency, because it delays the next turn; inference-perf adds it to the latency of the turn before",
         );
     }
     if several_stages {

@@ -66,7 +66,12 @@ const TYPES: [(&str, Type); 16] = [
         "sharegpt4video",
         Type::Unsupported("holds videos, which are not sent; write shared_prefix with multimodal images"),
     ),
-    ("bimodal", Type::Unsupported("mixes two kinds of prompts; write a profile for each, and run both at once")),
+    (
+        "bimodal",
+        Type::Unsupported(
+            "mixes two kinds of prompts; write a profile for each, and run both profiles at the same time",
+        ),
+    ),
     (
         "tracelab_trace_replay",
         Type::Unsupported("has recordings of TraceLab; convert them to OpenTelemetry, and write otel_trace_replay"),
@@ -172,7 +177,7 @@ fn check_api(section: &Section, kind: Type, api: Api, has_images: bool) {
         }
         Type::SharedPrefix if api.has_messages() && !has_images => section.notice(
             "type",
-            "is sent in chats, as api.type says; inference-perf sends shared prefixes without images as completions all the same",
+            "is sent in chats, as api.type says; inference-perf always sends shared prefixes without images as completions",
         ),
         Type::Random | Type::Synthetic | Type::Conversations if api.has_messages() && !has_images => {
             refused_chat(section, data);
@@ -183,8 +188,9 @@ fn check_api(section: &Section, kind: Type, api: Api, has_images: bool) {
 }
 
 fn refused_chat(section: &Section, data: &str) {
-    let message =
-        format!("is {data}, which inference-perf sends as completions only; here each prompt is a message of a user");
+    let message = format!(
+        "is {data}, which inference-perf sends as completions only; here each prompt is sent as a user message"
+    );
     section.notice("type", message);
 }
 

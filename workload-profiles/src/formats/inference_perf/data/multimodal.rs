@@ -33,7 +33,7 @@ pub(super) fn read(section: Section, shared_by_group: bool) -> Option<Images> {
         return image.and_then(|it| images(it, shared_by_group));
     }
     if IMAGE_KEYS.iter().any(|it| section.value(it).is_some()) {
-        let message = "is empty, and its keys stand one level too high, so that inference-perf sends no image; they are read as if they stood under it";
+        let message = "is empty, and its keys are one level too high, so that inference-perf sends no image; here they are read as if they were under it";
         section.notice("image", message);
         return images(section, shared_by_group);
     }
@@ -57,7 +57,7 @@ fn place(section: &Section) -> Option<ImagePlace> {
     let Some(value) = section.value(KEY) else {
         section.notice(
             KEY,
-            "is missing: images stand before or after the text at random; inference-perf also puts them inside",
+            "is missing: images are put before or after the text at random; inference-perf also puts them inside the text",
         );
         return Some(ImagePlace::Random);
     };
@@ -66,7 +66,7 @@ fn place(section: &Section) -> Option<ImagePlace> {
         Some(1.0) => Some(ImagePlace::AfterText),
         _ => {
             let found = described(value);
-            section.problem(KEY, format!("is {found}; images stand before or after the text, so write 0 or 1"));
+            section.problem(KEY, format!("is {found}; images can only be before or after the text, so write 0 or 1"));
             None
         }
     }
@@ -111,8 +111,8 @@ fn one(section: &Section, key: &'static str) -> Option<ImageSize> {
         },
         _ => {
             let pixels = section.section(key)?;
-            pixels.require("width", "write the pixels of a row");
-            pixels.require("height", "write the pixels of a column");
+            pixels.require("width", "write the width in pixels");
+            pixels.require("height", "write the height in pixels");
             let side = |key| pixels.count_u32(key, 1..=MAX_PIXELS);
             let (width, height) = (side("width"), side("height"));
             pixels.finish();

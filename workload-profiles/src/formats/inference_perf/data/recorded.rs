@@ -165,7 +165,7 @@ fn model(section: &Section) -> Option<String> {
         return name.map(str::to_owned);
     }
     let key = if mapping { "model_mapping" } else { "use_static_model" };
-    section.notice(key, "does not matter: every request names the model of the run; inference-perf names the recorded models, or what model_mapping has for them");
+    section.notice(key, "has no effect: every request names the model of the run; inference-perf names the recorded models, or their replacements in model_mapping");
     None
 }
 
@@ -216,7 +216,7 @@ fn weka(section: &Section) -> (Option<RecordedFormat>, Option<f64>, RecordedWait
 
 fn without_meaning(section: &Section, kind: Kind) {
     if section.number("predecessor_wait_timeout_sec", 0.0..=f64::MAX).is_some_and(|it| it > 0.0) {
-        let message = "is not used: a request waits as long as the requests that it follows take, each of which has the timeout of the load";
+        let message = "is not used: a request waits until the requests before it have ended, and each of these has the timeout of the load";
         section.notice("predecessor_wait_timeout_sec", message);
     }
     match kind {
@@ -236,7 +236,7 @@ fn without_meaning(section: &Section, kind: Kind) {
             if section.ignored("num_dataset_entries", ValueType::Number) {
                 section.notice(
                     "num_dataset_entries",
-                    "is not used: every session of the files is; it limits what is read from Hugging Face",
+                    "is not used: it limits what is read from Hugging Face, and here every session in the files is used",
                 );
             }
         }

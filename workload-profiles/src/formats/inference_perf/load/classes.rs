@@ -32,7 +32,8 @@ pub(super) fn read(load: &Section) -> Option<TrafficClasses> {
         if let Some(class) = &class
             && classes.iter().any(|it| it.name == class.name)
         {
-            section.problem("name", format!("is {}, as in an entry above; keep one of them", quoted(&class.name)));
+            section
+                .problem("name", format!("is {}, the name of an entry above; keep one of them", quoted(&class.name)));
         }
         section.finish();
         classes.extend(class);

@@ -85,7 +85,7 @@ fn trace(section: &Section, kind: Option<Type>, lengths: Option<&Recording>) -> 
         if lengths.is_some() {
             section.problem(
                 "type",
-                "is not trace_replay, and data.trace is supported only with that; take data.trace out",
+                "is not trace_replay, and data.trace is supported only with trace_replay; take data.trace out",
             );
         }
         return None;

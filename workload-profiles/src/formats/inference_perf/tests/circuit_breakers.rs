@@ -65,7 +65,7 @@ fn a_breaker_works_only_where_the_load_names_it() {
     let load = |names: &str| format!("load: {{stages: [{{rate: 1, duration: 1}}], circuit_breakers: [{names}]}}");
     check_error(
         &load("a"),
-        "circuit_breakers: has no entry \"a\", which load.circuit_breakers asks for; add it, or take the name out there",
+        "circuit_breakers: has no entry \"a\", which load.circuit_breakers names; add it, or take the name out of load.circuit_breakers",
     );
     let unused = "circuit_breakers: [{name: a, metrics: {matches: [x]}, triggers: []}]";
     assert_eq!(workload(&format!("{}\n{unused}", load(""))).stop_rules, []);

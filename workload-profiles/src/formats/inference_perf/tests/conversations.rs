@@ -49,8 +49,9 @@ fn a_conversation_has_the_lengths_and_times_that_it_asks_for() {
     );
     assert_eq!(
         notices,
-        ["data.conversation_replay.tool_call_latency_sec: is in no latency: the next turn waits for it; \
-         inference-perf adds it to the latency of the turn before"]
+        [
+            "data.conversation_replay.tool_call_latency_sec: is part of no latency, because it delays the next turn; inference-perf adds it to the latency of the turn before"
+        ]
     );
     let (none, _) = conversations("tool_call_latency_sec: {type: normal, mean: 0, std_dev: 0, min: 0, max: 0}", LOAD);
     assert_eq!(none.think_time, None);
@@ -137,13 +138,13 @@ fn sessions_have_the_header_that_the_api_names() {
 fn a_chat_of_data_that_the_original_sends_otherwise_has_a_notice() {
     check_notice(
         "api: {type: chat, streaming: true}\ndata: {type: shared_prefix, shared_prefix: {}}",
-        "data.type: is sent in chats, as api.type says; inference-perf sends shared prefixes without images as completions all the same",
+        "data.type: is sent in chats, as api.type says; inference-perf always sends shared prefixes without images as completions",
     );
     check_notice(
         &format!(
             "api: {{type: chat, streaming: true}}\ndata: {{type: conversation_replay, conversation_replay: {{}}}}\nload: {LOAD}"
         ),
-        "data.type: is conversation_replay, which inference-perf sends as completions only; here each prompt is a message of a user",
+        "data.type: is conversation_replay, which inference-perf sends as completions only; here each prompt is sent as a user message",
     );
     assert_eq!(workload("api: {type: anthropic_messages, streaming: true}").api, Api::Messages);
     check_error(

@@ -48,8 +48,7 @@ fn images_whose_keys_stand_one_level_too_high_are_meant_all_the_same() {
     assert_eq!(images(&text).per_request, LengthDistribution::fixed(4));
     check_notice(
         &text,
-        "data.multimodal.image: is empty, and its keys stand one level too high, so that inference-perf sends no image; \
-         they are read as if they stood under it",
+        "data.multimodal.image: is empty, and its keys are one level too high, so that inference-perf sends no image; here they are read as if they were under it",
     );
 }
 
@@ -62,7 +61,7 @@ fn images_that_cannot_be_sent_are_refused() {
     );
     check_error(
         &shared("image: {insertion_point: 0.5, resolutions: 8k}"),
-        "data.multimodal.image.insertion_point: is 0.5; images stand before or after the text, so write 0 or 1\n\
+        "data.multimodal.image.insertion_point: is 0.5; images can only be before or after the text, so write 0 or 1\n\
          data.multimodal.image.resolutions: is \"8k\"; write 4k, 1080p, 720p or 360p, or {width: 512, height: 512}",
     );
     check_error(

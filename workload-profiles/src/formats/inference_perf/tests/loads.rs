@@ -125,8 +125,7 @@ fn a_sweep_that_cannot_be_says_why() {
     );
     check_notice(
         "load: {sweep: {type: linear}}\ndata: {type: random, input_distribution: {total_count: 50}, output_distribution: {}}",
-        "data.output_distribution.total_count: is missing, with which inference-perf sends the first request of a sweep only; \
-         here each request has a length",
+        "data.output_distribution.total_count: is missing; without it inference-perf sends only the first request of a sweep, here every request is sent",
     );
 }
 
@@ -147,7 +146,7 @@ fn adapters_are_classes_of_requests() {
     );
     check_error(
         &split("[{name: a, split: 0.5}, {name: a, split: 0.5}]"),
-        "load.lora_traffic_split[1].name: is \"a\", as in an entry above; keep one of them",
+        "load.lora_traffic_split[1].name: is \"a\", the name of an entry above; keep one of them",
     );
 }
 

@@ -15,8 +15,7 @@ fn data_that_are_indented_too_far_are_read_where_they_were_meant() {
     assert_eq!(
         notices.iter().map(ToString::to_string).collect::<Vec<_>>(),
         [
-            "tokenizer.data: is indented too far, and is read as if it stood at the root, which is what its author meant; \
-          inference-perf finds no data there and sends mock prompts"
+            "tokenizer.data: is indented too far, and is read as if it were at the root, as its author meant; inference-perf finds no data there and sends mock prompts"
         ]
     );
 }

@@ -278,7 +278,7 @@ fn a_trace_is_replayed_with_its_lengths_where_the_data_want_them() {
     );
     check_error(
         "data: {type: random, trace: {file: t}}",
-        "load.type: is not trace_replay, and data.trace is supported only with that; take data.trace out",
+        "load.type: is not trace_replay, and data.trace is supported only with trace_replay; take data.trace out",
     );
     check_error(
         "load: {type: poisson, trace: {file: t}, stages: [{rate: 1, duration: 1}]}",
@@ -304,7 +304,7 @@ fn mock_prompts_are_never_sent_unasked() {
     );
     assert_eq!(
         error("load: {stages: [{rate: 1, duration: 1}]}\ntokenizer: {data: {type: random, path: '${FILE}'}}"),
-        "data: is missing; move tokenizer.data to the root of the profile; where it is, inference-perf would send mock prompts and not say so\n\
+        "data: is missing; move tokenizer.data to the root of the profile; in its present place inference-perf would ignore it and send mock prompts without a warning\n\
          tokenizer.data: is not a key of tokenizer, but of the root of the profile; remove its indentation"
     );
     check_error(

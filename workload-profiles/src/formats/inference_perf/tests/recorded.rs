@@ -134,12 +134,10 @@ fn what_contradicts_itself_or_is_lost_is_said() {
     );
     check_notice(
         &text("otel", "trace_directory: /d").replace("use_static_model: true", "use_static_model: false"),
-        "data.otel_trace_replay.use_static_model: does not matter: every request names the model of the run; inference-perf names the recorded \
-         models, or what model_mapping has for them",
+        "data.otel_trace_replay.use_static_model: has no effect: every request names the model of the run; inference-perf names the recorded models, or their replacements in model_mapping",
     );
     check_notice(
         &text("otel", "trace_directory: /d, predecessor_wait_timeout_sec: 60"),
-        "data.otel_trace_replay.predecessor_wait_timeout_sec: is not used: a request waits as long as the requests that it follows take, \
-         each of which has the timeout of the load",
+        "data.otel_trace_replay.predecessor_wait_timeout_sec: is not used: a request waits until the requests before it have ended, and each of these has the timeout of the load",
     );
 }

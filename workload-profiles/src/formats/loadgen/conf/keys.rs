@@ -132,7 +132,7 @@ pub(super) fn remark(file: ConfFile, key: &str, value: &str) -> Option<String> {
             i32::MAX
         )),
         "target_latency_percentile" if real > 0.0 && real <= 1.0 => {
-            Some(format!("is read as {real} percent; write 99 for 99 in 100"))
+            Some(format!("is read as {real} percent; write 99 for 99 percent"))
         }
         _ => None,
     }
@@ -274,7 +274,7 @@ mod tests {
         check(User, "*.*.performance_issue_unique = 2", "");
         let truncated = "is truncated to 32 bits, which gives -1294967296; write at most 2147483647, or 0 for no limit";
         check(User, "*.Server.max_async_queries = 3000000000", truncated);
-        let share = "is read as 0.99 percent; write 99 for 99 in 100";
+        let share = "is read as 0.99 percent; write 99 for 99 percent";
         check(User, "*.Server.target_latency_percentile = 0.99", share);
         check(User, "*.Server.target_latency_percentile = 99", "");
         let mode = "is an error to LoadGen, which keeps the mode as it was: 9 is not a mode; write 0 to 3";

@@ -148,7 +148,7 @@ impl Conf {
         let infer = ("infer_token_latencies", settings.infer_token_latencies);
         let remark = |(name, (switch, is_on)): (&str, (&str, bool))| {
             let Entry { line, text, .. } = self.find(model, scenario, name).filter(|_| !is_on)?;
-            let message = format!("is ignored: {name} is used only when {switch} is on; set that to 1 as well");
+            let message = format!("is ignored: {name} is used only when {switch} is on; set {switch} to 1 as well");
             Some(LineError { file: self.file, line: *line, text: text.clone(), message })
         };
         let names = [("ttft_latency", tokens), ("tpot_latency", tokens), ("token_latency_scaling_factor", infer)];
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn a_line_that_other_settings_switch_off_is_remarked() {
-        let what = "is ignored: tpot_latency is used only when use_token_latencies is on; set that to 1 as well";
+        let what = "is ignored: tpot_latency is used only when use_token_latencies is on; set use_token_latencies to 1 as well";
         let limits = "*.Server.tpot_latency = 40\n*.Offline.ttft_latency = 5";
         let offline =
             "user.conf, line 2: \"*.Offline.ttft_latency = 5\" is ignored: ttft_latency is a setting of Server";
@@ -284,7 +284,7 @@ mod tests {
         check(&format!("{limits}\n*.*.use_token_latencies = 1"), Ok(&[offline]));
         let factor = "*.*.token_latency_scaling_factor = 2";
         let what = "is ignored: token_latency_scaling_factor is used only when infer_token_latencies is on; \
-                    set that to 1 as well";
+                    set infer_token_latencies to 1 as well";
         check(factor, Ok(&[&format!("user.conf, line 1: \"{factor}\" {what}")]));
         check(&format!("{factor}\n*.*.infer_token_latencies = 1"), Ok(&[]));
     }

@@ -64,7 +64,9 @@ pub(super) fn check_names(root: &Section, user_conf: &str, model: &str) {
     for other in others {
         root.notice(
             "user_conf",
-            format!("has lines for {other}, which LoadGen ignores; its name of the model is {model}, write that"),
+            format!(
+                "has lines for {other}, which LoadGen ignores; write {model}, which is LoadGen's name of the model"
+            ),
         );
     }
 }

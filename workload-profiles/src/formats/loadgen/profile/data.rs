@@ -111,7 +111,7 @@ fn file(section: &Section, tokens: Option<Tokens>, api: Option<Api>, count: u64)
     if let (Some(path), None, false) = (&path, format, written) {
         let found = quoted(&path.to_string_lossy());
         let remedy = "set format to json, jsonl, csv, parquet, pickle or npy";
-        section.problem("path", format!("is {found}, whose format the name does not tell; {remedy}"));
+        section.problem("path", format!("is {found}, whose name does not show the format; {remedy}"));
     }
     let prompt = prompt_column(section, api);
     let any_column = section.value("column").is_none();

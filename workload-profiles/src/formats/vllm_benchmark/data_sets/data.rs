@@ -63,6 +63,9 @@ pub(super) fn file(root: &Section, what: &str) -> Option<FileSource> {
 pub(super) fn no_file(root: &Section, name: &str) {
     if root.value("dataset-path").is_some() {
         let remedy = "take it out, or choose the dataset-name of the file, such as sharegpt or custom";
-        root.problem("dataset-path", format!("cannot go with dataset-name {name}, which has no file; {remedy}"));
+        root.problem(
+            "dataset-path",
+            format!("cannot be combined with dataset-name {name}, which has no file; {remedy}"),
+        );
     }
 }

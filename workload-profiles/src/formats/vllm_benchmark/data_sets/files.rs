@@ -93,7 +93,7 @@ pub(super) fn speed_bench(root: &Section, count: u64) -> Option<Data> {
 
 fn no_category(root: &Section, flag: &'static str) {
     if word(root, flag).is_some() {
-        root.problem(flag, "takes a part of the rows, which is not supported; write these rows into a file of their own, and take it out");
+        root.problem(flag, "takes a part of the rows, which is not supported; write these rows into their own file, and take this flag out");
     }
 }
 
@@ -103,14 +103,14 @@ fn note_template(root: &Section, api: Api) {
         return;
     }
     let advice = match api {
-        Api::Completions => "for a template set backend to openai-chat, and without one skip-chat-template to none",
+        Api::Completions => "set backend to openai-chat for a template, or skip-chat-template to none for no template",
         Api::Chat | Api::Responses | Api::Messages => {
-            "the server applies its template, which with vllm bench serve comes on top of the first"
+            "the server applies its template, which vllm bench serve applies in addition to the client's"
         }
     };
     root.notice(
         "skip-chat-template",
-        format!("is left out, and vllm bench serve puts each prompt into the model's chat template; here it is sent as in the file: {advice}"),
+        format!("is missing, and vllm bench serve then puts each prompt into the model's chat template; here it is sent as in the file: {advice}"),
     );
 }
 

@@ -39,7 +39,7 @@ pub(super) fn random_images(root: &Section, original: Original, api: Api, count:
     let (items, ratio, most) = (f64::from(items?), ratio?, most?);
     let (min, max) = ((items * (1.0 - ratio)).floor() as u32, ((items * (1.0 + ratio)).ceil() as u32).min(most));
     if min > max {
-        let remedy = "raise its image, or lower random-mm-base-items-per-request";
+        let remedy = "raise image in it, or lower random-mm-base-items-per-request";
         root.problem(
             "random-mm-limit-mm-per-prompt",
             format!("allows {most} images, and a request has at least {min}; {remedy}"),

@@ -52,11 +52,11 @@ const OTHERS: [(&str, &str); 5] = [
     ("random-rerank", "ranks texts, which generates no tokens to measure; choose random"),
     (
         "custom_image",
-        "adds the images of files to prompts, which this engine does not; choose random-mm for made-up images",
+        "adds the images of files to prompts, which this engine does not; choose random-mm for generated images",
     ),
     (
         "custom_mm",
-        "adds the images of files to prompts, which this engine does not; choose random-mm for made-up images",
+        "adds the images of files to prompts, which this engine does not; choose random-mm for generated images",
     ),
     ("custom_audio", "sends recorded speech, which this engine does not; choose another data set"),
     (

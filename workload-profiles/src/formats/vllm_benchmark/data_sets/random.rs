@@ -20,7 +20,7 @@ use crate::{
 pub(super) fn random(root: &Section, original: Original, count: u64) -> Option<Data> {
     no_file(root, "random");
     if original == Original::InferenceMax && root.bool("use-chat-template") == Some(true) {
-        root.notice("use-chat-template", "is not used: prompts have the requested length without a template; set backend to openai-chat to have the server apply its own");
+        root.notice("use-chat-template", "is not used: prompts have the requested length without a template; set backend to openai-chat to have the server apply its own template");
     }
     let requests = source(root, original)?;
     Some(Data { ignore_eos: original == Original::VllmBenchServe, ..Data::new(requests, count) })
@@ -46,7 +46,7 @@ pub(super) fn source(root: &Section, original: Original) -> Option<RequestSource
             let least = root.or_default("random-range-ratio", 1.0, |it, key| it.number(key, 0.0..=1.0))?;
             if root.value("random-range-ratio").is_some() && least < 1.0 {
                 let message = format!(
-                    "lengths go from {least} x the length up to it, as in InferenceMAX; vllm bench serve reads this flag differently"
+                    "lengths range from {least} x the length to the length itself, as in InferenceMAX; vllm bench serve reads this flag differently"
                 );
                 root.notice("random-range-ratio", message);
             }
@@ -144,7 +144,9 @@ pub(super) fn sonnet(root: &Section, count: u64) -> Option<Data> {
     let corpus = if word(root, "dataset-path").is_some() { Some(file(root, "the file of poems")?) } else { None };
     let text = match corpus {
         Some(_) => "passages of the file, each from a random place",
-        None => "passages of the built-in prose; for that of vLLM write the path of its sonnet.txt into dataset-path",
+        None => {
+            "passages of the built-in prose; to send vLLM's poems, write the path of its sonnet.txt into dataset-path"
+        }
     };
     root.notice(
         "dataset-name",

@@ -19,7 +19,7 @@ pub(super) fn timed_trace(root: &Section, api: Api, count: u64) -> Option<Data> 
         root.problem("backend", "is no backend for dataset-name timed_trace, which needs completions; choose openai");
     }
     if root.bool("no-self-timed") == Some(true) {
-        let message = "sends the prompts of a trace at other times, which is not supported; take it out to send them at the recorded ones";
+        let message = "sends the prompts of a trace at other times, which is not supported; take it out to send them at the recorded times";
         root.problem("no-self-timed", message);
     }
     let block = root.or_default("timed-trace-chunk-hash-size", 16, |it, key| it.count_u32(key, 1..=MAX_TOKENS));

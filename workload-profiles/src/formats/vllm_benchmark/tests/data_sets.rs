@@ -45,7 +45,7 @@ fn random_lengths_lie_in_a_band() {
     );
     check_error(
         "dataset-name: random\ndataset-path: a.json",
-        "dataset-path: cannot go with dataset-name random, which has no file; take it out, or choose the dataset-name of the file, such as sharegpt or custom",
+        "dataset-path: cannot be combined with dataset-name random, which has no file; take it out, or choose the dataset-name of the file, such as sharegpt or custom",
     );
 }
 
@@ -155,8 +155,8 @@ fn a_custom_file_has_prompts_and_may_have_lengths() {
     assert_eq!(rows(line).output, OutputLength::Column("output_tokens".into()));
     check_notice(
         flags,
-        "skip-chat-template: is left out, and vllm bench serve puts each prompt into the model's chat template; here it is sent as in the file: \
-         for a template set backend to openai-chat, and without one skip-chat-template to none",
+        "skip-chat-template: is missing, and vllm bench serve then puts each prompt into the model's chat template; here it is sent as in the file: \
+         set backend to openai-chat for a template, or skip-chat-template to none for no template",
     );
     check_silent(&format!("{flags}\nskip-chat-template: none"), "skip-chat-template");
     check_error(
@@ -176,7 +176,7 @@ fn the_first_turn_of_the_two_benches_is_the_prompt() {
     );
     check_error(
         "dataset-name: spec_bench\ndataset-path: question.jsonl\nspec-bench-category: math",
-        "spec-bench-category: takes a part of the rows, which is not supported; write these rows into a file of their own, and take it out",
+        "spec-bench-category: takes a part of the rows, which is not supported; write these rows into their own file, and take this flag out",
     );
 }
 
@@ -215,7 +215,7 @@ fn a_timed_trace_is_replayed_at_its_times() {
     );
     check_error(
         &format!("{flags}\nno-self-timed: none"),
-        "no-self-timed: sends the prompts of a trace at other times, which is not supported; take it out to send them at the recorded ones",
+        "no-self-timed: sends the prompts of a trace at other times, which is not supported; take it out to send them at the recorded times",
     );
     check_error("self-timed: none", "self-timed: belongs to dataset-name timed_trace; take it out");
 }
@@ -233,7 +233,7 @@ fn burstgpt_gives_lengths_only() {
     assert_eq!((file.input_column.as_str(), file.output_column.as_str()), ("Request tokens", "Response tokens"));
     check_error(
         &format!("{flags}\nrequest-rate: 5"),
-        "request-rate: cannot go with dataset-name burstgpt here, which has no rate: requests are sent as soon as fewer than max-concurrency are in flight; take it out and \
+        "request-rate: cannot be combined with dataset-name burstgpt here, which has no rate: requests are sent as soon as fewer than max-concurrency are in flight; take it out and \
          set max-concurrency, or set dataset-name to random, and its input and output length to the means of the file",
     );
     check_notice(

@@ -36,8 +36,7 @@ fn a_rate_has_rescaled_gaps() {
 /// The tool's clock for a request starts after its wait in the client.
 #[test]
 fn a_wait_in_the_client_is_in_our_latencies() {
-    let notice = "max-concurrency: lets requests wait in the client; vllm bench serve starts their clock after the wait, \
-                  here latencies count from the time that they were due";
+    let notice = "max-concurrency: lets requests wait in the client; vllm bench serve measures from the end of the wait, here latencies count from the time when a request was due";
     check_notice("request-rate: 5\nmax-concurrency: 3", notice);
     assert_eq!(load("request-rate: 5\nmax-concurrency: 3").max_concurrency(), Some(3));
     // In a closed loop, our clock and the tool's clock for a request start at the same time.
@@ -55,7 +54,7 @@ fn a_ramp_up_gives_the_rate_of_each_request() {
     assert_eq!((strategy, from.per_second(), to.per_second()), (RampUpStrategy::Exponential, 1.0, 8.0));
     check_error(
         &format!("{flags}\nrequest-rate: 5"),
-        "request-rate: cannot go with ramp-up-strategy, which gives the rate; take one of them out",
+        "request-rate: cannot be combined with ramp-up-strategy, which gives the rate; take one of them out",
     );
     check_error(
         "ramp-up-strategy: linear\nramp-up-start-rps: 9\nramp-up-end-rps: 8",
@@ -78,17 +77,15 @@ fn warm_ups_are_a_stage_that_is_not_measured() {
     assert_eq!(workload("num-warmups: 0").stages.len(), 1);
     check_notice(
         "num-warmups: 5",
-        "num-warmups: is 5, and vllm bench serve sends its first prompt 5 times; here they are 5 prompts of their own, \
-         so that a prefix cache holds none that is measured",
+        "num-warmups: is 5, and vllm bench serve sends its first prompt 5 times; here the warm-up sends 5 prompts that are not measured, so that a prefix cache holds none of the measured ones",
     );
     check_notice(
         "num-warmups: 5\ndataset-name: sharegpt\ndataset-path: s.json",
-        "num-warmups: is 5, and vllm bench serve sends its first prompt 5 times; here they are the first 5 rows, \
-         which a prefix cache then holds when they are measured",
+        "num-warmups: is 5, and vllm bench serve sends its first prompt 5 times; here the warm-up sends the first 5 rows, so that a prefix cache already holds them when they are measured",
     );
     check_error(
         "dataset-name: timed_trace\ndataset-path: t.jsonl\nnum-warmups: 5",
-        "num-warmups: cannot go with the trace of dataset-name here; take it out",
+        "num-warmups: cannot be combined with the trace of dataset-name here; take it out",
     );
 }
 

@@ -76,7 +76,7 @@ fn the_tool_that_is_chosen_for_a_script_is_named() {
         "python3 benchmarks/benchmark_serving.py --dataset-name random --random-input-len 100 --random-range-ratio 0.2";
     check_notice(
         line,
-        "profile: is read as the command line of vLLM's benchmark_serving.py; that of InferenceMAX is --harness inferencemax",
+        "profile: is read as the command line of vLLM's benchmark_serving.py; the option for InferenceMAX is --harness inferencemax",
     );
     let input = |workload: Workload| match workload.requests {
         RequestSource::Random { input, .. } => (input.min, input.max),
@@ -132,7 +132,8 @@ fn what_llm_d_benchmark_changes_is_noticed() {
     let trace = "vllm bench serve --dataset-name timed_trace --dataset-path t.jsonl";
     assert_eq!(workload(trace).prompts, PromptReuse::Fresh);
     check_silent(trace, "seed");
-    let label = "has no effect on reports; llm-d-benchmark makes one only of results whose name begins with openai";
+    let label =
+        "has no effect on reports; llm-d-benchmark makes a report only of results whose name begins with openai";
     check_notice("label: mine", &format!("label: {label}"));
     check_notice("backend: vllm", &format!("backend: {label}"));
     check_silent("backend: vllm\nlabel: openai-mine", "label");
@@ -147,7 +148,7 @@ fn flags_about_results_change_nothing() {
     check_silent(flags, "percentile-metrics");
     check_notice(
         "metric-percentiles: '0.1,99'",
-        "metric-percentiles: is not used: the report has a fixed set of percentiles, and is made of all requests",
+        "metric-percentiles: is not used: the report has a fixed set of percentiles, and covers all requests",
     );
 }
 

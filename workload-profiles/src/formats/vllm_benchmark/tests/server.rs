@@ -23,7 +23,7 @@ fn the_backend_is_the_api() {
     check_error(
         "endpoint: /x/v1/completions",
         "endpoint: is \"/x/v1/completions\", and requests of this backend go to /v1/completions; \
-         put what stands before it into target.url of the run, and take endpoint out",
+         put the part before it into target.url of the run, and take endpoint out",
     );
     for (backend, why) in
         [("openai-embeddings-chat", "embeddings"), ("vllm-rerank", "ranks texts"), ("openai-audio", "speech")]
@@ -74,7 +74,7 @@ fn a_tokenizer_is_a_file() {
     );
     check_notice(
         "dataset-name: sharegpt\ndataset-path: s.json",
-        "tokenizer: is left out, and vllm bench serve loads that of the model; here a token is counted as a word; for exact lengths write the path of a tokenizer.json",
+        "tokenizer: is missing, and vllm bench serve then loads the model's tokenizer; here a token is counted as a word; for exact lengths write the path of a tokenizer.json",
     );
     // The lengths of rows in a file are fixed, so the tokenizer does not matter.
     check_silent("dataset-name: custom\ndataset-path: a.jsonl", "tokenizer");

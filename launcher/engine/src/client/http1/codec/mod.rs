@@ -98,7 +98,7 @@ impl Fields {
             if is(CONTENT_LENGTH) {
                 let length = decimal(value).ok_or(Malformed("the answer's content-length is no number"))?;
                 if read.length.replace(length).is_some_and(|it| it != length) {
-                    return Err(Malformed("the answer has two lengths"));
+                    return Err(Malformed("the answer has two different content-length headers"));
                 }
             } else if is(TRANSFER_ENCODING) {
                 read.chunked = Some(last_token(value).eq_ignore_ascii_case(b"chunked"));
@@ -121,7 +121,7 @@ impl Fields {
     /// RFC 9112, section 6.3: a transfer coding overrides a length. Without either, the body ends when the connection is closed.
     fn start(self, status: u16, version_1_1: bool, length: usize) -> Result<Start, Malformed> {
         if status == 101 {
-            return Err(Malformed("the server switches to a protocol that nobody asked for"));
+            return Err(Malformed("the server switches to a protocol that was not requested"));
         }
         let body = match (status, self.chunked, self.length) {
             (204 | 304, _, _) => Body::Sized(0),

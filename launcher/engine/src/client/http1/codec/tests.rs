@@ -86,9 +86,12 @@ fn a_connection_is_kept_unless_the_answer_says_otherwise() {
 #[test]
 fn what_is_no_answer_says_why() {
     check_error("SSH-2.0-OpenSSH_9.9\r\n", "the answer is no HTTP");
-    check_error("HTTP/1.1 101 Switching Protocols\r\n\r\n", "the server switches to a protocol that nobody asked for");
+    check_error("HTTP/1.1 101 Switching Protocols\r\n\r\n", "the server switches to a protocol that was not requested");
     check_error("HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n", "the answer's content-length is no number");
-    check_error("HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n", "the answer has two lengths");
+    check_error(
+        "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n",
+        "the answer has two different content-length headers",
+    );
     let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
     for size in ["\r\n", "x\r\n", "5x\r\n", "11111111111111111\r\n", "-1\r\n"] {
         check_error(&format!("{head}{size}"), "a chunk of the answer has no size");

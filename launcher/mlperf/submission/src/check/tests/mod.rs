@@ -326,7 +326,7 @@ fn what_is_odd_and_no_fault_is_noted() {
     noted(&format!("{SERVER}/{PERFORMANCE}"), &old, "LoadGen 5.0.22 @ 5c282545dc, and v6.1 is measured with LoadGen 6");
     noted("closed/Us/systems/b200x8.json", &Content(b"{}".to_vec()), "b200x8.json describes a system without results");
     let conf = Text("*.Server.target_qps = 5", "*.Server.target_qps = 99");
-    noted(&format!("{SERVER}/user.conf"), &conf, "server_target_qps 99.0, and the log of the test 5");
+    noted(&format!("{SERVER}/user.conf"), &conf, "server_target_qps to 99.0, but the log of the test has 5");
     assert_eq!(check(&fixture.out, Round::V6_1).unwrap().notes, Vec::<String>::new());
 }
 

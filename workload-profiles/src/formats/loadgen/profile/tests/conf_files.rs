@@ -67,8 +67,7 @@ fn a_number_without_bound_is_refused_in_every_scenario() {
 #[test]
 fn lines_for_a_benchmark_by_another_name_are_noticed() {
     let conf = "user_conf: |\n  llama3.1-8b.Server.target_qps = 7\n  gptj.Server.target_qps = 8\n  llama3_1-8b.Server.max_duration = 9\n";
-    let notice =
-        "user_conf: has lines for llama3.1-8b, which LoadGen ignores; its name of the model is llama3_1-8b, write that";
+    let notice = "user_conf: has lines for llama3.1-8b, which LoadGen ignores; write llama3_1-8b, which is LoadGen's name of the model";
     check_notices(conf, &[notice]);
     assert_eq!(settings(conf).server_target_qps, 1.0);
 }

@@ -283,7 +283,7 @@ fn a_file_of_samples_is_sent_as_token_ids_where_the_api_takes_them() {
     assert_eq!((set(keys).4, loadgen(keys).qsl.name.as_str()), (Some(7), "cnn"));
     check_error(
         "dataset: {file: {path: /d/orca.bin}}",
-        "dataset.file.path: is \"/d/orca.bin\", whose format the name does not tell; set format to json, jsonl, csv, \
+        "dataset.file.path: is \"/d/orca.bin\", whose name does not show the format; set format to json, jsonl, csv, \
          parquet, pickle or npy",
     );
 }
