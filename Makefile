@@ -30,7 +30,7 @@ threads := RUST_TEST_THREADS=$(or $(RUST_TEST_THREADS),8)
 # The profile of cargo that an image is built with: dev for those that tests run, which takes a third of the time and checks arithmetic.
 PROFILE ?= release
 # The crates without input and output, as launcher/tests/arrows.rs lists them.
-pure := accuracy charts chat-template crds figures frames junit policy workload-profiles loadgen measurement python-data server-metrics startup statistics tokenizer
+pure := accuracy charts chat-template crds figures frames junit policy workload-profiles loadgen measurement python-data search server-metrics startup statistics tokenizer
 
 # The builder of the documentation's site, in the version that docs/ is written for.
 mdbook_version := 0.5.4

@@ -15,7 +15,11 @@ struct Group {
 }
 
 const GROUPS: [Group; 5] = [
-    Group { title: "Start here:", example: "benchwright init --simulator", commands: &["init", "run", "show"] },
+    Group {
+        title: "Start here:",
+        example: "benchwright init --simulator",
+        commands: &["init", "run", "search", "show"],
+    },
     Group {
         title: "Prepare, check:",
         example: "benchwright validate -f benchmarkrun.yaml",

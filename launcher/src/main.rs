@@ -20,7 +20,7 @@ use std::{
 use clap::{FromArgMatches as _, Parser, Subcommand};
 use commands::{
     accuracy, analyse, archive, compare, dataset, index, init, mlperf, mmlu, offline_engine, page, plan, plot,
-    profiles, prune, render, run, show, sim, startup, submission, sut, validate,
+    profiles, prune, render, run, search, show, sim, startup, submission, sut, validate,
 };
 #[cfg(target_os = "linux")]
 use commands::{bench, server, server_wrapper};
@@ -58,6 +58,11 @@ enum Command {
     ///
     /// Without a file and without a target it runs the files that the operator mounted in a pod.
     Run(run::RunArgs),
+    /// Find the highest load at which all objectives hold
+    ///
+    /// The search replaces the stages of the profile, which still defines the requests. It tries loads until one is confirmed, within a time
+    /// limit, and reports the risk that the answer is too high.
+    Search(search::SearchArgs),
     /// Start, stop or list model servers that several runs use
     ///
     /// The servers are those in spec.target.server of BenchmarkRuns.
@@ -176,6 +181,7 @@ fn main() -> ExitCode {
     let done: anyhow::Result<u8> = match cli.command {
         Command::Init(args) => init::run(&args).map(|()| 0),
         Command::Run(args) => Ok(run::run(&args)),
+        Command::Search(args) => Ok(search::run(&args)),
         #[cfg(target_os = "linux")]
         Command::Server(args) => server::run(args),
         #[cfg(target_os = "linux")]

@@ -35,13 +35,17 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("frames", &[]),
     ("offline-engine", &["clock", "frames"]),
     ("startup", &["crds"]),
+    ("search", &["statistics"]),
     ("statistics", &[]),
     ("figures", &["crds"]),
     ("charts", &[]),
     ("measurement", &["crds", "workload-profiles"]),
     ("engine", &["clock", "crds", "files", "measurement", "prompts", "tokenizer", "workload-profiles"]),
     ("workload-files", &["crds", "data-sets", "engine", "files", "prompts", "questions", "workload-profiles"]),
-    ("analysis", &["crds", "figures", "loadgen", "measurement", "server-metrics", "statistics", "workload-profiles"]),
+    (
+        "analysis",
+        &["crds", "figures", "loadgen", "measurement", "search", "server-metrics", "statistics", "workload-profiles"],
+    ),
     (
         "document",
         &["analysis", "crds", "figures", "files", "measurement", "server-metrics", "startup", "workload-profiles"],
@@ -121,6 +125,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "questions",
             "report",
             "scrape",
+            "search",
             "server-metrics",
             "simulator",
             "startup",
@@ -134,7 +139,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 /// Crates that only contain functions from values to values, without I/O. This is true for all their dependencies, too.
-const PURE: [&str; 16] = [
+const PURE: [&str; 17] = [
     "accuracy",
     "charts",
     "chat-template",
@@ -147,6 +152,7 @@ const PURE: [&str; 16] = [
     "loadgen",
     "measurement",
     "python-data",
+    "search",
     "server-metrics",
     "startup",
     "statistics",

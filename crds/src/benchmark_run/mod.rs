@@ -18,6 +18,7 @@ mod harness;
 mod launcher;
 mod profiling;
 mod references;
+mod search;
 mod server;
 mod slo;
 mod storage;
@@ -45,6 +46,7 @@ pub use harness::Harness;
 pub use launcher::{Launcher, MAX_RESOURCE_NAME, MAX_RESOURCES, RESERVED_LABELS, Resources, Scheduling, Toleration};
 pub use profiling::{ProfilerKind, Profiling};
 pub use references::{GatewayRef, KeyRef, Scheme, ServiceRef};
+pub use search::{Search, SearchOver, SearchRecovery};
 pub use server::{
     Distribution, HubToken, Lifecycle, MAX_DEVICE_NAME, MAX_DEVICES, MAX_REPLICAS, MAX_SERVER_SCRIPT, MAX_SERVER_TEXT,
     ModelClaim, Server, ServerMethod,
@@ -138,6 +140,7 @@ pub const MAX_PROMPT_SALT_BYTES: usize = 128;
         validation = unchanged("validity"),
         validation = unchanged("slo"),
         validation = unchanged("profiling"),
+        validation = unchanged("search"),
         validation = unchanged("execution"),
         validation = unchanged("queueName"),
         validation = Rule::new("!has(oldSelf.cancel) || has(self.cancel)")
@@ -187,6 +190,11 @@ pub struct BenchmarkRunSpec {
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Profiling"))]
     pub profiling: Option<Profiling>,
+
+    /// A search for the highest load at which all objectives of slo hold, in place of the profile's stages. Absent: no search.
+    #[serde(default)]
+    #[cfg_attr(feature = "kube", schemars(with = "Search"))]
+    pub search: Option<Search>,
 
     /// Retries, deadlines and the grace period for a stop.
     #[serde(default, skip_serializing_if = "is_default")]

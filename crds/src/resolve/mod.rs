@@ -17,6 +17,7 @@ mod profile;
 mod profiling;
 mod repeat;
 mod retention;
+mod search;
 mod server;
 mod service_url;
 mod settings;
@@ -43,6 +44,7 @@ pub use metrics::{METRICS_PATH, MetricsEndpoint};
 pub use pods::{NetworkPolicySettings, PodSecurity, Scraper};
 pub use profile::ProfileSource;
 pub use profiling::ResolvedProfiling;
+pub use search::ResolvedSearch;
 pub use server::{
     DEV_MODE, InferenceStack, LOG_PORT, LOG_TOKEN, LogAddress, ManagedServer, OWN_PROGRAM, Place, PodTimes,
     ReplicaStart, ServerInPods, ServerNames, ServerReplicas, SleepFault, StackFile, llm_d_server, log_port,
@@ -127,8 +129,10 @@ pub struct ResolvedRun {
     pub slo: Option<ResolvedSlo>,
     /// The window in which a profiler records the server; absent if there is none.
     pub profiling: Option<ResolvedProfiling>,
-    /// Earlier attempts whose results folders may be reported again: the operator saw that their Jobs completed, but their results were lost. The
-    /// folder alone does not prove that an attempt completed, because everyone who may create a run can write to a shared claim.
+    /// The search for the highest load that meets the objectives; absent: the profile's stages are run.
+    pub search: Option<ResolvedSearch>,
+    /// Earlier attempts whose results folders may be reported again. The operator saw that their Jobs completed, but their results were lost. The
+    /// folder alone is no proof that an attempt completed, because everyone who may create a run can write to a shared claim.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub finished_attempts: Vec<u32>,
     /// The results folder on the claim that is reported instead of sending a load.
@@ -198,6 +202,7 @@ pub fn resolve(
     let collect = collect::folder(spec, &mut errors);
     let slo = slo::slo(spec, !identity.namespace.is_empty(), &mut errors);
     let profiling = profiling::profiling(spec, &effective, !identity.namespace.is_empty(), &mut errors);
+    let search = search::search(spec, &effective, slo.as_ref(), &mut errors);
     check_times(&effective, &mut errors);
     check_resource_names(spec, &mut errors);
     check_labels(spec, &mut errors);
@@ -235,6 +240,7 @@ pub fn resolve(
         validity,
         slo,
         profiling,
+        search,
         finished_attempts: Vec::new(),
         collect,
         debug: spec.launcher.debug,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use measurement::recorder::{StageTally, TimeSeries};
 
 use crate::{
-    Analysis, Contamination, DistributionFunctions, Evidence, Figures, Labels, LatencyOrigin, SelfJudgement,
-    SeriesFigures, SessionFigures, StageAnalysis, backlog, class, labels, rates::Plateaus, remarks,
+    Analysis, Contamination, DistributionFunctions, Evidence, Figures, Labels, LatencyOrigin, Objectives,
+    SelfJudgement, SeriesFigures, SessionFigures, StageAnalysis, backlog, class, labels, rates::Plateaus, remarks,
     servers::ServerAnalysis, timings::Timings, uncertainty, validity,
 };
 
@@ -37,9 +37,18 @@ pub fn analyse(evidence: &Evidence<'_>) -> Analysis {
         analysis.contamination.add_counts(hits, looked_up);
     }
     // This is the last step, because objectives stay undecided if the measurement is invalid.
-    if let Some(slo) = &evidence.run.slo {
-        analysis.judge_objectives(slo, evidence.baseline);
+    match (&evidence.run.slo, evidence.search) {
+        (Some(slo), Some(search)) => {
+            match search.objectives(slo) {
+                Some(at_answer) => analysis.judge_objectives(&at_answer, None),
+                None => analysis.objectives = Some(Objectives::undecided(slo, "the search confirmed no load")),
+            }
+            search.judge(&mut analysis.verdict);
+        }
+        (Some(slo), None) => analysis.judge_objectives(slo, evidence.baseline),
+        (None, _) => {}
     }
+    analysis.search = evidence.search.cloned();
     analysis
 }
 
@@ -116,5 +125,6 @@ fn figures(evidence: &Evidence<'_>) -> Analysis {
         contamination,
         profiling: evidence.profiling.clone(),
         servers: None,
+        search: None,
     }
 }

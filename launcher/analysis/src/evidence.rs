@@ -6,7 +6,7 @@ use crds::resolve::ResolvedRun;
 use server_metrics::scraped::Scraped;
 use workload_profiles::Workload;
 
-use crate::{Accuracy, Measured, Profiling, loadgen::judged::LoadGenTests, objectives::Source};
+use crate::{Accuracy, Measured, Profiling, loadgen::judged::LoadGenTests, objectives::Source, search::SearchResult};
 
 /// Everything that a run produced: the complete input of [`crate::analyse`].
 #[derive(Clone)]
@@ -25,6 +25,8 @@ pub struct Evidence<'a> {
     pub lost_target: Option<String>,
     /// The LoadGen tests of the run; `None` if it has none.
     pub loadgen: Option<&'a LoadGenTests>,
+    /// What the search found. `None` if the run is no search.
+    pub search: Option<&'a SearchResult>,
     /// The scores of the answers; `None` if the answers were not scored.
     pub accuracy: Option<Accuracy>,
     /// What a profiler recorded; `None` if the run requested no profile.
@@ -48,6 +50,7 @@ impl<'a> Evidence<'a> {
             doubts: Vec::new(),
             lost_target: None,
             loadgen: None,
+            search: None,
             accuracy: None,
             profiling: None,
             cache_counts: None,

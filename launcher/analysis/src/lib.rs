@@ -26,6 +26,7 @@ mod rates;
 mod remarks;
 pub mod repeats;
 mod run;
+pub mod search;
 pub mod servers;
 pub mod sessions;
 pub mod stage;

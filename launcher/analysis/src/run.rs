@@ -14,6 +14,7 @@ use crate::{
     labels::Labels,
     objectives::Objectives,
     profiling::Profiling,
+    search::SearchResult,
     servers::ServerAnalysis,
     sessions::SessionFigures,
     stage::StageAnalysis,
@@ -63,6 +64,8 @@ pub struct Analysis {
     pub profiling: Option<Profiling>,
     /// The figures of the servers' metrics; `None` if none were read.
     pub servers: Option<ServerAnalysis>,
+    /// The result of the search; `None` if the run was none.
+    pub search: Option<SearchResult>,
 }
 
 impl Analysis {

@@ -41,6 +41,7 @@ pub(super) fn run(spec: &EngineSpec) -> Result<ClientResult, TrialError> {
         threads: spec.threads,
         stop: &Stop::default(),
         progress: Arc::new(Progress::default()),
+        trials: None,
     })?;
     let (cpu, wall) = (clock::process_cpu().saturating_sub(cpu), clock::monotonic().saturating_sub(begun));
     // Without the times between tokens, comparing them would always succeed. So this must be an error.

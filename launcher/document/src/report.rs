@@ -5,7 +5,7 @@ use std::{
     io,
 };
 
-use analysis::{Accuracy, ClassAnalysis, EndedBy, Labels, Profiling, StageAnalysis};
+use analysis::{Accuracy, ClassAnalysis, EndedBy, Labels, Profiling, StageAnalysis, search::SearchResult};
 use crds::{
     outcome::Outcome,
     resolve::{ResolvedRun, RunIdentity},
@@ -84,6 +84,7 @@ pub struct ReportDocument {
     pub classes: Vec<ClassDocument>,
     pub hardware: Option<HardwareDocument>,
     pub loadgen: Option<LoadGenDocument>,
+    pub search: Option<SearchResult>,
     pub accuracy: Option<Accuracy>,
     pub profiling: Option<Profiling>,
     pub contamination: ContaminationDocument,
@@ -94,8 +95,8 @@ pub struct ReportDocument {
     pub seeds: SeedsDocument,
     pub inputs: InputsDocument,
     pub resolved_run: ResolvedRun,
-    /// The workload as issued, with its credentials blacked out. Stored as a tree of JSON values, because a blacked-out value may have a type or
-    /// length that the workload does not allow.
+    /// The workload as issued, with its credentials blacked out. Stored as a tree of JSON values, because the replacement of a credential may have a
+    /// type or length that the workload does not allow.
     pub workload: Value,
 }
 
@@ -137,6 +138,7 @@ impl Parts<'_> {
             classes: analysis.classes.iter().map(ClassDocument::new).collect(),
             hardware: report.run.hardware.as_ref().map(|it| HardwareDocument::new(it, analysis)),
             loadgen: LoadGenDocument::new(report),
+            search: analysis.search.clone(),
             accuracy: analysis.accuracy.clone(),
             profiling: analysis.profiling.clone(),
             contamination: ContaminationDocument::new(&analysis.contamination),

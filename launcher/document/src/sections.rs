@@ -15,6 +15,8 @@ pub enum Section {
     Objectives,
     /// The few figures that readers look for first.
     Headline,
+    /// The trials of a search.
+    Search,
     LoadGen,
     Accuracy,
     Profiling,
@@ -82,11 +84,12 @@ struct Row {
 
 /// One row per section. Entries of `shown` are in the order of [`Renderer::ALL`].
 #[rustfmt::skip]
-const ROWS: [Row; 23] = [
+const ROWS: [Row; 24] = [
     //                                                                           terminal                     report.md                  comment.md                 report.html
     row(Section::Head, "head", "Verdict",                                        [Own,                        Own,                       Own,                       Own]),
     row(Section::Objectives, "objectives", "Objectives",                         [Own,                        Own,                       Own,                       Own]),
     row(Section::Headline, "headline", "Headline figures",                       [Within(Section::Figures),   Within(Section::Figures),  Within(Section::Figures),  Own]),
+    row(Section::Search, "search", "Trials of the search",                       [Own,                        Own,                       No,                        Own]),
     row(Section::LoadGen, "loadgen", "LoadGen tests",                            [Own,                        Own,                       Own,                       Own]),
     row(Section::Accuracy, "accuracy", "Accuracy",                               [Own,                        Own,                       Own,                       Own]),
     row(Section::Profiling, "profiling", "Profiling",                            [No,                         Own,                       No,                        Own]),
@@ -148,6 +151,7 @@ impl Section {
     pub fn is_in(self, document: &ReportDocument) -> bool {
         match self {
             Section::Objectives => !document.objectives.is_empty(),
+            Section::Search => document.search.is_some(),
             Section::LoadGen => document.loadgen.is_some(),
             Section::Accuracy => document.accuracy.is_some(),
             Section::Profiling => document.profiling.is_some(),

@@ -107,6 +107,7 @@ fn measure(way: Way, ends: bool) -> Result<(Duration, u64), Box<dyn Error>> {
             threads: 1,
             stop: &Stop::default(),
             progress: Arc::default(),
+            trials: None,
         };
         let result = run_order_here(order).await?;
         let records = result.recorder.records.as_ref().ok_or("there are no records")?;

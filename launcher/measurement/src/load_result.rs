@@ -58,7 +58,17 @@ pub struct LoadResult {
     pub notices: Vec<Notice>,
 }
 
-/// Why a rate could not be measured, so that its stage was skipped.
+impl LoadResult {
+    /// Removes all stages after the first `count`. No request may belong to them.
+    pub fn keep_stages(&mut self, count: usize) {
+        self.recorder.keep_stages(count);
+        self.phases.truncate(count);
+        self.stages.truncate(count);
+        self.workers.iter_mut().for_each(|it| it.stages.truncate(count));
+    }
+}
+
+/// Why a rate is not known, and its stage not run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum NotMeasured {
     #[error("its rate comes from stage {stage}, which was not run before it; see why")]

@@ -57,6 +57,7 @@ fn add(section: Section, document: &ReportDocument, to: &mut String) {
         Section::Identity => foot(document, to),
         // Shown within other sections, or only in `report.md`.
         Section::Headline
+        | Section::Search
         | Section::Profiling
         | Section::Stages
         | Section::Classes

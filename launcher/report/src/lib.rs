@@ -28,6 +28,7 @@ pub mod repeats;
 pub mod report_file;
 pub mod requests_parquet;
 mod results;
+pub mod search;
 mod server;
 pub mod space;
 pub mod stages_csv;

@@ -19,6 +19,7 @@ use super::{
     markup::cell,
     objectives, profiling,
     provenance::{self, TableText},
+    search,
     server::table as server_table,
     startup,
     text::{
@@ -57,6 +58,7 @@ fn content(section: Section, document: &ReportDocument, page: &mut Page) {
     match section {
         Section::Head => head(document, page),
         Section::Objectives => objectives_met(document, page),
+        Section::Search => trials(document, page),
         Section::LoadGen => loadgen_tests(document, page),
         Section::Accuracy => scores(document, page),
         Section::Profiling => profile(document, page),
@@ -151,6 +153,13 @@ fn objectives_met(document: &ReportDocument, page: &mut Page) {
         row
     });
     page.table(&header, TEXT, rows);
+}
+
+fn trials(document: &ReportDocument, page: &mut Page) {
+    let Some(found) = &document.search else { return };
+    page.table(&search::COLUMNS, TEXT, search::rows(found).map(|row| row.iter().map(|it| cell(it)).collect()));
+    page.blank();
+    search::notes(found).iter().for_each(|it| page.line(format_args!("- {}", cell(it))));
 }
 
 fn loadgen_tests(document: &ReportDocument, page: &mut Page) {

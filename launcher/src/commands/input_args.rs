@@ -96,6 +96,7 @@ impl InputArgs {
             strict: self.strict,
             seed: self.seed,
             repeat: None,
+            search: None,
             metrics_urls: self.metrics_urls.clone(),
             no_server_metrics: self.no_server_metrics,
             token_file: self.token_file.clone(),

@@ -22,6 +22,7 @@ pub(crate) mod prune;
 pub(crate) mod render;
 pub(crate) mod run;
 mod runner_args;
+pub(crate) mod search;
 #[cfg(target_os = "linux")]
 pub(crate) mod server;
 #[cfg(target_os = "linux")]

@@ -102,6 +102,9 @@ fn from_run_file(path: &Path, mut file: RunFile, options: &LocalOptions) -> Resu
     if let Some(repeat) = options.repeat {
         file.set_repeat(repeat);
     }
+    if let Some(search) = &options.search {
+        file.set_search(search);
+    }
     let (mut run, mut spec) = file.resolve(path, options)?;
     let source = ProfileSource::from_spec(&spec);
     let template = match (&given, &source) {

@@ -23,7 +23,7 @@ use workload_profiles::{Notice, Workload};
 pub use error::InputError;
 pub use local::{from_file, from_source};
 pub(crate) use mounted::from_folder;
-pub use options::{LocalOptions, RunSource};
+pub use options::{LocalOptions, RunSource, SearchOptions};
 pub use validate::{CheckedRun, Rules, check_files, check_text};
 
 #[derive(Clone, Debug)]

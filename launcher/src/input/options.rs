@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use crds::benchmark_run::{Harness, SimulatorPreset};
+use crds::{
+    benchmark_run::{Harness, Objective, SearchOver, SearchRecovery, SimulatorPreset},
+    units::Span,
+};
 
 /// What to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,10 +54,26 @@ pub struct LocalOptions {
     pub seed: Option<u64>,
     /// The number of runs of the load. It replaces the number in the spec.
     pub repeat: Option<u32>,
+    /// Search for the highest load that meets the objectives, with these settings in place of the run's settings.
+    pub search: Option<SearchOptions>,
     /// Whether to read no server metrics, even if the run names sources.
     pub no_server_metrics: bool,
     /// The file with the bearer token of the target.
     pub token_file: Option<PathBuf>,
     /// The file with additional certificate authorities.
     pub ca_file: Option<PathBuf>,
+}
+
+/// Settings of a search. `None`: the run's setting, or the default.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SearchOptions {
+    /// Empty: the objectives of the run.
+    pub objectives: Vec<Objective>,
+    pub over: Option<SearchOver>,
+    pub budget: Option<Span>,
+    pub risk: Option<f64>,
+    pub first: Option<f64>,
+    pub highest: Option<f64>,
+    pub at_least: Option<f64>,
+    pub recovery: Option<SearchRecovery>,
 }

@@ -13,10 +13,10 @@ use crds::{
     wording::quoted,
     yaml::{self, Document, Node, Problem},
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 use workload_profiles::ProfileError;
 
-use super::{InputError, LocalOptions};
+use super::{InputError, LocalOptions, SearchOptions};
 
 /// Maximum number of problems in one error. A file with more problems probably repeats one mistake.
 const MAX_LISTED: usize = 48;
@@ -257,7 +257,34 @@ impl RunFile {
         self.value["spec"]["repeat"] = repeat.into();
     }
 
-    /// Adds metrics sources to the sources in the file. `none`: removes all sources instead.
+    /// Makes the run a search, with these settings in place of those of the file.
+    pub(super) fn set_search(&mut self, search: &SearchOptions) {
+        let spec = &mut self.value["spec"];
+        if !search.objectives.is_empty() {
+            spec["slo"]["objectives"] = serde_json::to_value(&search.objectives).unwrap_or_default();
+        }
+        let written = &mut spec["search"];
+        if !written.is_object() {
+            *written = Value::Object(Map::new());
+        }
+        let seconds = search.budget.map(|it| it.0.as_secs());
+        let settings = [
+            ("over", search.over.and_then(|it| serde_json::to_value(it).ok())),
+            ("budgetSeconds", seconds.map(Value::from)),
+            ("risk", search.risk.map(Value::from)),
+            ("first", search.first.map(Value::from)),
+            ("highest", search.highest.map(Value::from)),
+            ("atLeast", search.at_least.map(Value::from)),
+            ("recovery", search.recovery.and_then(|it| serde_json::to_value(it).ok())),
+        ];
+        for (key, value) in settings {
+            if let Some(value) = value {
+                written[key] = value;
+            }
+        }
+    }
+
+    /// Adds metrics sources to those of the file, or removes all.
     pub(super) fn set_metrics(&mut self, urls: &[String], none: bool) {
         let Some(target) = self.value["spec"]["target"].as_object_mut() else { return };
         if none {

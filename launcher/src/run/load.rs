@@ -19,6 +19,7 @@ use super::{
     progress::Watcher,
     ready::{self, AllReady, Ready},
     replicas::Replicas,
+    search::Search,
     server_extras::Extras,
     server_metrics::ServerMetrics,
     signals::Deadline,
@@ -31,7 +32,7 @@ use analysis::{Profiling, TargetIdentity};
 use document::SleepCycle;
 use engine::{
     client::Spread,
-    issue::{self, LoadError, LoadOrder, PreparedLoad, Progress},
+    issue::{self, LoadError, LoadOrder, PreparedLoad, Progress, Trials},
     requests::Seeds,
 };
 use measurement::{load_result::LoadResult, phase::Phase, recorder::Keep};
@@ -134,7 +135,20 @@ impl<'a> Setup<'a, '_> {
             })
         };
         let workload = files.bounded(&input.workload);
-        let issued = loadgen::issue(&workload, last_offline, one);
+        let issued = match &input.run.search {
+            Some(search) => Search::new(&input.run, search, &workload).and_then(|search| {
+                let load = OneLoad {
+                    workload: &search.workload,
+                    phases: &[],
+                    show_forecast: ShowForecast::No,
+                    search: Some(search.searcher()),
+                };
+                let mut load = one(&load)?;
+                let (workload, found) = search.end(&mut load);
+                Ok(Issued { workload, load, tests: Vec::new(), trials: Vec::new(), search: Some(found) })
+            }),
+            None => loadgen::issue(&workload, last_offline, one),
+        };
         let sleep_cycles = if issued.is_ok() { sleeper.measure()? } else { Vec::new() };
         deadline.end();
         run_status.set_measuring(false);
@@ -168,18 +182,24 @@ impl<'a> Setup<'a, '_> {
         profiled: &OnceCell<Profiling>,
     ) -> Result<LoadResult, Failure> {
         let Setup { input, options, process, .. } = *self;
-        let OneLoad { workload, phases, show_forecast } = *load;
+        let OneLoad { workload, phases, show_forecast, ref search } = *load;
         let progress = Arc::new(Progress::default());
         process.run_status.begin_load(Arc::clone(&progress), &workload.stages);
         let plain = options.plain || options.in_pod() || !console::has_terminal();
         let phases_to_issue = phases::to_issue(phases);
-        let prepared = self.planned(ready, files, workload, &phases_to_issue, &progress)?;
+        let prepared = self.planned(
+            ready,
+            files,
+            (workload, &phases_to_issue),
+            &progress,
+            search.clone().map(|it| it as Arc<dyn Trials>),
+        )?;
         let profiler = Profiler::start(input, workload, ready, by_service, &progress, &process.stop)?;
         let forecast = match show_forecast {
             ShowForecast::Yes => phases.to_vec(),
             ShowForecast::No => PlannedPhases::new(),
         };
-        let watcher = Watcher::start(progress, workload.clone(), forecast, plain);
+        let watcher = Watcher::start(progress, workload.clone(), forecast, search.clone(), plain);
         let load = prepared.run();
         watcher.end();
         if let Some(found) = profiler.and_then(Profiler::end) {
@@ -211,7 +231,7 @@ impl<'a> Setup<'a, '_> {
         // LoadGen tests may first have to find their rate, on which the plan depends.
         let planned = match &input.workload.loadgen {
             Some(_) => None,
-            None => Some(self.planned(&ready, files, &input.workload, &[], &Arc::default())?),
+            None => Some(self.planned(&ready, files, (&input.workload, &[]), &Arc::default(), None)?),
         };
         let requests = planned.map(|it| (it.requests(), it.undecided_stages()));
         Ok(Prepared { model: ready.model, requests })
@@ -233,9 +253,9 @@ impl<'a> Setup<'a, '_> {
         &'l self,
         ready: &'l Ready,
         files: &'l WorkloadFiles,
-        workload: &'l Workload,
-        phases: &'l [Option<Arc<dyn Phase>>],
+        (workload, phases): (&'l Workload, &'l [Option<Arc<dyn Phase>>]),
         progress: &Arc<Progress>,
+        trials: Option<Arc<dyn Trials>>,
     ) -> Result<PreparedLoad<'l>, Failure> {
         let Setup { input, options, process, store, keep } = *self;
         let prepared = issue::prepare(LoadOrder {
@@ -249,6 +269,7 @@ impl<'a> Setup<'a, '_> {
             threads: options.threads(&input.run.endpoint),
             stop: &process.stop,
             progress: Arc::clone(progress),
+            trials,
         });
         let prepared = prepared.map_err(not_issued)?;
         store.check_rows(input, workload, prepared.requests(), prepared.undecided_stages())?;

@@ -29,6 +29,7 @@ pub(crate) mod ready;
 mod repeats;
 mod replicas;
 mod retention;
+mod search;
 mod server_extras;
 mod server_metrics;
 mod signals;

@@ -49,10 +49,11 @@ impl Order<'_> {
         let Order { input, baseline, options } = *self;
         let store = Store::prepare(input, place, now)?;
         let keep = store.keep(input);
-        // The figures of LoadGen tests are computed from the records of all samples, and the results of questions contain the latency of each
-        // request. Both therefore need records.
-        let with_records =
-            input.workload.loadgen.is_some() || matches!(input.workload.requests, RequestSource::Questions(_));
+        // LoadGen's figures are computed from the records of all samples, and the results of questions list the latency of each. So both need
+        // records.
+        let with_records = input.run.search.is_some()
+            || input.workload.loadgen.is_some()
+            || matches!(input.workload.requests, RequestSource::Questions(_));
         let needed = if with_records && keep == Keep::Summary { Keep::RecordsAlone } else { keep };
         let Loaded {
             ready,
@@ -89,7 +90,7 @@ impl Order<'_> {
             managed = managed::describe_pods(&input.run, &process.resolver, limit, by_replica);
         }
         let replicas = replicas.map(|it| it.document(&requests_by_replica));
-        let Issued { workload, load, tests, trials } = issued;
+        let Issued { workload, load, tests, trials, search } = issued;
         let scored = scoring.map(|it| match it.score(&workload, &load, &tests) {
             Ok(scored) => scored,
             Err(error) => {
@@ -114,6 +115,7 @@ impl Order<'_> {
             doubts: findings.doubts.clone(),
             lost_target: findings.lost_target.clone(),
             loadgen: loadgen.as_ref(),
+            search: search.as_ref(),
             accuracy: scored.as_ref().map(|it| it.accuracy.clone()),
             profiling,
             scraped: scraped.map(Arc::new),

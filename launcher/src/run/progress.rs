@@ -17,6 +17,7 @@ use workload_profiles::Workload;
 use super::{
     forecast::forecast_text,
     progress_text::{Standing, View},
+    search::{SearchStanding, Searcher},
 };
 use crate::console::{self, LiveDisplay};
 use engine::issue::{PlannedTime, Progress};
@@ -40,9 +41,17 @@ pub(super) struct Watcher {
 
 impl Watcher {
     /// Starts the display. `workload` is the issued workload. `phases` are its phases, if their verdict is predicted.
-    pub(super) fn start(progress: Arc<Progress>, workload: Workload, phases: PlannedPhases, plain: bool) -> Watcher {
+    ///
+    /// `search`: the search whose trials are the stages of the load, if it is one.
+    pub(super) fn start(
+        progress: Arc<Progress>,
+        workload: Workload,
+        phases: PlannedPhases,
+        search: Option<Arc<Searcher>>,
+        plain: bool,
+    ) -> Watcher {
         let (end, ended) = mpsc::channel();
-        let looker = Looker { progress, workload, phases, sent: VecDeque::new() };
+        let looker = Looker { progress, workload, phases, search, sent: VecDeque::new() };
         let body = move || if plain { log(looker, &ended) } else { show(looker, &ended) };
         let thread = thread::Builder::new().name("progress".into()).spawn(body);
         if let Err(error) = &thread {
@@ -65,6 +74,7 @@ struct Looker {
     progress: Arc<Progress>,
     workload: Workload,
     phases: PlannedPhases,
+    search: Option<Arc<Searcher>>,
     /// The number of requests that had been sent at recent times. The newest is last.
     sent: VecDeque<(Duration, u64)>,
 }
@@ -101,7 +111,10 @@ impl Looker {
             ttft: progress.ttft.median().zip(progress.ttft.quantile(900)),
             forecast,
         };
-        Some(View::new(standing, times, &self.workload.stages))
+        let view = View::new(standing, times, &self.workload.stages);
+        let Some(search) = &self.search else { return Some(view) };
+        let SearchStanding { trial, done, left } = search.standing(now)?;
+        Some(View { stage: trial, done: Some(done), left: Some(left), ..view })
     }
 }
 

@@ -198,7 +198,7 @@ fn time_left(left: Duration) -> String {
     short_time(u64::try_from(left.as_millis().div_ceil(1_000)).unwrap_or(u64::MAX))
 }
 
-fn short_time(seconds: u64) -> String {
+pub(super) fn short_time(seconds: u64) -> String {
     match (seconds / 3_600, seconds / 60 % 60, seconds % 60) {
         (0, 0, seconds) => format!("{seconds}s"),
         (0, minutes, seconds) => format!("{minutes}m {seconds:02}s"),

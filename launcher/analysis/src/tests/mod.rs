@@ -98,6 +98,7 @@ fn run() -> ResolvedRun {
         },
         slo: None,
         profiling: None,
+        search: None,
         finished_attempts: Vec::new(),
         collect: None,
         debug: false,

@@ -174,7 +174,9 @@ pub fn max_error_ratio(run: &ResolvedRun) -> Option<f64> {
         it.metric == Metric::ErrorRatio && matches!(it.bound, Bound::Max(_)) && !matches!(it.scope(), Scope::Stage(_))
     };
     let slo = run.slo.as_ref().filter(|it| it.enforcement == Enforcement::Fail);
-    (!slo.is_some_and(|it| it.objectives.iter().any(bounds_errors))).then_some(run.validity.max_error_ratio)
+    // The trials of a search limit the errors, each at its own load.
+    let is_replaced = run.search.is_some() || slo.is_some_and(|it| it.objectives.iter().any(bounds_errors));
+    (!is_replaced).then_some(run.validity.max_error_ratio)
 }
 
 fn too_many_errors(findings: &Findings<'_>) -> Option<Reason> {

@@ -140,7 +140,7 @@ fn stopped(document: &ReportDocument) -> String {
 }
 
 fn found(document: &ReportDocument) -> Answer {
-    if let Some(answer) = loadgen(document).or_else(|| accuracy(document)) {
+    if let Some(answer) = search(document).or_else(|| loadgen(document)).or_else(|| accuracy(document)) {
         return answer;
     }
     if document.objectives.is_empty() && document.workload["work"] == "startup" {
@@ -150,6 +150,18 @@ fn found(document: &ReportDocument) -> Answer {
         return Answer { sentence: headline(document), tags: vec![tag(TagState::Plain, "No objectives set")] };
     }
     over_load(document).unwrap_or_else(|| objectives(document))
+}
+
+fn search(document: &ReportDocument) -> Option<Answer> {
+    let found = document.search.as_ref()?;
+    let text = match (&found.answer, found.at_least) {
+        (Some(answer), Some(at_least)) if answer.load < at_least => {
+            tag(TagState::Missed, format!("Below {}", found.load_text(at_least)))
+        }
+        (Some(answer), _) => tag(TagState::Met, found.load_text(answer.load)),
+        (None, _) => tag(TagState::Undecided, "No load confirmed"),
+    };
+    Some(Answer { sentence: found.sentence(), tags: vec![text] })
 }
 
 fn loadgen(document: &ReportDocument) -> Option<Answer> {

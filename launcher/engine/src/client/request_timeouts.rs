@@ -22,13 +22,15 @@ pub struct RequestTimeouts {
     request: Option<Duration>,
 }
 
-/// The progress of a request. The request writes it, and the code that waits for the request reads it. Both run in one task, so the atomics
-/// serve only to share the value.
+/// How far a request has come. The request writes it and the code that waits for the request reads it, in one task. A look at a trial reads its first
+/// token from another thread.
 #[derive(Debug, Default)]
 pub struct RequestProgress {
     /// When the request was sent, in nanoseconds plus one; 0 if it was not sent.
     sent: AtomicU64,
-    /// When the last event with a token arrived, in nanoseconds plus one; 0 if there was none.
+    /// Nanoseconds of the first event with a token, plus one; 0 if there was none.
+    first_token: AtomicU64,
+    /// Nanoseconds of the last event with a token, plus one; 0 if there was none.
     token: AtomicU64,
     complete: AtomicBool,
 }
@@ -42,14 +44,21 @@ impl RequestProgress {
     pub(super) fn saw(&self, answer: &Answer) {
         if let Some(at) = answer.last_event() {
             store(&self.token, at);
+            if self.first_token.load(Ordering::Relaxed) == 0 {
+                store(&self.first_token, answer.first_token.unwrap_or(at));
+            }
         }
         if answer.is_complete() {
             self.complete.store(true, Ordering::Relaxed);
         }
     }
 
+    /// When the first token arrived, on the clock of the load. Other threads may call it.
+    pub(crate) fn first_token(&self) -> Option<Duration> {
+        time(&self.first_token)
+    }
+
     fn milestone(&self) -> Milestone {
-        let time = |from: &AtomicU64| from.load(Ordering::Relaxed).checked_sub(1).map(Duration::from_nanos);
         match (self.complete.load(Ordering::Relaxed), time(&self.token), time(&self.sent)) {
             (true, ..) => Milestone::Complete,
             (_, Some(at), _) => Milestone::Token(at),
@@ -57,6 +66,10 @@ impl RequestProgress {
             (_, None, None) => Milestone::Connecting,
         }
     }
+}
+
+fn time(from: &AtomicU64) -> Option<Duration> {
+    from.load(Ordering::Relaxed).checked_sub(1).map(Duration::from_nanos)
 }
 
 fn store(to: &AtomicU64, at: Duration) {

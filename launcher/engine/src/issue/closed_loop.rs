@@ -88,7 +88,7 @@ impl Shared {
 /// Runs this worker's part of a stage. Returns the unsent requests that no other worker counts.
 pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, slots: Slots) -> Unissued {
     let context = &worker.context;
-    let count = worker.share(slots.concurrency).count();
+    let count = worker.share(slots.at_start()).count();
     let mut shared = Shared {
         context: Arc::clone(context),
         stage: stage_context.stage,
@@ -102,13 +102,14 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
     let start = stage_context.start().await;
     shared.over = slots.duration.map(|it| start.saturating_add(it));
     let shared = Arc::new(shared);
+    let slot_task = |slot| run_slot(Arc::clone(&shared), slots.over(slot).map(|it| start.saturating_add(it)));
     tokio::select! {
-        () = run_slots(worker, (shared.stage, start), slots, || run_slot(Arc::clone(&shared))) => {}
+        () = run_slots(worker, (shared.stage, start), slots, slot_task) => {}
         () = shared.keep_prepared() => {}
     }
-    let rule_end = context.shared.rule_end(stage_context.stage);
-    if !worker.is_stopped() && rule_end.is_none() {
-        // The stage was not stopped, so requests that this worker did not send are sent by the slots of other workers.
+    let ended_early = context.shared.ended_early(stage_context.stage);
+    if !worker.is_stopped() && ended_early.is_none() {
+        // The slots of other workers may take the remaining requests.
         return Unissued::Over(UnissuedNumbers::default());
     }
     let all_taken = shared.ahead().numbers().is_empty() && shared.claims().take_rest().is_empty();
@@ -127,11 +128,11 @@ pub(super) async fn run_slots<T: Future<Output = ()> + Send + 'static>(
     worker: &Worker,
     (stage, start): (usize, Duration),
     slots: Slots,
-    slot_task: impl Fn() -> T,
+    slot_task: impl Fn(u64) -> T,
 ) {
     let mut in_flight = JoinSet::new();
-    for (place, slot) in (1..).zip(worker.share(slots.concurrency)) {
-        let open = start.saturating_add(slots.ramp_up.mul_f64(slot as f64 / slots.concurrency as f64));
+    for (place, slot) in (1..).zip(worker.share(slots.at_start())) {
+        let open = start.saturating_add(slots.ramp_up.mul_f64(slot as f64 / slots.at_start() as f64));
         if place == 1 || !slots.ramp_up.is_zero() {
             tokio::select! {
                 biased;
@@ -139,7 +140,7 @@ pub(super) async fn run_slots<T: Future<Output = ()> + Send + 'static>(
                 () = worker.sleeper.until(open) => {}
             }
         }
-        poll_and_spawn(&mut in_flight, slot_task());
+        poll_and_spawn(&mut in_flight, slot_task(slot));
         if place % MAX_AT_ONCE == 0 {
             yield_now().await;
         }
@@ -147,11 +148,13 @@ pub(super) async fn run_slots<T: Future<Output = ()> + Send + 'static>(
     drain(&worker.context.shared, in_flight, Some((stage, start))).await;
 }
 
-/// Sends the requests of one slot.
-async fn run_slot(shared: Arc<Shared>) {
-    // A closed loop has no schedule: the first request is due when the slot opens.
+/// Sends the requests of one slot, until `over`.
+async fn run_slot(shared: Arc<Shared>, over: Option<Duration>) {
+    // A closed loop has no schedule: its first request is due when the slot opens.
     let mut free = shared.context.shared.clock.now();
-    while let Some(prepared) = shared.next(free) {
+    while over.is_none_or(|over| free < over)
+        && let Some(prepared) = shared.next(free)
+    {
         let start = shared.context.shared.start_rate(shared.stage).take(free);
         if start > free {
             // Boxed for the same reason as `back_off` below.

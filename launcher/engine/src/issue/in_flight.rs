@@ -139,17 +139,17 @@ pub(super) async fn drain(shared: &Shared, mut in_flight: JoinSet<()>, stage: Op
     let mut stop = shared.stop.watch();
     let aborted = stop.wait_for(|it| matches!(it, StopState::Abort(_)));
     tokio::pin!(aborted);
-    let mut may_end = stage.filter(|(stage, _)| shared.rule_end(*stage).is_none());
+    let mut may_end = stage.filter(|(stage, _)| shared.ended_early(*stage).is_none());
     loop {
-        // A stop rule that ends the stage may set an earlier limit.
-        let ended_by_rule = async {
+        // An early end of the stage sets an earlier limit.
+        let ended_early = async {
             match may_end {
-                Some((stage, _)) => shared.rule_ended(stage).await,
+                Some((stage, _)) => shared.is_ended_early(stage).await,
                 None => pending().await,
             }
         };
         let all = async {
-            tokio::pin!(ended_by_rule);
+            tokio::pin!(ended_early);
             loop {
                 tokio::select! {
                     joined = in_flight.join_next() => match joined {
@@ -157,7 +157,7 @@ pub(super) async fn drain(shared: &Shared, mut in_flight: JoinSet<()>, stage: Op
                         None => return Drained::All,
                     },
                     _ = &mut aborted => return Drained::Aborted,
-                    () = &mut ended_by_rule => return Drained::StageEnded,
+                    () = &mut ended_early => return Drained::StageEnded,
                 }
             }
         };
@@ -203,6 +203,9 @@ impl InFlightRequest {
         self.exchange.headers = headers;
         self.exchange.is_probe = self.kind == RequestKind::Probe;
         let request_progress = Arc::clone(&self.exchange.progress);
+        if let Some(trials) = shared.trials.as_ref().filter(|_| self.kind == RequestKind::Load) {
+            trials.note_sent(self.number, self.due.at, &request_progress);
+        }
         let gone = match leaves {
             None => None,
             Some(Leaves::After(length)) => shared.clock.now().checked_add(length),

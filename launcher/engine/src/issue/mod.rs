@@ -31,6 +31,7 @@ mod start_rate;
 mod stop_rules;
 mod target_health;
 mod timeline;
+mod trials;
 mod under_way_samples;
 mod unissued;
 mod waits;
@@ -75,6 +76,7 @@ use prompts::{
 use runner::WorkerResult;
 use shared::Shared;
 pub use timeline::{PlannedTime, RecentTimes, Timeline};
+pub use trials::{RequestSoFar, TrialStage, Trials};
 use worker::Worker;
 
 /// Number of ready tasks that a runtime polls before it polls sockets and timers. A lower value makes send times and timestamps more exact;
@@ -170,6 +172,9 @@ pub struct LoadOrder<'a> {
     pub stop: &'a Stop,
     /// Updated while the load runs.
     pub progress: Arc<Progress>,
+    /// Decides about the stages while the load runs. Each stage of the workload is then a place for one trial; `None`: the stages are as the workload
+    /// specifies.
+    pub trials: Option<Arc<dyn Trials>>,
 }
 
 /// A load whose request times are drawn. All its requests can be generated before anything is sent.
@@ -217,7 +222,7 @@ pub fn run_load(order: LoadOrder<'_>) -> Result<LoadResult, LoadError> {
 }
 
 fn issue(PreparedLoad { order, plan }: PreparedLoad<'_>) -> Result<LoadResult, LoadError> {
-    let LoadOrder { target, keep, threads, stop, progress, .. } = order;
+    let LoadOrder { target, keep, threads, stop, progress, trials, .. } = order;
     raise_file_limit();
     progress.planned.store(plan.requests(), Ordering::Relaxed);
     progress.undecided_stages.store(plan.undecided_stages(), Ordering::Relaxed);
@@ -227,7 +232,7 @@ fn issue(PreparedLoad { order, plan }: PreparedLoad<'_>) -> Result<LoadResult, L
     let (clock, started) = (Clock::start(), clock::now());
     // Setting it cannot fail, because each load has its own progress.
     let _ = progress.timeline.set(plan.timeline(clock));
-    let shared = Arc::new(Shared::new(plan, clock, threads, stop.clone(), progress));
+    let shared = Arc::new(Shared::new(plan, clock, threads, stop.clone(), progress).with_trials(trials));
     let watch = Watch::start(clock);
     let workers: Vec<_> = (0..threads).map(|index| spawn(index, Arc::clone(&shared), target.clone(), keep)).collect();
     if workers.iter().any(Result::is_err) {
@@ -247,8 +252,9 @@ fn issue(PreparedLoad { order, plan }: PreparedLoad<'_>) -> Result<LoadResult, L
 /// The same as [`run_load`].
 pub async fn run_order_here(order: LoadOrder<'_>) -> Result<LoadResult, LoadError> {
     let plan = plan(&order)?;
-    let LoadOrder { target, keep, stop, progress, .. } = order;
-    let shared = Arc::new(Shared::new(plan, Clock::from_runtime(), 1, stop.clone(), progress));
+    let LoadOrder { target, keep, stop, progress, trials, .. } = order;
+    let shared = Shared::new(plan, Clock::from_runtime(), 1, stop.clone(), progress).with_trials(trials);
+    let shared = Arc::new(shared);
     let started = clock::now();
     let worker = Worker::new(0, Arc::clone(&shared), target.clone(), keep);
     let ended = runner::run(worker).await;
@@ -278,6 +284,7 @@ pub async fn run_here<'a>(
         threads: 1,
         stop,
         progress: Arc::default(),
+        trials: None,
     };
     run_order_here(order).await
 }
@@ -301,7 +308,8 @@ fn plan(order: &LoadOrder<'_>) -> Result<LoadPlan, LoadError> {
     };
     let plan = plan.with_recordings(workload, Arc::clone(&files.recordings))?;
     let plan = plan.with_blocks(workload, &files.traces.blocks)?;
-    Ok(plan.with_texts(files.texts.clone()).with_rows(workload, Arc::clone(&files.rows), seeds)?)
+    let plan = plan.with_texts(files.texts.clone()).with_rows(workload, Arc::clone(&files.rows), seeds)?;
+    Ok(if order.trials.is_some() { plan.with_trials(seeds) } else { plan })
 }
 
 fn spawn(

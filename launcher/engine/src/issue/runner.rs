@@ -44,8 +44,16 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
         shared.plan.begin_stage(index, shared.progress.issued.load(Ordering::Relaxed));
         let mut stage_context = StageContext::new(&worker, &mut barriers, index, earliest);
         let has_sessions = shared.plan.sessions.is_some();
-        let unissued = match &stage.load {
-            // Boxed, because otherwise a load without sessions would reserve memory for them.
+        let load = match &stage.load {
+            PlannedLoad::Trial(_) => match shared.trial(index) {
+                Some(trial) => &trial.load,
+                // All workers end the load here.
+                None => break,
+            },
+            load => load,
+        };
+        let unissued = match load {
+            // Boxed: a load without sessions would otherwise reserve memory for them.
             PlannedLoad::Open(schedule) if has_sessions => {
                 Box::pin(session_loop::run_open(&worker, &mut stage_context, schedule)).await
             }
@@ -70,12 +78,14 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
             },
             PlannedLoad::Closed(slots) => closed_loop::run(&worker, &mut stage_context, *slots).await,
             PlannedLoad::Stream(phase) => query_loop::run(&worker, &mut stage_context, &**phase).await,
+            // A trial is open or closed.
+            PlannedLoad::Trial(_) => Unissued::Over(UnissuedNumbers::default()),
         };
         vitals.stages.push(stage_context.watch.take().map(|it| it.close(shared.clock.now())).unwrap_or_default());
         if let Some(probing) = stage_context.probing {
             probing.end().await;
         }
-        let samples = stage_context.samples;
+        let (samples, looks) = (stage_context.samples, stage_context.looks);
         if let (Unissued::Stopped { .. }, StopState::Drain(reason) | StopState::Abort(reason)) =
             (&unissued, shared.stop.state())
         {
@@ -94,6 +104,9 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
         }
         if let Some(samples) = samples {
             samples.end().await;
+        }
+        if let Some(looks) = looks {
+            looks.end().await;
         }
         shared.close_phase(index);
         // Failures of one stage do not count in the next one, because the pause between them would count as part of the outage.

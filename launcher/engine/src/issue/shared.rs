@@ -1,6 +1,7 @@
 //! State that the workers share: the plan, which never changes, and a few counters.
 
 use std::{
+    future::pending,
     ops::Range,
     sync::{
         Arc, OnceLock,
@@ -23,6 +24,7 @@ use super::{
     stop_rules::StopRules,
     target_health::TargetHealth,
     timeline::nanos,
+    trials::{DrawnTrial, RunningTrials, TrialStage, Trials},
 };
 use crate::{
     client::ClientGroup,
@@ -49,6 +51,7 @@ pub(super) struct Shared {
     pub(super) target_health: TargetHealth,
     pub(super) clients: Arc<ClientGroup>,
     pub(super) run_id: RunId,
+    pub(super) trials: Option<RunningTrials>,
     stages: Vec<SharedStage>,
     arrivals: watch::Sender<u64>,
 }
@@ -82,13 +85,17 @@ impl Shared {
             stop_rules: StopRules::new(if stage.phase.is_none() { &plan.stop_rules } else { &[] }),
             claims: match stage.load {
                 PlannedLoad::Open(_) | PlannedLoad::Measured(_) | PlannedLoad::Stream(_) => Claims::default(),
+                // Its slots take numbers until the stage ends.
+                PlannedLoad::Trial(_) => Claims { next: AtomicU64::new(0), count: MAX_REQUESTS, tail: 0 },
                 PlannedLoad::Closed(Slots { concurrency, count, .. }) => {
                     Claims { next: AtomicU64::new(0), count: count.unwrap_or(MAX_REQUESTS), tail: concurrency }
                 }
             },
             start_rate: match stage.load {
                 PlannedLoad::Closed(Slots { start_rate, .. }) => StartRate::new(start_rate),
-                PlannedLoad::Open(_) | PlannedLoad::Measured(_) | PlannedLoad::Stream(_) => StartRate::default(),
+                PlannedLoad::Open(_) | PlannedLoad::Measured(_) | PlannedLoad::Stream(_) | PlannedLoad::Trial(_) => {
+                    StartRate::default()
+                }
             },
             concurrency_limit: ConcurrencyLimit::new(stage.max_concurrency),
             issued: AtomicU64::new(0),
@@ -106,11 +113,28 @@ impl Shared {
             target_health: TargetHealth::default(),
             clients: Arc::default(),
             run_id: RunId::random(),
+            trials: None,
             arrivals: watch::Sender::new(0),
         }
     }
 
-    /// Returns the requests of a closed-loop stage that no worker has taken yet.
+    pub(super) fn with_trials(self, decider: Option<Arc<dyn Trials>>) -> Shared {
+        let stages = self.stages.len();
+        Shared { trials: decider.map(|it| RunningTrials::new(it, stages)), ..self }
+    }
+
+    /// The trial of a stage, drawn by the first worker that needs it. `None`: the load ends before the stage. Call it when all workers have ended the
+    /// earlier stages.
+    pub(super) fn trial(&self, stage: usize) -> Option<&DrawnTrial> {
+        let PlannedLoad::Trial(seed) = &self.plan.stages[stage].load else { return None };
+        if self.stop.state() != StopState::Run {
+            return None;
+        }
+        let draw = |trial: TrialStage| DrawnTrial::new(&trial, *seed);
+        self.trials.as_ref()?.begin(stage, self.clock.now(), draw)
+    }
+
+    /// The requests of a closed-loop stage that no worker has taken yet.
     pub(super) fn claims(&self, stage: usize) -> &Claims {
         &self.stages[stage].claims
     }
@@ -147,6 +171,10 @@ impl Shared {
         match &self.plan.stages[stage].load {
             PlannedLoad::Open(schedule) => schedule.get(number),
             PlannedLoad::Measured(_) => self.drawn(stage)?.schedule.get(number),
+            PlannedLoad::Trial(_) => match &self.drawn_trial(stage)?.load {
+                PlannedLoad::Open(schedule) => schedule.get(number),
+                _ => None,
+            },
             PlannedLoad::Closed(_) | PlannedLoad::Stream(_) => None,
         }
     }
@@ -161,15 +189,21 @@ impl Shared {
         self.stages[stage].drawn.get()?.as_ref().ok()
     }
 
-    /// Returns the measurement window of a stage: which of its requests count in its figures.
+    /// The trial of a stage that has begun.
+    fn drawn_trial(&self, stage: usize) -> Option<&DrawnTrial> {
+        self.trials.as_ref()?.drawn(stage)
+    }
+
+    /// Which requests of a stage are in its figures.
     pub(super) fn window(&self, stage: usize) -> StageWindow {
-        self.drawn(stage).map_or(self.plan.stages[stage].window, |it| it.window)
+        let drawn = self.drawn(stage).map(|it| it.window);
+        drawn.or_else(|| Some(self.drawn_trial(stage)?.window)).unwrap_or(self.plan.stages[stage].window)
     }
 
     /// Returns when the requests of a stage that began at `start` are aborted; `None` if the stage waits for all of them.
     pub(super) fn limit(&self, stage: usize, start: Duration) -> Option<Duration> {
-        let over = match self.stages[stage].stop_rules.end() {
-            Some(RuleEnd { at, .. }) => at,
+        let over = match self.ended_early(stage) {
+            Some(at) => at,
             None => start + self.window(stage).over()?,
         };
         Some(over + self.plan.stages[stage].grace?)
@@ -179,6 +213,7 @@ impl Shared {
     pub(super) fn count_ended(&self, stage: usize, record: &RequestRecord) {
         let shared = &self.stages[stage];
         shared.counts.iter().for_each(|it| it.count(record));
+        self.trials.iter().for_each(|it| it.note_ended(record));
         let Some(RuleEnd { rule, .. }) = shared.stop_rules.count(record) else { return };
         let Some(StopRule { name, scope, .. }) = self.plan.stop_rules.get(rule as usize) else { return };
         warn!(rule = name, stage = self.plan.stages[stage].name, scope = ?scope, "a stop rule ended the stage");
@@ -188,19 +223,30 @@ impl Shared {
         }
     }
 
-    /// Returns the stop rule that ended a stage, if any.
-    pub(super) fn rule_end(&self, stage: usize) -> Option<RuleEnd> {
-        self.stages[stage].stop_rules.end()
+    /// When a stop rule, or a look at a trial, ended a stage.
+    pub(super) fn ended_early(&self, stage: usize) -> Option<Duration> {
+        let by_rule = self.stages[stage].stop_rules.end().map(|it| it.at);
+        by_rule.or_else(|| self.trials.as_ref()?.end(stage))
     }
 
-    /// Waits until a stop rule ends the stage.
-    pub(super) async fn rule_ended(&self, stage: usize) {
-        self.stages[stage].stop_rules.ended().await;
+    /// Waits until a stop rule, or a look at a trial, ends a stage.
+    pub(super) async fn is_ended_early(&self, stage: usize) {
+        let by_look = async {
+            match &self.trials {
+                Some(trials) => trials.ended(stage).await,
+                None => pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = self.stages[stage].stop_rules.ended() => {}
+            () = by_look => {}
+        }
     }
 
-    /// Whether a stage sends no more requests, because the load was stopped or a stop rule ended the stage.
+    /// Whether a stage sends no more requests: the load is stopped, or the stage ended early.
     pub(super) fn is_stopped(&self, stage: usize) -> bool {
-        self.stop.state() != StopState::Run || self.rule_end(stage).is_some()
+        self.stop.state() != StopState::Run || self.ended_early(stage).is_some()
     }
 
     /// Waits until the load is stopped, or a stop rule ends the stage.
@@ -209,7 +255,7 @@ impl Shared {
         tokio::select! {
             biased;
             _ = stop.wait_for(|it| *it != StopState::Run) => {}
-            () = self.rule_ended(stage) => {}
+            () = self.is_ended_early(stage) => {}
         }
     }
 

@@ -3,7 +3,8 @@
 use std::{sync::atomic::Ordering, time::Duration};
 
 use super::{
-    context::RequestContext, probes::Probing, timeline::nanos, under_way_samples::UnderWaySamples, worker::Worker,
+    context::RequestContext, probes::Probing, timeline::nanos, trials::Looks, under_way_samples::UnderWaySamples,
+    worker::Worker,
 };
 use crate::vitals::worker::StageWatch;
 
@@ -17,14 +18,16 @@ pub(super) struct StageContext<'a> {
     pub(super) probing: Option<Probing>,
     /// Samples the number of requests in flight; `None` if no later stage needs it.
     pub(super) samples: Option<UnderWaySamples>,
-    /// Observes the worker from the start of the stage.
+    /// Looks at the trial that the stage is.
+    pub(super) looks: Option<Looks>,
+    /// Runs from the start of the stage.
     pub(super) watch: Option<StageWatch>,
 }
 
 impl<'a> StageContext<'a> {
     /// Creates the state for a stage that starts at `earliest` or later.
     pub(super) fn new(worker: &'a Worker, barriers: &'a mut u64, stage: usize, earliest: Duration) -> StageContext<'a> {
-        StageContext { worker, barriers, stage, earliest, probing: None, samples: None, watch: None }
+        StageContext { worker, barriers, stage, earliest, probing: None, samples: None, looks: None, watch: None }
     }
 
     /// Waits until all workers are ready. Returns time zero of the stage, at which the first worker also starts the probes.
@@ -44,6 +47,7 @@ impl<'a> StageContext<'a> {
             if shared.plan.gives_drain_rates(self.stage) {
                 self.samples = Some(UnderWaySamples::start(shared, self.stage, start));
             }
+            self.looks = shared.trials.as_ref().map(|_| Looks::start(shared, self.stage, start));
         }
         self.watch = Some(StageWatch::open(start));
         self.worker.context.recorder().open(self.stage, shared.window(self.stage), start);

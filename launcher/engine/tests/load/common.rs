@@ -187,6 +187,7 @@ pub async fn try_issue(workload: &Workload, target: &Target, seed: Seed, stop: &
         threads: 1,
         stop,
         progress: Arc::default(),
+        trials: None,
     };
     run_order_here(order).await.map_err(|it| it.to_string())
 }

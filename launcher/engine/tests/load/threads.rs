@@ -131,6 +131,7 @@ fn run_until(url: &str, workload: &Workload, threads: usize, progress: &Arc<Prog
         threads,
         stop,
         progress: Arc::clone(progress),
+        trials: None,
     })
     .unwrap()
 }

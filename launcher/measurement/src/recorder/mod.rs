@@ -148,6 +148,16 @@ impl Recorder {
         self
     }
 
+    /// Removes all stages after the first `count`. No request may belong to them.
+    pub(crate) fn keep_stages(&mut self, count: usize) {
+        for tallies in [&mut self.stages, &mut self.probes] {
+            tallies.truncate(count);
+        }
+        self.sessions.truncate(count);
+        self.series.truncate(count);
+        self.windows.truncate(count);
+    }
+
     /// Adds tallies for this many traffic classes.
     pub fn with_classes(mut self, count: usize) -> Self {
         self.classes = (0..count).map(|_| StageTally::default()).collect();

@@ -29,6 +29,7 @@ impl Places {
                     tables::objectives(document),
                 ));
             }
+            Section::Search => self.tests.extend(tables::search(document)),
             Section::LoadGen => self.tests.extend(tables::loadgen(document)),
             Section::Accuracy => self.tests.extend(tables::accuracy(document)),
             Section::Profiling => self.fold("profiling", tables::profiling(document)),

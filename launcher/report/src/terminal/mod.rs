@@ -6,7 +6,7 @@ mod lines;
 mod objectives;
 mod stages;
 
-use analysis::Accuracy;
+use analysis::{Accuracy, search::SearchResult};
 use crds::{LauncherReason, Outcome, Word as _, wording::one_line};
 use document::{LoadGenDocument, ReasonDocument, Renderer, ReportDocument, Section, answer::Answer};
 
@@ -15,8 +15,8 @@ use lines::{WIDTH, indented, sentence};
 use super::{
     accuracy, loadgen,
     paint::{Paint, Style},
-    text,
-    text_table::{add_row, new_table},
+    search, text,
+    text_table::{Cell, add_row, new_table},
 };
 
 /// The figures of a run as text, with a final line break. With several stages, a table shows each stage. There are no figures of all stages together,
@@ -32,8 +32,11 @@ fn parts(section: Section, document: &ReportDocument, paint: Paint) -> Vec<Strin
     match section {
         Section::Head => vec![answer(document, paint)],
         Section::Objectives => vec![objectives::rows(document, paint)],
+        Section::Search => document.search.iter().flat_map(trials).collect(),
         Section::LoadGen => document.loadgen.iter().map(loadgen_tests).collect(),
         Section::Accuracy => document.accuracy.iter().map(scores).collect(),
+        // The trials of a search are its stages.
+        Section::Stages if document.search.is_some() => Vec::new(),
         Section::Stages => vec![stages::table(document, paint)],
         Section::Figures => figures::parts(document, paint),
         Section::Judgement => vec![judgement::lines(document, paint)],
@@ -57,8 +60,17 @@ fn parts(section: Section, document: &ReportDocument, paint: Paint) -> Vec<Strin
     }
 }
 
-/// The answer, the outcome, and further reasons. Reasons for missed or undecided objectives are left out, because the rows of the objectives show
-/// them.
+fn trials(search: &SearchResult) -> Vec<String> {
+    let mut table = new_table(&search::COLUMNS);
+    for row in search::rows(search) {
+        let (name, cells) = row.split_first().expect("a row has a name");
+        add_row(&mut table, one_line(name), cells.iter().map(|it| Cell::from(one_line(it))));
+    }
+    let notes = search::notes(search).iter().map(|it| indented(it, usize::from(WIDTH))).collect::<Vec<_>>();
+    vec![table.painted(WIDTH, Paint::OFF), notes.join("\n")]
+}
+
+/// The answer, the outcome, and further reasons. The reasons for missed or undecided objectives are in the rows of the objectives instead.
 fn answer(document: &ReportDocument, paint: Paint) -> String {
     let outcome = document.outcome;
     let answer = Answer::new(document).sentence;

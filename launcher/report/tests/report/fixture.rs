@@ -285,6 +285,7 @@ fn run() -> ResolvedRun {
         },
         slo: None,
         profiling: None,
+        search: None,
         finished_attempts: Vec::new(),
         collect: None,
         debug: false,

@@ -3,7 +3,7 @@
 mod answers;
 mod document;
 mod load;
-mod objectives;
+pub(super) mod objectives;
 mod questions;
 #[cfg(test)]
 mod tests;

@@ -23,7 +23,7 @@ pub(super) fn parse_all(text: &str) -> Result<Vec<Objective>, String> {
 ///
 /// # Errors
 /// The figure is unknown, or the limit is missing or does not fit the figure.
-pub(super) fn parse(text: &str) -> Result<Objective, String> {
+pub(in crate::commands) fn parse(text: &str) -> Result<Objective, String> {
     let (figure, bound, limit) = parts(text.trim())
         .ok_or_else(|| format!("{} has no limit; write, for example, ttft.p99<=500ms", quoted(text.trim())))?;
     let (metric, stat) = metric_and_stat(figure)?;

@@ -13,10 +13,13 @@ use workload_profiles::{
     workload::{AutoQps, Load, LoadGenTest, Stage},
 };
 
-use super::Failure;
-use analysis::loadgen::{
-    outcome::{TestOutcome, outcomes},
-    verdict::TrialVerdict,
+use super::{Failure, search::Searcher};
+use analysis::{
+    loadgen::{
+        outcome::{TestOutcome, outcomes},
+        verdict::TrialVerdict,
+    },
+    search::SearchResult,
 };
 use loadgen::{
     logs::{accuracy_log::AccuracyEntry, test_log::PhaseLog},
@@ -50,6 +53,8 @@ pub(super) struct OneLoad<'a> {
     /// For each stage of the load, its LoadGen phase, if any. Empty for a workload without phases.
     pub(super) phases: &'a [Option<Arc<PlannedPhase>>],
     pub(super) show_forecast: ShowForecast,
+    /// The search whose trials are the stages of the load, if it is one.
+    pub(super) search: Option<Arc<Searcher>>,
 }
 
 /// An issued load, and its result.
@@ -62,6 +67,8 @@ pub(super) struct Issued {
     pub(super) tests: Vec<TestOutcome>,
     /// The verdicts on the trials before this load.
     pub(super) trials: Vec<TrialVerdict>,
+    /// The result of the search for the highest load, if the load was one.
+    pub(super) search: Option<SearchResult>,
 }
 
 /// Issues a workload. `last_offline` returns the result of an earlier Offline run against the same target, in samples per second.
@@ -71,15 +78,15 @@ pub(super) fn issue(
     mut load: impl FnMut(&OneLoad<'_>) -> Result<LoadResult, Failure>,
 ) -> Result<Issued, Failure> {
     let Some(loadgen) = &workload.loadgen else {
-        let load = load(&OneLoad { workload, phases: &[], show_forecast: ShowForecast::Yes })?;
-        return Ok(Issued { workload: workload.clone(), load, tests: Vec::new(), trials: Vec::new() });
+        let load = load(&OneLoad { workload, phases: &[], show_forecast: ShowForecast::Yes, search: None })?;
+        return Ok(Issued { workload: workload.clone(), load, tests: Vec::new(), trials: Vec::new(), search: None });
     };
     let mut one = |workload: Workload, show_forecast: ShowForecast| -> Result<Issued, Failure> {
         let phases = planned_phases(&workload).map_err(|it| Failure::configuration(with_causes(&it)))?;
-        let load = load(&OneLoad { workload: &workload, phases: &phases, show_forecast })?;
+        let load = load(&OneLoad { workload: &workload, phases: &phases, show_forecast, search: None })?;
         let tests = workload.loadgen.as_ref().map(|it| outcomes(it, &workload.stages, &phases, &load));
         let tests = tests.unwrap_or_default();
-        Ok(Issued { workload, load, tests, trials: Vec::new() })
+        Ok(Issued { workload, load, tests, trials: Vec::new(), search: None })
     };
     let known = match loadgen.auto_qps {
         Some(AutoQps::LastOffline { share }) => last_offline().map(|rate| rate * share),

@@ -80,6 +80,7 @@ fn run(workload: &Workload, stop: impl Fn(usize) -> Option<Duration>) -> Issued 
                 threads: 1,
                 stop: &stop,
                 progress: Arc::default(),
+                trials: None,
             };
             let (result, ()) = tokio::join!(run_order_here(order), stopping);
             Ok(result.unwrap())

@@ -38,7 +38,7 @@ use measurement::{
     window::StageWindow,
 };
 use probe_requests::ProbeRequests;
-pub(super) use stage::{PlannedLoad, PlannedStage, Slots};
+pub(super) use stage::{PlannedLoad, PlannedStage, Slots, Surge};
 
 /// A workload with drawn request times, from which requests can be generated.
 #[derive(Debug)]
@@ -123,6 +123,7 @@ impl LoadPlan {
                             duration: duration.map(|it| it.0),
                             ramp_up: ramp_up.0,
                             start_rate: *start_rate,
+                            surge: None,
                         })
                     }
                     _ => match measured {
@@ -219,6 +220,15 @@ impl LoadPlan {
         self.requests.begin_stage(stage, begun);
     }
 
+    /// Makes every stage a place for a trial. The requests of a trial are aborted when it ends.
+    pub(in crate::issue) fn with_trials(mut self, seeds: Seeds<'_>) -> LoadPlan {
+        for (index, stage) in self.stages.iter_mut().enumerate() {
+            stage.load = PlannedLoad::Trial(seeds.run.derive(&format!("stage/{index}/arrivals")));
+            stage.grace = Some(Duration::ZERO);
+        }
+        self
+    }
+
     pub fn with_record_budget(self, records: RecordBudget) -> LoadPlan {
         LoadPlan { records, ..self }
     }
@@ -268,7 +278,7 @@ impl LoadPlan {
         let index = u32::try_from(stage).unwrap_or(u32::MAX);
         self.stages.iter().skip(stage + 1).filter_map(move |it| match &it.load {
             PlannedLoad::Measured(load) => Some((&**load, index)),
-            PlannedLoad::Open(_) | PlannedLoad::Closed(_) | PlannedLoad::Stream(_) => None,
+            PlannedLoad::Open(_) | PlannedLoad::Closed(_) | PlannedLoad::Stream(_) | PlannedLoad::Trial(_) => None,
         })
     }
 
@@ -281,7 +291,7 @@ impl LoadPlan {
                 PlannedLoad::Open(schedule) => schedule.len().checked_sub(1).and_then(|it| schedule.get(it)),
                 PlannedLoad::Measured(load) => load.duration(),
                 PlannedLoad::Closed(slots) => slots.duration,
-                PlannedLoad::Stream(_) => None,
+                PlannedLoad::Stream(_) | PlannedLoad::Trial(_) => None,
             }
             .filter(|it| !it.is_zero()),
             requests: Some(self.requests_of(stage)).filter(|it| *it > 0),

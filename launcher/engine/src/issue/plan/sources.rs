@@ -138,7 +138,7 @@ impl LoadPlan {
             }
             let wanted = match &planned.load {
                 PlannedLoad::Closed(slots) => slots.count.unwrap_or(1),
-                PlannedLoad::Open(_) | PlannedLoad::Measured(_) | PlannedLoad::Stream(_) => 1,
+                PlannedLoad::Open(_) | PlannedLoad::Measured(_) | PlannedLoad::Stream(_) | PlannedLoad::Trial(_) => 1,
             };
             if wanted > left {
                 return Err(RequestsError::TooFewSessions { stage: planned.name.clone(), wanted, left });

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crds::units::{RequestRate, Span};
+use crds::units::{RequestRate, Seed, Span};
 use workload_profiles::workload::{Load, Margin, Stage, Window};
 
 use crate::{
@@ -49,6 +49,8 @@ pub(in crate::issue) enum PlannedLoad {
     Closed(Slots),
     /// When all samples of the previous query are complete.
     Stream(Arc<dyn Phase>),
+    /// Decided when the stage begins. The seed is that of its times.
+    Trial(Seed),
 }
 
 /// The slots of a closed loop.
@@ -63,6 +65,29 @@ pub(in crate::issue) struct Slots {
     pub(in crate::issue) ramp_up: Duration,
     /// Maximum number of requests started per second, over all slots; `None`: no limit.
     pub(in crate::issue) start_rate: Option<RequestRate>,
+    /// Additional slots at the start of the stage.
+    pub(in crate::issue) surge: Option<Surge>,
+}
+
+/// Additional slots of a closed loop, after those of its concurrency.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::issue) struct Surge {
+    pub(in crate::issue) slots: u64,
+    /// From the start of the stage: later they send no more requests.
+    pub(in crate::issue) until: Duration,
+}
+
+impl Slots {
+    /// The slots at the start of the stage.
+    pub(in crate::issue) fn at_start(&self) -> u64 {
+        self.concurrency + self.surge.map_or(0, |it| it.slots)
+    }
+
+    /// When a slot sends no more requests, from the start of the stage; `None`: until its requests are sent.
+    pub(in crate::issue) fn over(&self, slot: u64) -> Option<Duration> {
+        let surge = self.surge.filter(|_| slot >= self.concurrency).map(|it| it.until);
+        surge.into_iter().chain(self.duration).min()
+    }
 }
 
 impl PlannedLoad {
@@ -79,6 +104,7 @@ impl PlannedLoad {
             PlannedLoad::Closed(slots) => slots.count.filter(|_| slots.duration.is_none()),
             // Rules may end the phase before its queries are used up.
             PlannedLoad::Stream(phase) => (!phase.has_rules()).then(|| phase.request_count()),
+            PlannedLoad::Trial(_) => None,
         }
     }
 
@@ -87,7 +113,7 @@ impl PlannedLoad {
         match self {
             PlannedLoad::Open(schedule) => Some(schedule.len()),
             PlannedLoad::Closed(slots) => slots.count.filter(|_| slots.duration.is_none()),
-            PlannedLoad::Measured(_) | PlannedLoad::Stream(_) => None,
+            PlannedLoad::Measured(_) | PlannedLoad::Stream(_) | PlannedLoad::Trial(_) => None,
         }
     }
 
@@ -97,7 +123,7 @@ impl PlannedLoad {
             PlannedLoad::Open(schedule) => Some(schedule.len()),
             PlannedLoad::Closed(slots) => slots.count,
             PlannedLoad::Measured(load) => load.count(),
-            PlannedLoad::Stream(_) => None,
+            PlannedLoad::Stream(_) | PlannedLoad::Trial(_) => None,
         }
     }
 
@@ -106,7 +132,7 @@ impl PlannedLoad {
         match self {
             PlannedLoad::Open(schedule) => schedule.truncate(most),
             PlannedLoad::Closed(slots) => slots.count = Some(slots.count.map_or(most, |it| it.min(most))),
-            PlannedLoad::Measured(_) | PlannedLoad::Stream(_) => {}
+            PlannedLoad::Measured(_) | PlannedLoad::Stream(_) | PlannedLoad::Trial(_) => {}
         }
     }
 }
@@ -138,7 +164,7 @@ impl PlannedStage {
         self.load.truncate(most);
         let schedule = match &self.load {
             PlannedLoad::Open(schedule) => Some(schedule),
-            PlannedLoad::Measured(_) | PlannedLoad::Closed(_) | PlannedLoad::Stream(_) => None,
+            PlannedLoad::Measured(_) | PlannedLoad::Closed(_) | PlannedLoad::Stream(_) | PlannedLoad::Trial(_) => None,
         };
         self.window = StageWindow::new(&shorter, window, schedule);
         true

@@ -66,7 +66,7 @@ impl Feed {
 /// Runs this worker's part of a stage.
 pub(in crate::issue) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, slots: Slots) -> Unissued {
     let (context, shared) = (&worker.context, &worker.context.shared);
-    let mine = worker.share(slots.concurrency).count();
+    let mine = worker.share(slots.at_start()).count();
     let stage = SessionStage::new(worker, stage_context.stage);
     let share = |sessions| {
         let count = slots.count.unwrap_or(MAX_REQUESTS);
@@ -87,8 +87,9 @@ pub(in crate::issue) async fn run(worker: &Worker, stage_context: &mut StageCont
     }
     feed.stage.over = slots.duration.map(|it| start.saturating_add(it));
     let (waits, feed) = (Arc::clone(&feed.stage.waits), Arc::new(feed));
+    let slot_task = |slot| run_slot(Arc::clone(&feed), slots.over(slot).map(|it| start.saturating_add(it)));
     tokio::select! {
-        () = run_slots(worker, (feed.stage.stage, start), slots, || run_slot(Arc::clone(&feed))) => {}
+        () = run_slots(worker, (feed.stage.stage, start), slots, slot_task) => {}
         () = waits.run() => {}
     }
     feed.stage.end();
@@ -102,11 +103,14 @@ pub(in crate::issue) async fn run(worker: &Worker, stage_context: &mut StageCont
     if worker.is_stopped() { Unissued::Stopped { at: now, numbers } } else { Unissued::Ended { at: now, numbers } }
 }
 
-async fn run_slot(feed: Arc<Feed>) {
+/// Runs the sessions of one slot, until `over`.
+async fn run_slot(feed: Arc<Feed>, over: Option<Duration>) {
     let stage = &feed.stage;
     let now = || stage.context.shared.clock.now();
     let mut free = now();
-    while let Some((number, work)) = feed.next(free) {
+    while over.is_none_or(|over| free < over)
+        && let Some((number, work)) = feed.next(free)
+    {
         free = stage.context.shared.start_rate(stage.stage).take(free);
         if stage.unless_over(stage.waits.until(free)).await.is_none() {
             return;

@@ -8,6 +8,7 @@ mod loadgen;
 mod managed_server;
 mod objectives;
 mod profiling;
+mod search;
 mod server;
 mod stages;
 mod startups;
@@ -24,6 +25,7 @@ pub(super) use loadgen::loadgen;
 pub(super) use managed_server::{Place, managed_server};
 pub(super) use objectives::objectives;
 pub(super) use profiling::profiling;
+pub(super) use search::search;
 pub(super) use stages::{overview, rates};
 pub(super) use startups::{startups, startups_aside};
 

@@ -1,0 +1,231 @@
+//! The result of a search for the highest load that meets the objectives, and its part in the verdict.
+
+use crds::{
+    LauncherReason,
+    benchmark_run::SearchOver,
+    figure::rate_text,
+    outcome::Outcome,
+    resolve::{ResolvedObjective, ResolvedSlo},
+    wording::percent,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::validity::{Reason, Verdict};
+
+pub use search::{Edge, Role, Stopped, Verdict as TrialResult};
+
+/// The result of a search.
+#[serde_with::skip_serializing_none]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SearchResult {
+    /// What the search varied.
+    pub over: SearchOver,
+    /// The highest load that was confirmed, and to which the server returns if that was required. Absent: the search found none.
+    pub answer: Option<SearchAnswer>,
+    /// A higher load that was confirmed, but to which the server does not return from an overload.
+    pub from_calm: Option<f64>,
+    /// Where the capacity probably is. The risk of the answer does not cover it.
+    pub edge: Option<Edge>,
+    /// The objective that failed first above the answer.
+    pub binding: Option<String>,
+    /// Why the search ended. Absent: the run was stopped.
+    pub stopped: Option<Stopped>,
+    /// The load that the answer must reach. Absent: any answer passes.
+    pub at_least: Option<f64>,
+    /// Time limit for all trials, in seconds.
+    pub budget_seconds: f64,
+    /// The time that all trials took, in seconds.
+    pub used_seconds: f64,
+    /// Every trial, in order. Each is a stage of the run.
+    pub trials: Vec<SearchTrial>,
+    /// Facts about the search that its reader must know, one sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<String>,
+}
+
+/// A load that a trial confirmed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SearchAnswer {
+    /// Requests per second, or requests in flight.
+    pub load: f64,
+    /// The probability, at most, that the load is above the capacity.
+    pub risk: f64,
+    /// The stage of the trial that confirmed it.
+    pub stage: String,
+}
+
+/// A trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SearchTrial {
+    /// The stage of the run.
+    pub stage: String,
+    pub role: Role,
+    /// Requests per second, or requests in flight.
+    pub load: f64,
+    /// The time it took, with its pause, in seconds.
+    pub seconds: f64,
+    /// Number of requests that decided.
+    pub requests: u64,
+    pub verdict: TrialResult,
+    /// How likely all objectives hold at this load, 0 to 1.
+    pub belief: f64,
+    pub objectives: Vec<TrialObjective>,
+}
+
+/// An objective in a trial.
+#[serde_with::skip_serializing_none]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TrialObjective {
+    pub name: String,
+    /// The share of requests that missed the objective. Absent: no request was decided.
+    pub share: Option<f64>,
+    /// The share of requests that may miss it.
+    pub allowed: f64,
+}
+
+impl SearchResult {
+    /// A load with its unit, such as `14.2 requests/s` and `48 users`.
+    pub fn load_text(&self, load: f64) -> String {
+        match self.over {
+            SearchOver::Rate => format!("{} requests/s", rate_text(load)),
+            SearchOver::Concurrency if load == 1.0 => "1 request in flight".to_owned(),
+            SearchOver::Concurrency => format!("{load} requests in flight"),
+        }
+    }
+
+    /// The answer in one or two sentences, without the numbers of trials and minutes.
+    pub fn sentence(&self) -> String {
+        let Some(answer) = &self.answer else { return self.without_answer() };
+        let load = self.load_text(answer.load);
+        let verb = if answer.load == 1.0 && self.over == SearchOver::Concurrency { "holds" } else { "hold" };
+        let why = match self.stopped {
+            Some(Stopped::HighestLoadPasses) => "; this is the highest load of the search".to_owned(),
+            Some(Stopped::ClientLimited) => "; this client cannot send more".to_owned(),
+            _ => String::new(),
+        };
+        let edge = self.edge.filter(|_| why.is_empty()).map(|it| {
+            let binding = self.binding.as_ref().map(|it| format!(", bound by {it}")).unwrap_or_default();
+            format!(
+                " The capacity is probably near {} ({} to {}){binding}.",
+                rate_text(it.estimate),
+                rate_text(it.low),
+                rate_text(it.high)
+            )
+        });
+        let risk = percent(answer.risk);
+        format!(
+            "{load} {verb} all objectives (risk of being too high: {risk} at most){why}.{}",
+            edge.unwrap_or_default()
+        )
+    }
+
+    fn without_answer(&self) -> String {
+        let tried: Vec<f64> = self.trials.iter().map(|it| it.load).collect();
+        let lowest = tried.iter().copied().fold(f64::INFINITY, f64::min);
+        let minutes = (self.budget_seconds / 60.0).round();
+        let edge = self.edge.map(|it| format!(" The capacity is probably near {}.", self.load_text(it.estimate)));
+        let edge = edge.unwrap_or_default();
+        match self.stopped {
+            Some(Stopped::NoLoadPasses) if lowest.is_finite() => {
+                let missed = self.binding.as_ref().map(|it| format!(" {it}")).unwrap_or_default();
+                format!("No load holds all objectives: even {} misses{missed}.", self.load_text(lowest))
+            }
+            Some(Stopped::DoesNotRecover) => {
+                let calm = self.from_calm.map(|it| format!(", although {} hold from calm", self.load_text(it)));
+                format!(
+                    "After an overload the server did not return to any load that was tried{}.",
+                    calm.unwrap_or_default()
+                )
+            }
+            Some(Stopped::ClientLimited) => "This client cannot send the first load in time.".to_owned(),
+            Some(Stopped::NotConfirmed) => format!("No load was confirmed: every confirmation failed.{edge}"),
+            None => format!("The run was stopped before the search found an answer.{edge}"),
+            _ => format!("No load was confirmed in {minutes} min.{edge}"),
+        }
+    }
+
+    /// The objectives of a run, each limited to the stage that confirmed the answer. `None` without an answer.
+    pub(crate) fn objectives(&self, slo: &ResolvedSlo) -> Option<ResolvedSlo> {
+        let stage = &self.answer.as_ref()?.stage;
+        let at_answer = |it: &ResolvedObjective| ResolvedObjective { stage: Some(stage.clone()), ..it.clone() };
+        Some(ResolvedSlo { objectives: slo.objectives.iter().map(at_answer).collect(), ..slo.clone() })
+    }
+
+    /// Applies the answer to the verdict on a valid measurement.
+    pub(crate) fn judge(&self, verdict: &mut Verdict) {
+        if !matches!(verdict.outcome, Outcome::Passed | Outcome::Inconclusive | Outcome::SLOViolated) {
+            return;
+        }
+        let (outcome, name, message) = match (&self.answer, self.at_least) {
+            (None, _) => (Outcome::Inconclusive, LauncherReason::SLOInconclusive, self.sentence()),
+            (Some(answer), Some(at_least)) if answer.load < at_least => {
+                let message = format!(
+                    "the highest load that holds all objectives is {}, and spec.search.atLeast is {}",
+                    self.load_text(answer.load),
+                    rate_text(at_least)
+                );
+                (Outcome::SLOViolated, LauncherReason::SLOViolated, message)
+            }
+            _ => return,
+        };
+        verdict.outcome = outcome;
+        verdict.reasons = vec![Reason { name, message }];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(answer: Option<f64>, stopped: Stopped) -> SearchResult {
+        SearchResult {
+            over: SearchOver::Rate,
+            answer: answer.map(|load| SearchAnswer { load, risk: 0.05, stage: "07-confirm-r14.2".into() }),
+            from_calm: None,
+            edge: Some(Edge { estimate: 15.6, low: 14.9, high: 16.4 }),
+            binding: Some("tpot".into()),
+            stopped: Some(stopped),
+            at_least: None,
+            budget_seconds: 1_200.0,
+            used_seconds: 948.0,
+            trials: Vec::new(),
+            notices: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_answer_is_one_sentence_with_its_risk() {
+        assert_eq!(
+            found(Some(14.2), Stopped::Confirmed).sentence(),
+            "14.2 requests/s hold all objectives (risk of being too high: 5 % at most). The capacity is probably near 15.6 (14.9 to 16.4), bound \
+             by tpot."
+        );
+        assert_eq!(
+            found(Some(64.0), Stopped::HighestLoadPasses).sentence(),
+            "64 requests/s hold all objectives (risk of being too high: 5 % at most); this is the highest load of the search."
+        );
+        assert_eq!(
+            found(None, Stopped::Budget).sentence(),
+            "No load was confirmed in 20 min. The capacity is probably near 15.6 requests/s."
+        );
+    }
+
+    #[test]
+    fn the_outcome_is_that_of_the_answer() {
+        let judged = |result: &SearchResult| {
+            let reasons = vec![Reason { name: LauncherReason::RunSucceeded, message: String::new() }];
+            let mut verdict = Verdict { outcome: Outcome::Passed, reasons };
+            result.judge(&mut verdict);
+            verdict.outcome
+        };
+        let answered = found(Some(14.2), Stopped::Confirmed);
+        assert_eq!(judged(&answered), Outcome::Passed);
+        assert_eq!(judged(&SearchResult { at_least: Some(14.2), ..answered.clone() }), Outcome::Passed);
+        assert_eq!(judged(&SearchResult { at_least: Some(15.0), ..answered }), Outcome::SLOViolated);
+        assert_eq!(judged(&found(None, Stopped::NotConfirmed)), Outcome::Inconclusive);
+    }
+}

@@ -1,0 +1,222 @@
+//! Trials: stages whose loads are decided while the load runs, and which end as soon as their requests show enough. `run_looks` is [I/O].
+
+use std::{
+    collections::HashMap,
+    fmt::Debug,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::Duration,
+};
+
+use crds::units::Seed;
+use tokio::{
+    sync::{oneshot, watch},
+    task::{JoinHandle, spawn_blocking},
+};
+use workload_profiles::workload::{Load, Stage, Window};
+
+use super::{
+    in_flight::check_join,
+    plan::{PlannedLoad, Slots, Surge},
+    shared::Shared,
+};
+use crate::{client::request_timeouts::RequestProgress, schedule::schedule};
+use measurement::{record::RequestRecord, window::StageWindow};
+
+/// Decides about the stages of a load while it runs. Each stage is a trial.
+///
+/// [`begin`](Self::begin) is called on a load thread while nothing is sent. [`look`](Self::look) is called on a thread of its own.
+pub trait Trials: Debug + Send + Sync {
+    /// The next trial; `None`: the load ends. Called once per stage, in order, after all requests of the earlier stages have ended. `now`: the time on
+    /// the clock of the load.
+    fn begin(&self, stage: usize, now: Duration) -> Option<TrialStage>;
+
+    /// When to look at the requests next, from the start of the stage; `None`: not again.
+    fn next_look(&self) -> Option<Duration>;
+
+    /// Looks at the requests of the stage, in the order of due times, at the time `now` from the start of the stage. Returns whether the stage ends.
+    fn look(&self, requests: &[RequestSoFar], now: Duration) -> bool;
+}
+
+/// A trial.
+#[derive(Clone, Debug)]
+pub struct TrialStage {
+    /// Its load is open or closed, of the same kind as that of the workload's stage.
+    pub stage: Stage,
+    /// A closed loop's additional slots at the start of the stage, and how long they send requests.
+    pub surge: Option<(u32, Duration)>,
+}
+
+/// What is known about a request.
+#[derive(Clone, Debug)]
+pub struct RequestSoFar {
+    /// When it was due, from the start of the stage.
+    pub due: Duration,
+    /// When its first token arrived, from the start of the stage; `None`: it has none yet.
+    pub first_token: Option<Duration>,
+    /// `None`: it has not ended.
+    pub record: Option<RequestRecord>,
+}
+
+/// The load of a trial that has begun.
+#[derive(Debug)]
+pub(super) struct DrawnTrial {
+    pub(super) load: PlannedLoad,
+    pub(super) window: StageWindow,
+}
+
+impl DrawnTrial {
+    /// Draws the times of a trial.
+    pub(super) fn new(trial: &TrialStage, seed: Seed) -> DrawnTrial {
+        let TrialStage { stage, surge } = trial;
+        let schedule = schedule(&stage.load, &[], seed);
+        let window = StageWindow::new(stage, Window::default(), schedule.as_ref());
+        let load = match stage.load {
+            Load::Closed { concurrency, count, duration, ramp_up, start_rate } => PlannedLoad::Closed(Slots {
+                concurrency: u64::from(concurrency),
+                count,
+                duration: duration.map(|it| it.0),
+                ramp_up: ramp_up.0,
+                start_rate,
+                surge: surge.map(|(slots, until)| Surge { slots: u64::from(slots), until }),
+            }),
+            _ => PlannedLoad::Open(schedule.unwrap_or_default()),
+        };
+        DrawnTrial { load, window }
+    }
+}
+
+/// The trials of a load.
+#[derive(Debug)]
+pub(super) struct RunningTrials {
+    decider: Arc<dyn Trials>,
+    /// The requests of the stage that runs, by number.
+    requests: Mutex<HashMap<u64, Sent>>,
+    stages: Vec<TrialState>,
+}
+
+#[derive(Debug, Default)]
+struct TrialState {
+    drawn: OnceLock<Option<DrawnTrial>>,
+    /// When a look ended the stage.
+    ended: watch::Sender<Option<Duration>>,
+}
+
+#[derive(Debug)]
+struct Sent {
+    due: Duration,
+    progress: Arc<RequestProgress>,
+    record: Option<RequestRecord>,
+}
+
+impl RunningTrials {
+    pub(super) fn new(decider: Arc<dyn Trials>, stages: usize) -> RunningTrials {
+        let stages = (0..stages).map(|_| TrialState::default()).collect();
+        RunningTrials { decider, requests: Mutex::default(), stages }
+    }
+
+    /// The trial of a stage; `None`: the load ends before it. The first worker that needs it has it drawn; the other workers wait.
+    pub(super) fn begin(
+        &self,
+        stage: usize,
+        now: Duration,
+        draw: impl FnOnce(TrialStage) -> DrawnTrial,
+    ) -> Option<&DrawnTrial> {
+        let begin = || {
+            self.requests().clear();
+            self.decider.begin(stage, now).map(draw)
+        };
+        self.stages[stage].drawn.get_or_init(begin).as_ref()
+    }
+
+    /// The trial of a stage that has begun.
+    pub(super) fn drawn(&self, stage: usize) -> Option<&DrawnTrial> {
+        self.stages[stage].drawn.get()?.as_ref()
+    }
+
+    /// When a look ended a stage.
+    pub(super) fn end(&self, stage: usize) -> Option<Duration> {
+        *self.stages[stage].ended.borrow()
+    }
+
+    /// Waits until a look ends a stage.
+    pub(super) async fn ended(&self, stage: usize) {
+        // The sender lives as long as `self`.
+        let _ = self.stages[stage].ended.subscribe().wait_for(Option::is_some).await;
+    }
+
+    /// Notes a request that begins.
+    pub(super) fn note_sent(&self, number: u64, due: Duration, progress: &Arc<RequestProgress>) {
+        self.requests().insert(number, Sent { due, progress: Arc::clone(progress), record: None });
+    }
+
+    /// Notes a request that has ended.
+    pub(super) fn note_ended(&self, record: &RequestRecord) {
+        if let Some(sent) = self.requests().get_mut(&record.number) {
+            sent.record = Some(record.clone());
+        }
+    }
+
+    fn requests(&self) -> MutexGuard<'_, HashMap<u64, Sent>> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The requests so far, in the order of due times, from the start of the stage.
+    fn so_far(&self, start: Duration) -> Vec<RequestSoFar> {
+        let so_far = |it: &Sent| {
+            let of_record = it.record.as_ref().and_then(|it| it.first_token.or(it.last_token));
+            RequestSoFar {
+                due: it.due.saturating_sub(start),
+                first_token: of_record.or_else(|| it.progress.first_token()).map(|at| at.saturating_sub(start)),
+                record: it.record.clone(),
+            }
+        };
+        let mut all: Vec<RequestSoFar> = self.requests().values().map(so_far).collect();
+        all.sort_by_key(|it| it.due);
+        all
+    }
+}
+
+/// The looks at one trial. One worker makes them for all workers.
+pub(super) struct Looks {
+    over: oneshot::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+impl Looks {
+    /// Looks at a stage that begins at `start`, until a look ends it.
+    pub(super) fn start(shared: &Arc<Shared>, stage: usize, start: Duration) -> Looks {
+        let (over, ended) = oneshot::channel::<()>();
+        let shared = Arc::clone(shared);
+        Looks { over, task: tokio::spawn(run_looks(shared, stage, start, ended)) }
+    }
+
+    /// Call it when all workers have ended the stage.
+    pub(super) async fn end(self) {
+        // The task waits for this message alone.
+        let _ = self.over.send(());
+        check_join(self.task.await);
+    }
+}
+
+async fn run_looks(shared: Arc<Shared>, stage: usize, start: Duration, mut over: oneshot::Receiver<()>) {
+    let Some(trials) = &shared.trials else { return };
+    while let Some(at) = trials.decider.next_look() {
+        if shared.clock.within(Some(start.saturating_add(at)), &mut over).await.is_ok() {
+            return;
+        }
+        let (now, shared) = (shared.clock.now(), Arc::clone(&shared));
+        // A look at many requests takes milliseconds, in which this thread would send nothing.
+        let look = spawn_blocking(move || {
+            let trials = shared.trials.as_ref()?;
+            Some(trials.decider.look(&trials.so_far(start), now.saturating_sub(start)))
+        });
+        match look.await {
+            Ok(Some(true)) => {
+                trials.stages[stage].ended.send_replace(Some(now));
+                return;
+            }
+            Ok(_) => {}
+            Err(error) => return check_join(Err(error)),
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The trials of a search as a table, which the terminal, `report.md` and the page show.
+
+use analysis::search::{Role, SearchResult, SearchTrial, TrialObjective, TrialResult};
+use crds::wording::percent;
+use figures::text::brief;
+
+/// The header of the table.
+pub const COLUMNS: [&str; 6] = ["trial", "load", "result", "objective nearest to its limit", "requests", "seconds"];
+
+/// One row per trial, in order.
+pub fn rows(search: &SearchResult) -> impl Iterator<Item = Vec<String>> {
+    search.trials.iter().map(|it| row(search, it))
+}
+
+fn row(search: &SearchResult, it: &SearchTrial) -> Vec<String> {
+    let is_answer = search.answer.as_ref().is_some_and(|answer| answer.stage == it.stage);
+    let answer = if is_answer { ", the answer" } else { "" };
+    vec![
+        it.stage.clone(),
+        search.load_text(it.load),
+        format!("{}{answer}", result(it)),
+        nearest(it).map(near).unwrap_or_default(),
+        if it.role == Role::WarmUp { String::new() } else { it.requests.to_string() },
+        brief::number(it.seconds),
+    ]
+}
+
+/// The result of a trial in words.
+fn result(it: &SearchTrial) -> &'static str {
+    match (it.role, it.verdict) {
+        (Role::WarmUp, _) => "not judged",
+        (_, TrialResult::ClientLimited) => "client too slow",
+        (Role::Confirm, TrialResult::Passed) => "confirmed",
+        (Role::FromAbove, TrialResult::Passed) => "recovered",
+        (Role::FromAbove, _) => "not recovered",
+        (_, TrialResult::Passed) => "holds",
+        (_, TrialResult::Failed) => "fails",
+        (_, TrialResult::Undecided) => "undecided",
+    }
+}
+
+/// The objective with the largest share of misses relative to the allowed share.
+fn nearest(it: &SearchTrial) -> Option<&TrialObjective> {
+    let ratio = |it: &TrialObjective| it.share.map(|share| share / it.allowed);
+    it.objectives
+        .iter()
+        .filter(|it| it.share.is_some())
+        .max_by(|one, other| ratio(one).unwrap_or_default().total_cmp(&ratio(other).unwrap_or_default()))
+}
+
+/// `tpot: 1.2 % missed, 1 % allowed`.
+fn near(it: &TrialObjective) -> String {
+    format!("{}: {} missed, {} allowed", it.name, percent(it.share.unwrap_or_default()), percent(it.allowed))
+}
+
+/// What a reader of the answer must know, one sentence each.
+pub fn notes(search: &SearchResult) -> Vec<String> {
+    let minutes = |seconds: f64| format!("{:.0} min {:02.0} s", (seconds / 60.0).floor(), seconds % 60.0);
+    let count = search.trials.len();
+    let used = format!(
+        "{count} trials took {} of at most {}.",
+        minutes(search.used_seconds.round()),
+        minutes(search.budget_seconds.round())
+    );
+    let assumes = "The risk assumes that the server stays as it was, that a higher load fails no less, and that rare events occurred within the \
+                   confirmation."
+        .to_owned();
+    let calm = search.from_calm.map(|it| {
+        format!(
+            "{} was confirmed from calm, but the server does not return to it from an overload.",
+            search.load_text(it)
+        )
+    });
+    let assumes = search.answer.is_some().then_some(assumes);
+    [used].into_iter().chain(calm).chain(search.notices.iter().cloned()).chain(assumes).collect()
+}

@@ -1,0 +1,203 @@
+//! Runs a search for the highest load that meets the objectives: one load whose stages are its trials.
+
+mod objectives;
+mod searcher;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use analysis::search::{SearchAnswer, SearchResult, SearchTrial, TrialObjective};
+use crds::{
+    benchmark_run::{Metric, SearchOver, SearchRecovery},
+    resolve::{ResolvedRun, ResolvedSearch},
+};
+use measurement::load_result::LoadResult;
+use search::{Recovery, Role, Settings, Unit, Verdict};
+use workload_profiles::{
+    Workload,
+    workload::{Arrivals, Load, Stage},
+};
+
+use super::Failure;
+use objectives::SearchObjective;
+use searcher::{Ended, Found, Template};
+pub(super) use searcher::{SearchStanding, Searcher};
+
+/// Maximum number of trials. The longest budgets end with fewer.
+const MOST_TRIALS: usize = 64;
+/// Two trials of about the same load contradict each other if one has at most this belief and the other at least 1 minus it.
+const SURELY: f64 = 0.05;
+/// Loads are about the same within this factor.
+const SAME_LOAD: f64 = 1.03;
+
+/// A search that is ready to begin.
+pub(super) struct Search {
+    settings: Settings,
+    over: SearchOver,
+    at_least: Option<f64>,
+    objectives: Vec<SearchObjective>,
+    searcher: Arc<Searcher>,
+    /// The workload with a place for each trial.
+    pub(super) workload: Workload,
+}
+
+impl Search {
+    /// The search of a run.
+    ///
+    /// # Errors
+    /// The profile's load cannot be varied.
+    pub(super) fn new(run: &ResolvedRun, search: &ResolvedSearch, workload: &Workload) -> Result<Search, Failure> {
+        let (over, template) = template(search, workload).map_err(Failure::configuration)?;
+        if has_itl_goal(run, workload) {
+            let message = "spec.slo.objectives: goodputShare cannot be searched while a goal of the profile bounds itl, which has no value \
+                           per request; bound tpot in the profile instead";
+            return Err(Failure::configuration(message.to_owned()));
+        }
+        let unit = match over {
+            SearchOver::Rate => Unit::RequestsPerSecond,
+            SearchOver::Concurrency => Unit::Concurrency,
+        };
+        let settings = Settings {
+            first: search.first,
+            highest: search.highest,
+            budget: search.budget.0.as_secs_f64(),
+            risk: search.risk,
+            recovery: match search.recovery {
+                SearchRecovery::Required => Recovery::Required,
+                SearchRecovery::Reported => Recovery::Reported,
+                SearchRecovery::Off => Recovery::Off,
+            },
+            ..Settings::new(unit)
+        };
+        let objectives = objectives::of_run(run, &workload.goodput);
+        let searcher = Searcher::new(settings, objectives.clone(), template, run.validity.max_send_lag_p99.0);
+        let place = |number: usize| Stage::new(format!("trial-{number:02}"), placeholder(over, template));
+        let workload = Workload { stages: (1..=MOST_TRIALS).map(place).collect(), ..workload.clone() };
+        Ok(Search { settings, over, at_least: search.at_least, objectives, searcher: Arc::new(searcher), workload })
+    }
+
+    /// What decides about the stages.
+    pub(super) fn searcher(&self) -> Arc<Searcher> {
+        Arc::clone(&self.searcher)
+    }
+
+    /// The result of the search. Removes the stages that were not run from the load. Returns the workload as it was issued.
+    pub(super) fn end(self, load: &mut LoadResult) -> (Workload, SearchResult) {
+        let Found { trials, answer } = self.searcher.end(load.wall);
+        load.keep_stages(trials.len());
+        let stages = trials.iter().map(|it| it.stage.clone()).collect();
+        let result = self.result(&trials, answer);
+        (Workload { stages, ..self.workload }, result)
+    }
+
+    fn result(&self, ended: &[Ended], answer: Option<search::Answer>) -> SearchResult {
+        let trials: Vec<search::Trial> = ended.iter().map(|it| it.trial.clone()).collect();
+        let load = answer.and_then(|it| it.load);
+        SearchResult {
+            over: self.over,
+            answer: load.and_then(|load| {
+                // A load that the search lowered for the server's recovery lies below a confirmed one, which covers it.
+                let confirms = |it: &&Ended| {
+                    it.trial.role == Role::Confirm && it.trial.verdict == Verdict::Passed && it.trial.load >= load
+                };
+                let by = ended.iter().filter(confirms).min_by(|one, two| one.trial.load.total_cmp(&two.trial.load))?;
+                let recovered = ended.iter().rfind(|it| it.trial.role == Role::FromAbove && it.trial.load == load);
+                let shown = if by.trial.load == load { by } else { recovered.unwrap_or(by) };
+                Some(SearchAnswer { load, risk: self.settings.risk, stage: shown.stage.name.clone() })
+            }),
+            from_calm: answer.and_then(|it| it.from_calm),
+            edge: search::edge(&self.settings, &trials),
+            binding: self.binding(ended, load.unwrap_or_default()),
+            stopped: answer.map(|it| it.stopped),
+            at_least: self.at_least,
+            budget_seconds: self.settings.budget,
+            used_seconds: trials.iter().map(|it| it.seconds).sum(),
+            trials: ended.iter().map(|it| self.trial(it)).collect(),
+            notices: notices(&trials),
+        }
+    }
+
+    fn trial(&self, of: &Ended) -> SearchTrial {
+        let Ended { trial, stage, shares, requests } = of;
+        let objective = |(it, share): (&SearchObjective, &Option<f64>)| TrialObjective {
+            name: it.name.clone(),
+            share: *share,
+            allowed: it.share.allowed,
+        };
+        SearchTrial {
+            stage: stage.name.clone(),
+            role: trial.role,
+            load: trial.load,
+            seconds: trial.seconds,
+            requests: *requests as u64,
+            verdict: trial.verdict,
+            belief: trial.belief,
+            objectives: self.objectives.iter().zip(shares).map(objective).collect(),
+        }
+    }
+
+    /// The objective that was missed by most in the lowest failed trial above a load.
+    fn binding(&self, ended: &[Ended], load: f64) -> Option<String> {
+        let failed = ended.iter().filter(|it| it.trial.verdict == Verdict::Failed && it.trial.load > load);
+        let lowest = failed.min_by(|one, other| one.trial.load.total_cmp(&other.trial.load))?;
+        let missed = self.objectives.iter().zip(&lowest.shares);
+        let missed = missed.filter_map(|(it, share)| Some((it, (*share)? / it.share.allowed)));
+        let most = missed.max_by(|(_, one), (_, other)| one.total_cmp(other))?;
+        Some(most.0.name.clone())
+    }
+}
+
+/// What the profile's load says about the trials.
+///
+/// # Errors
+/// The load cannot be varied, with the remedy.
+fn template(search: &ResolvedSearch, workload: &Workload) -> Result<(SearchOver, Template), String> {
+    let open = |arrivals, max_concurrency| Template { arrivals, max_concurrency };
+    let of_profile = workload.stages.iter().find_map(|it| match it.load {
+        Load::Open { arrivals, max_concurrency, .. } => Some((SearchOver::Rate, open(arrivals, max_concurrency))),
+        Load::Closed { .. } => Some((SearchOver::Concurrency, open(Arrivals::Poisson, None))),
+        _ => None,
+    });
+    match (search.over, of_profile) {
+        (None, Some(found)) => Ok(found),
+        (Some(over), Some((kind, template))) if kind == over => Ok((over, template)),
+        (Some(over), _) => Ok((over, open(Arrivals::Poisson, None))),
+        (None, None) => Err(
+            "spec.search.over: is missing, and the profile's load is neither a rate nor a concurrency; write Rate or \
+                             Concurrency"
+                .to_owned(),
+        ),
+    }
+}
+
+/// The load of a place for a trial, whose kind decides how latencies count.
+fn placeholder(over: SearchOver, template: Template) -> Load {
+    match over {
+        SearchOver::Rate => searcher::open_load(template, 1.0, None, std::time::Duration::ZERO),
+        SearchOver::Concurrency => searcher::closed_load(1.0, std::time::Duration::ZERO),
+    }
+}
+
+fn has_itl_goal(run: &ResolvedRun, workload: &Workload) -> bool {
+    let bounds_goodput = run.slo.iter().flat_map(|it| &it.objectives).any(|it| it.metric == Metric::GoodputShare);
+    bounds_goodput && workload.goodput.itl.is_some()
+}
+
+/// What a reader of the answer must know.
+fn notices(trials: &[search::Trial]) -> Vec<String> {
+    let decided = || trials.iter().filter(|it| matches!(it.role, Role::Grow | Role::Narrow | Role::Confirm));
+    let contradicts = |one: &search::Trial, other: &search::Trial| {
+        let ratio = one.load.max(other.load) / one.load.min(other.load);
+        ratio <= SAME_LOAD && one.belief <= SURELY && other.belief >= 1.0 - SURELY
+    };
+    let changed = decided().find_map(|one| decided().find(|other| contradicts(one, other)).map(|other| (one, other)));
+    let changed = changed.map(|(one, other)| {
+        format!(
+            "The server changed between trials: load {} failed and load {} passed; the risk of the answer assumes a server that stays the \
+             same.",
+            one.load, other.load
+        )
+    });
+    changed.into_iter().collect()
+}
