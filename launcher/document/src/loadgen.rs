@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn a_completed_rate_that_is_too_high_is_told_and_one_of_few_samples_is_not() {
         let told = check(8.0, 10);
-        assert!(matches!(&told[..], [note] if note.contains("6.125") && note.contains("were 5")), "{told:?}");
+        assert!(matches!(&told[..], [note] if note.contains("6.125") && note.contains("rate is 5")), "{told:?}");
         assert_eq!(check(10.0, 10), Vec::<String>::new());
     }
 

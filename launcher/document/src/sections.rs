@@ -89,7 +89,7 @@ const ROWS: [Row; 24] = [
     row(Section::Head, "head", "Verdict",                                        [Own,                        Own,                       Own,                       Own]),
     row(Section::Objectives, "objectives", "Objectives",                         [Own,                        Own,                       Own,                       Own]),
     row(Section::Headline, "headline", "Headline figures",                       [Within(Section::Figures),   Within(Section::Figures),  Within(Section::Figures),  Own]),
-    row(Section::Search, "search", "Trials of the search",                       [Own,                        Own,                       No,                        Own]),
+    row(Section::Search, "search", "Trials of the search",                       [Own,                        Own,                       Within(Section::Head),     Own]),
     row(Section::LoadGen, "loadgen", "LoadGen tests",                            [Own,                        Own,                       Own,                       Own]),
     row(Section::Accuracy, "accuracy", "Accuracy",                               [Own,                        Own,                       Own,                       Own]),
     row(Section::Profiling, "profiling", "Profiling",                            [No,                         Own,                       No,                        Own]),

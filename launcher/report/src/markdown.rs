@@ -157,7 +157,7 @@ fn objectives_met(document: &ReportDocument, page: &mut Page) {
 
 fn trials(document: &ReportDocument, page: &mut Page) {
     let Some(found) = &document.search else { return };
-    page.table(&search::COLUMNS, TEXT, search::rows(found).map(|row| row.iter().map(|it| cell(it)).collect()));
+    page.table(&search::columns(found), TEXT, search::rows(found).map(|row| row.iter().map(|it| cell(it)).collect()));
     page.blank();
     search::notes(found).iter().for_each(|it| page.line(format_args!("- {}", cell(it))));
 }

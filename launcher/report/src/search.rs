@@ -1,11 +1,16 @@
 //! The trials of a search as a table, which the terminal, `report.md` and the page show.
 
 use analysis::search::{Role, SearchResult, SearchTrial, TrialObjective, TrialResult};
-use crds::wording::percent;
-use figures::text::brief;
+use crds::{benchmark_run::SearchOver, figure::rate_text, wording::percent};
 
-/// The header of the table.
-pub const COLUMNS: [&str; 6] = ["trial", "load", "result", "objective nearest to its limit", "requests", "seconds"];
+/// The header of the table. The column of the load has the load's unit.
+pub fn columns(search: &SearchResult) -> [&'static str; 6] {
+    let load = match search.over {
+        SearchOver::Rate => "requests/s",
+        SearchOver::Concurrency => "in flight",
+    };
+    ["trial", load, "result", "missed most, of allowed", "requests", "time"]
+}
 
 /// One row per trial, in order.
 pub fn rows(search: &SearchResult) -> impl Iterator<Item = Vec<String>> {
@@ -16,13 +21,19 @@ fn row(search: &SearchResult, it: &SearchTrial) -> Vec<String> {
     let is_answer = search.answer.as_ref().is_some_and(|answer| answer.stage == it.stage);
     let answer = if is_answer { ", the answer" } else { "" };
     vec![
-        it.stage.clone(),
-        search.load_text(it.load),
+        name(it),
+        rate_text(it.load),
         format!("{}{answer}", result(it)),
         nearest(it).map(near).unwrap_or_default(),
         if it.role == Role::WarmUp { String::new() } else { it.requests.to_string() },
-        brief::number(it.seconds),
+        format!("{:.0} s", it.seconds),
     ]
+}
+
+/// The trial without its load, such as `07 confirm`.
+fn name(it: &SearchTrial) -> String {
+    let name = it.stage.rsplit_once('-').map_or(it.stage.as_str(), |(name, _)| name);
+    name.replacen('-', " ", 1)
 }
 
 /// The result of a trial in words.
@@ -48,9 +59,9 @@ fn nearest(it: &SearchTrial) -> Option<&TrialObjective> {
         .max_by(|one, other| ratio(one).unwrap_or_default().total_cmp(&ratio(other).unwrap_or_default()))
 }
 
-/// `tpot: 1.2 % missed, 1 % allowed`.
+/// `tpot 1.2 % of 1 %`.
 fn near(it: &TrialObjective) -> String {
-    format!("{}: {} missed, {} allowed", it.name, percent(it.share.unwrap_or_default()), percent(it.allowed))
+    format!("{} {} of {}", it.name, percent(it.share.unwrap_or_default()), percent(it.allowed))
 }
 
 /// What a reader of the answer must know, one sentence each.

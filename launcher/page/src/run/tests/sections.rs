@@ -53,6 +53,18 @@ fn whole() -> Value {
     document
 }
 
+/// The result of a search with one trial.
+fn search() -> Value {
+    json!({
+        "over": "Rate", "budgetSeconds": 1200.0, "usedSeconds": 180.0, "stopped": "confirmed",
+        "answer": {"load": 4.0, "risk": 0.05, "stage": "02-confirm-r4"},
+        "trials": [{
+            "stage": "02-confirm-r4", "role": "Confirm", "load": 4.0, "seconds": 180.0, "requests": 700, "verdict": "Passed",
+            "belief": 0.98, "objectives": [{"name": "ttft", "share": 0.001, "allowed": 0.01}],
+        }],
+    })
+}
+
 /// The run of [`whole`] with different content in this section, or without it.
 fn changed(section: Section) -> Value {
     let mut document = whole();
@@ -64,6 +76,8 @@ fn changed(section: Section) -> Value {
             document["figures"]["throughput"]["requestsPerSecond"] = json!(7.0);
             document["stages"][0]["figures"]["throughput"]["requestsPerSecond"] = json!(77.0);
         }
+        // No run is a search and has LoadGen tests, so that the run of `whole` is no search.
+        Section::Search => document["search"] = search(),
         Section::LoadGen => remove("loadgen"),
         Section::Accuracy => remove("accuracy"),
         Section::Profiling => remove("profiling"),
@@ -117,7 +131,8 @@ fn text(document: &ReportDocument, renderer: Renderer) -> String {
 #[test]
 fn each_renderer_shows_the_sections_that_the_list_names_and_no_other() {
     let document = read(&whole());
-    assert_eq!(Section::all().find(|it| !it.is_in(&document)), None);
+    let absent: Vec<Section> = Section::all().filter(|it| !it.is_in(&document)).collect();
+    assert_eq!(absent, [Section::Search]);
     let mut wrong = Vec::new();
     for renderer in Renderer::ALL {
         let before = text(&document, renderer);
