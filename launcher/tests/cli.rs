@@ -352,9 +352,12 @@ fn too_little_space_for_the_results_is_told_before_the_load() {
     let Some(output) = run_on_a_small_disk(&folder, "32m") else { return };
     let (said, files) = (String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
     assert_eq!(output.status.code(), Some(12), "{said}");
-    for part in
-        ["file system of small has 31 MiB free", "may need 261 MiB", "1000000 requests", "perRequestRecords: None"]
-    {
+    for part in [
+        "file system of small has 31 MiB free",
+        "may need 261 MiB",
+        "1000000 rows, one per request",
+        "perRequestRecords: None",
+    ] {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert_eq!(files, "", "nothing is left of a run that was refused");

@@ -310,7 +310,7 @@ async fn end_unused_servers(context: Arc<Context>, namespace: Option<String>) {
             for name in &names {
                 let end = || servers::stop_unused(context, &namespace, name).boxed();
                 if let Err(error) = retried(context, &namespace, end).await {
-                    warn!(namespace, server = name, %error, "a shared server that no run uses may be left; delete its Deployment");
+                    warn!(namespace, server = name, %error, "a shared server that no run uses could not be removed; if its Deployment still exists, delete it");
                 }
             }
         });

@@ -24,7 +24,7 @@ fn the_start_of_a_server_that_is_up_cannot_be_measured() {
     for target in ["{simulator: {}}", "{url: 'http://a'}"] {
         let errors = check("", &format!("{{target: {target}, harness: nop}}")).unwrap_err();
         assert!(errors.len() == 1 && errors[0].starts_with("spec.harness: is nop"), "{errors:?}");
-        assert!(errors[0].contains("needs spec.target.server") && errors[0].contains("benchwright startup FILE"));
+        assert!(errors[0].contains("set spec.target.server") && errors[0].contains("benchwright startup FILE"));
     }
     let charts = "{target: {server: {engine: VLLM, method: ModelService, gatewayRef: {name: g}, image: i, model: m}}, harness: nop}";
     let errors = check("bench", charts).unwrap_err();

@@ -31,7 +31,7 @@ fn a_list_is_no_mapping() {
         "[{simulator: {}}, loadgen]",
         &[
             "spec, line 5 column 3: is a list, [{\"simulator\":{}},\"loadgen\"]; write a mapping, one line `key: value` for each of \
-         cancel, cleanup, execution, harness, launcher, profile, profiling, queueName, repeat, seed, slo, storage, suspend, target and validity",
+         cancel, cleanup, execution, harness, launcher, profile, profiling, queueName, repeat, search, seed, slo, storage, suspend, target and validity",
         ],
     );
     assert_spec(
@@ -135,7 +135,7 @@ fn what_is_missing_or_empty_is_told_by_its_name() {
         "metadata: {name: a}\nspec:\n",
         &[
             "spec, line 2 column 5: is empty; write a mapping, one line `key: value` for each of cancel, cleanup, execution, harness, launcher, \
-         profile, profiling, queueName, repeat, seed, slo, storage, suspend, target and validity",
+         profile, profiling, queueName, repeat, search, seed, slo, storage, suspend, target and validity",
         ],
     );
     assert_spec("{target: {simulator: {}}, seed: , profile: }", &[]);

@@ -172,7 +172,7 @@ fn names_that_leave_the_folder_are_refused() {
     // Each second name differs from the announced name.
     let contents = format!("{FORMAT}\n1 a\n");
     for path in ["files/../a", "/a", "a", "files/b"] {
-        assert_refused(&made(&[(FILE, CONTENTS, &contents), (FILE, path, "x")]), "is where files/a belongs");
+        assert_refused(&made(&[(FILE, CONTENTS, &contents), (FILE, path, "x")]), "is in the place of files/a");
     }
 }
 
@@ -190,14 +190,14 @@ fn links_and_extensions_of_tar_are_refused() {
         EntryType::GNUSparse,
     ];
     for kind in kinds {
-        assert_refused(&made(&[(FILE, CONTENTS, &contents), (kind, "files/a", "")]), "is where files/a belongs");
+        assert_refused(&made(&[(FILE, CONTENTS, &contents), (kind, "files/a", "")]), "is in the place of files/a");
     }
 }
 
 #[test]
 fn other_streams_are_refused() {
     assert_refused(b"", "the stream was cut");
-    assert_refused(&made(&[(FILE, "other", "")]), "is where contents.txt belongs");
+    assert_refused(&made(&[(FILE, "other", "")]), "is in the place of contents.txt");
     assert_refused(
         &made(&[(FILE, CONTENTS, "benchwright-archive 2\n0 a\n")]),
         "it begins with \"benchwright-archive 2\"",

@@ -59,7 +59,7 @@ fn everything_that_is_wrong_is_told_in_the_order_of_the_file() {
         lines,
         [
             "spec.shard, line 5 column 3: is no field of spec, and holds 3; take it out; known are cancel, cleanup, execution, harness, \
-                 launcher, profile, profiling, queueName, repeat, seed, slo, storage, suspend, target and validity",
+                 launcher, profile, profiling, queueName, repeat, search, seed, slo, storage, suspend, target and validity",
             "spec.harness, line 6 column 12: is \"locust\"; choose one of benchwright, inference-perf, loadgen, guidellm, vllm-benchmark, inferencemax, fmperf, aiperf, priority-mix, mmlu and nop",
             "spec.seed, line 7 column 9: is \"many\"; write a whole number from 0 to 9007199254740991",
             "spec.target.modle, line 8 column 43: is no field of spec.target, and holds \"x\"; did you mean model?",
@@ -128,7 +128,7 @@ fn what_is_empty_is_left_out_as_in_a_cluster() {
     let notices = check(&format!("{HEAD}spec: {{target: {{simulator: {{}}}}, profile: {profile}}}")).unwrap().notices;
     let paths: Vec<&str> = notices.iter().map(|it| it.path.as_str()).collect();
     assert_eq!(paths, ["spec.profile.variables.isl", "spec.profile.overrides.load.stages"]);
-    assert!(notices[0].message.contains("left out"), "{notices:?}");
+    assert!(notices[0].message.contains("has no effect"), "{notices:?}");
 }
 
 #[test]

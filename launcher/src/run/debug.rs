@@ -93,7 +93,7 @@ fn load(workload: &Workload, requests: Option<(u64, u64)>) -> String {
         None => "LoadGen tests".to_owned(),
         Some((requests, 0)) => format!("{requests} requests"),
         Some((requests, open)) => {
-            format!("{requests} requests, plus {open} stages whose number of requests is not known before they run,")
+            format!("at least {requests} requests (the number for {open} of the stages is known only after they run)")
         }
     };
     let stages = if names.len() == 1 { "stage" } else { "stages" };

@@ -100,9 +100,15 @@ mod tests {
         let planned = Planned { stages: 1, requests: 10_000_000, with_rows: true, runs: 2, ..Planned::default() };
         assert_eq!(message(planned.bytes(), planned), None);
         let message = message(planned.bytes() - 1, planned).unwrap();
-        for part in
-            ["/results", "4915 MiB free", "4916 MiB", "may need", "10000000 requests", "2 runs", "storage.pvc.size"]
-        {
+        for part in [
+            "/results",
+            "4915 MiB free",
+            "4916 MiB",
+            "may need",
+            "10000000 rows, one per request",
+            "2 runs",
+            "storage.pvc.size",
+        ] {
             assert!(message.contains(part), "{part}: {message}");
         }
         assert!(message.contains("perRequestRecords: None"), "{message}");

@@ -29,7 +29,7 @@ pub(super) fn samples_per_second(root: &Path, target: &str, model: &str) -> Opti
         ours.then_some((summary.started, folder, rate))
     });
     let (_, folder, rate) = rates.max_by_key(|(started, ..)| *started)?;
-    info!(folder = %folder.display(), rate, "the last Offline test against this target, in samples per second");
+    info!(folder = %folder.display(), samples_per_second = rate, "using the rate of the last valid Offline test against this target");
     Some(rate)
 }
 

@@ -341,7 +341,10 @@ fn one_server_serves_several_runs() {
     let (code, out, err) = folder.run(&["server", "stop", "-f", "alone.yaml"]);
     assert!(code == Some(0) && out.contains(": ended"), "{out} {err}");
     let stopped = |arguments: &[&str]| folder.run(&[&["server", "stop"], arguments].concat()).1;
-    assert_eq!(stopped(&["-f", "run.yaml"]), "the server of run.yaml does not run, or the file was changed since\n");
+    assert_eq!(
+        stopped(&["-f", "run.yaml"]),
+        "the server of run.yaml does not run, or the file was changed since the server started\n"
+    );
     assert_eq!(stopped(&["qwen"]), "no server qwen runs; `benchwright server status` lists those that do\n");
     assert_eq!(stopped(&["--all"]), "no server runs\n");
     assert_eq!(folder.servers(), Vec::<String>::new());

@@ -91,9 +91,7 @@ fn a_run_without_load_needs_a_server_that_it_starts() {
     for command in [["run", "-f", "run.yaml"].as_slice(), &["validate", "run.yaml"]] {
         let refused = folder.benchwright(command).assert().code(10);
         refused.stderr(
-            contains("spec.harness")
-                .and(contains("needs spec.target.server"))
-                .and(contains("benchwright startup FILE")),
+            contains("spec.harness").and(contains("set spec.target.server")).and(contains("benchwright startup FILE")),
         );
     }
     assert!(!folder.path("results").exists());

@@ -294,7 +294,7 @@ fn a_program_that_goes_away_ends_it() {
     drop(sut.to.take());
     let (code, told) = sut.wait();
     assert_eq!(code, Some(1));
-    assert!(told.contains("stdout broke") && !told.contains("panicked"), "{told}");
+    assert!(told.contains("stdout was closed") && !told.contains("panicked"), "{told}");
 }
 
 #[test]
@@ -303,7 +303,7 @@ fn a_program_that_goes_away_before_anything_is_answered_ends_it() {
         drop((sut.from.take(), sut.to.take()));
         let (code, told) = sut.wait();
         assert_eq!(code, Some(1), "{told}");
-        assert!(told.contains("stdout broke"), "{told}");
+        assert!(told.contains("stdout was closed"), "{told}");
     };
     let folder = Folder::new();
     // Nothing listens at this address, so the launcher would wait for it.

@@ -11,7 +11,7 @@ pub enum Error {
     #[error("the API server: {0}")]
     Api(#[from] kube::Error),
     /// The task that renders a profile panicked or was cancelled.
-    #[error("the profile was not rendered, because its task ended early: {0}")]
+    #[error("an internal error ended the rendering of the profile: {0}")]
     Render(tokio::task::JoinError),
     /// The turn exceeded its time limit.
     #[error("the turn took longer than {0:?}")]

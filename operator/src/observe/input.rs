@@ -62,7 +62,7 @@ impl From<ProfileError> for Failure {
 fn unusable_text(source: &ProfileSource, error: &ProfileError) -> Failure {
     let message = match source {
         ProfileSource::ConfigMap(KeyRef { name, key }) => format!(
-            "spec.profile.configMapRef: the profile under {key:?} of ConfigMap {name:?} has {}; run `benchwright plan --simulator --profile FILE` to see the problems, because a status does not quote a ConfigMap",
+            "spec.profile.configMapRef: the profile under {key:?} of ConfigMap {name:?} has {}, whose texts this status does not show, because others may read it; to see them, save the value of the key to FILE, and run `benchwright plan --simulator --profile FILE`",
             error.places()
         ),
         ProfileSource::Inline(_) | ProfileSource::Shipped(_) => error.to_string(),

@@ -43,7 +43,7 @@ pub enum EndpointError {
     },
     /// The value contains a user name or a password. It is therefore not shown.
     #[error(
-        "{0} holds a user or a password, which nothing reads; write the URL without them, and credentials into OTEL_EXPORTER_OTLP_HEADERS"
+        "{0} contains a user name or a password; remove it from the URL, and put credentials into OTEL_EXPORTER_OTLP_HEADERS"
     )]
     Credentials(&'static str),
     /// The protocol is not the one that the operator supports.

@@ -46,7 +46,7 @@ fn a_policy_without_limits_allows_all_but_the_priority_of_the_cluster_itself() {
         assert_refused(
             policy,
             system,
-            &["spec.launcher.scheduling.priorityClassName: is \"system-node-critical\"; classes"],
+            &["spec.launcher.scheduling.priorityClassName: is \"system-node-critical\"; system-* classes"],
         );
     }
 }

@@ -208,7 +208,7 @@ fn no_option_is_given_twice() {
         ("args: [--model, n]", "args: has --model, which model sets too"),
         ("args: [--port, '1']", "args: has --port, and only spec.target.server.port"),
         ("config: {host: h}", "config: has --host, and Benchwright"),
-        ("config: {ssl-keyfile: f}", "config: has --ssl-keyfile, and a server"),
+        ("config: {ssl-keyfile: f}", "config: has --ssl-keyfile, and Benchwright calls"),
         ("config: {seed: 1}, args: [--seed=2]", "config: has --seed, and args has it too"),
         ("config: {max-loras: 1, max_loras: 2}", "config: has --max-loras, and the same option has another name there"),
     ] {

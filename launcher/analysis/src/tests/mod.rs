@@ -350,7 +350,7 @@ fn what_no_usage_can_tell_is_set_aside_with_a_remark() {
     let wire = WireTally { set_aside: Some(99_999_999), ..wire };
     let analysis = check(&case(vec![open("r2", 2.0)]), [(record, wire), request(0, 0, 0, 4)]);
     assert_eq!((analysis.all.usage_set_aside, analysis.all.output_tokens), (1, 8));
-    let expected = "1 of 2 answers report an impossible number of output tokens, the first 99999999 where 4 were requested, in 4 events";
+    let expected = "1 of 2 answers report an impossible number of output tokens, the first of them 99999999 where 4 were requested, in 4 events";
     assert!(analysis.judgement.remarks[0].starts_with(expected), "{:?}", analysis.judgement.remarks);
     assert_eq!(analysis.judgement.remarks.len(), 1);
 }

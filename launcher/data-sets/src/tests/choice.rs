@@ -71,7 +71,10 @@ fn the_turns_of_a_session_have_the_recorded_lengths() {
 fn an_answer_is_needed_where_its_length_is_asked_for() {
     let set = conversations(ConversationUse::All, OutputLength::Answer);
     let error = found(&set, SHAREGPT).err().unwrap();
-    assert!(error.contains("a whole conversation has no recorded answer; request a fixed length"), "{error}");
+    assert!(
+        error.contains("a whole conversation in the data set d.json has no recorded answer; request a fixed length"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod departures;
 mod in_flight;
 mod load_error;
 mod logprob_fields;
+mod looks;
 mod measured_rate;
 mod open_loop;
 mod outcome_counts;

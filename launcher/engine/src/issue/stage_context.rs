@@ -3,7 +3,7 @@
 use std::{sync::atomic::Ordering, time::Duration};
 
 use super::{
-    context::RequestContext, probes::Probing, timeline::nanos, trials::Looks, under_way_samples::UnderWaySamples,
+    context::RequestContext, looks::Looks, probes::Probing, timeline::nanos, under_way_samples::UnderWaySamples,
     worker::Worker,
 };
 use crate::vitals::worker::StageWatch;

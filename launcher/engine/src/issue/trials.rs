@@ -1,4 +1,4 @@
-//! Trials: stages whose loads are decided while the load runs, and which end as soon as their requests show enough. `run_looks` is [I/O].
+//! Trials: stages whose loads are decided while the load runs, and which end as soon as their requests show enough. Pure.
 
 use std::{
     collections::HashMap,
@@ -8,17 +8,10 @@ use std::{
 };
 
 use crds::units::Seed;
-use tokio::{
-    sync::{oneshot, watch},
-    task::{JoinHandle, spawn_blocking},
-};
+use tokio::sync::watch;
 use workload_profiles::workload::{Load, Stage, Window};
 
-use super::{
-    in_flight::check_join,
-    plan::{PlannedLoad, Slots, Surge},
-    shared::Shared,
-};
+use super::plan::{PlannedLoad, Slots, Surge};
 use crate::{client::request_timeouts::RequestProgress, schedule::schedule};
 use measurement::{record::RequestRecord, window::StageWindow};
 
@@ -144,6 +137,20 @@ impl RunningTrials {
         let _ = self.stages[stage].ended.subscribe().wait_for(Option::is_some).await;
     }
 
+    /// When to look next, from the start of the stage.
+    pub(super) fn next_look(&self) -> Option<Duration> {
+        self.decider.next_look()
+    }
+
+    /// Looks at a stage that began at `start`, and ends it if that is decided. Returns whether it ends.
+    pub(super) fn look(&self, stage: usize, start: Duration, now: Duration) -> bool {
+        let ends = self.decider.look(&self.so_far(start), now.saturating_sub(start));
+        if ends {
+            self.stages[stage].ended.send_replace(Some(now));
+        }
+        ends
+    }
+
     /// Notes a request that begins.
     pub(super) fn note_sent(&self, number: u64, due: Duration, progress: &Arc<RequestProgress>) {
         self.requests().insert(number, Sent { due, progress: Arc::clone(progress), record: None });
@@ -173,50 +180,5 @@ impl RunningTrials {
         let mut all: Vec<RequestSoFar> = self.requests().values().map(so_far).collect();
         all.sort_by_key(|it| it.due);
         all
-    }
-}
-
-/// The looks at one trial. One worker makes them for all workers.
-pub(super) struct Looks {
-    over: oneshot::Sender<()>,
-    task: JoinHandle<()>,
-}
-
-impl Looks {
-    /// Looks at a stage that begins at `start`, until a look ends it.
-    pub(super) fn start(shared: &Arc<Shared>, stage: usize, start: Duration) -> Looks {
-        let (over, ended) = oneshot::channel::<()>();
-        let shared = Arc::clone(shared);
-        Looks { over, task: tokio::spawn(run_looks(shared, stage, start, ended)) }
-    }
-
-    /// Call it when all workers have ended the stage.
-    pub(super) async fn end(self) {
-        // The task waits for this message alone.
-        let _ = self.over.send(());
-        check_join(self.task.await);
-    }
-}
-
-async fn run_looks(shared: Arc<Shared>, stage: usize, start: Duration, mut over: oneshot::Receiver<()>) {
-    let Some(trials) = &shared.trials else { return };
-    while let Some(at) = trials.decider.next_look() {
-        if shared.clock.within(Some(start.saturating_add(at)), &mut over).await.is_ok() {
-            return;
-        }
-        let (now, shared) = (shared.clock.now(), Arc::clone(&shared));
-        // A look at many requests takes milliseconds, in which this thread would send nothing.
-        let look = spawn_blocking(move || {
-            let trials = shared.trials.as_ref()?;
-            Some(trials.decider.look(&trials.so_far(start), now.saturating_sub(start)))
-        });
-        match look.await {
-            Ok(Some(true)) => {
-                trials.stages[stage].ended.send_replace(Some(now));
-                return;
-            }
-            Ok(_) => {}
-            Err(error) => return check_join(Err(error)),
-        }
     }
 }

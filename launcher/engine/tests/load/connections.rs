@@ -89,7 +89,7 @@ async fn more_resends_than_keep_alive_explains_are_failures() {
         let failed = tally.outcomes[&RequestOutcome::ConnectError];
         assert_eq!((failed + tally.succeeded(), tally.causes[&Cause::KeptClosed].count), (requests, failed));
         assert!(failed >= requests / 20, "{failed} of {requests}");
-        assert!(tally.causes[&Cause::KeptClosed].sample().contains("keep-alive"), "{:?}", tally.causes);
+        assert!(tally.causes[&Cause::KeptClosed].sample().contains("idle timeout"), "{:?}", tally.causes);
         assert_eq!(tally.own_connections, 0);
     }
 }

@@ -94,7 +94,7 @@ fn what_is_the_largest_of_too_few_values_is_marked_in_stages_too() {
         let row = |name: &str| text.lines().find(|it| it.contains(name)).unwrap();
         assert!(row("concurrency-1 ").contains("40ms*"), "{text}");
         assert!(row("concurrency-64").contains("280ms") && !row("concurrency-64").contains("280ms*"), "{text}");
-        assert!(text.contains("* the largest value"), "{text}");
+        assert!(text.contains("* this percentile is the largest value"), "{text}");
     }
 }
 

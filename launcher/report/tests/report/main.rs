@@ -169,7 +169,7 @@ fn several_stages_have_their_means_and_a_place_of_the_course_over_time() {
 
 #[test]
 fn the_legend_of_marks_stands_below_tables_that_have_one() {
-    let legend = "\n\\* the largest value: ";
+    let legend = "\n\\* this percentile is the largest value: ";
     let fixture = Fixture::of_a_steady_stage();
     let of = |page: &str, heading: &str| page.split("\n## ").find(|it| it.starts_with(heading)).unwrap().to_owned();
     let page = markdown::render(&fixture.report(&fixture.analyse()).document().unwrap());

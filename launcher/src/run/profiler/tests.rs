@@ -154,7 +154,7 @@ fn a_stop_without_an_answer_is_waited_for_with_a_bound() {
     let profiler = watch(order);
     seen.wait_for(STOP);
     stop.drain(StopReason::Signal);
-    assert_told(&profiler.end().unwrap(), "/stop_profile has no answer 20ms after the run was asked to end");
+    assert_told(&profiler.end().unwrap(), "/stop_profile got no answer 20ms after the run was asked to end");
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn a_service_of_several_replicas_is_not_profiled() {
     let (target, seen) = server(well);
     let order = Order { by_service: true, ..order(target, ProfilerKind::Torch, LONG) };
     let found = watch(order).end().unwrap();
-    assert_told(&found, "different ones");
+    assert_told(&found, "to different replicas");
     assert_eq!((found.window, found.stages.len(), seen.calls().len()), (None, 0, 0));
 }
 

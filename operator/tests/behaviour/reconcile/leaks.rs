@@ -39,7 +39,10 @@ async fn a_configmap_that_is_no_profile_is_not_repeated() {
     ] {
         let (reason, all) = written(json!({"data": text})).await;
         assert_eq!(reason, "ProfileInvalid", "{text}");
-        assert!(all.contains("cannot be run: ") && !all.contains("c4n4ry") && !all.contains("c0nf1g"), "{text}: {all}");
+        assert!(
+            all.contains("of ConfigMap \\\"others\\\" has ") && !all.contains("c4n4ry") && !all.contains("c0nf1g"),
+            "{text}: {all}"
+        );
     }
 }
 

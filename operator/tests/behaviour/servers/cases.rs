@@ -249,9 +249,11 @@ fn a_pod_that_is_evicted_deleted_or_replaced_is_a_disruption_and_the_server_star
     let mut deleted = ready("s-a");
     deleted.state.deleting = Some(at(130));
     let replaced = ServerPod { created: Some(at(90)), ..ready("s-b") };
-    for (pods, says) in
-        [(vec![evicted], "drained"), (vec![deleted], "somebody deleted it"), (vec![replaced], "only 0 of the 1 pods")]
-    {
+    for (pods, says) in [
+        (vec![evicted], "drained"),
+        (vec![deleted], "somebody deleted it"),
+        (vec![replaced], "only 0 of the 1 ready pods"),
+    ] {
         let run = with_ready_server(ONE, Phase::Running);
         let observed = at_work(exists(pods.clone()));
         let made = decide(&run, &observed, 100);

@@ -46,7 +46,7 @@ fn what_a_breaker_cannot_express_is_refused_by_name() {
          known are @ for every request, error for those that fail, and error.error_type == 'TimeoutError'",
     );
     let combined = read(&text("matches: ['@']", consecutive)).unwrap_err().to_string();
-    assert!(combined.starts_with("circuit_breakers[0].metrics: cannot be expressed here"), "{combined}");
+    assert!(combined.starts_with("circuit_breakers[0].metrics: is not supported: here"), "{combined}");
     let hits =
         read(&text("matches: [error]", "{type: rate_over_window, window_sec: 5, threshold: 0.5, min_samples: 3}"));
     assert!(
