@@ -24,7 +24,7 @@ pub fn crd_yaml() -> Result<String, Box<dyn std::error::Error>> {
 /// The definition of BenchmarkSchedule as YAML, completed in the same way as BenchmarkRun's.
 ///
 /// # Errors
-/// The same as [`crd_yaml`].
+/// A schema that cannot be written as YAML, as for [`crd_yaml`].
 pub fn schedule_crd_yaml() -> Result<String, Box<dyn std::error::Error>> {
     let mut crd = serde_json::to_value(BenchmarkSchedule::crd())?;
     let run = at(&mut crd, &format!("{SCHEMA}/spec/properties/runTemplate/properties/spec"))?;

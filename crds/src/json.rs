@@ -1,4 +1,4 @@
-//! The single function that reads large documents from JSON.
+//! The only function of this project that reads large documents from JSON.
 //!
 //! The compiler generates about a megabyte of code for each type of deserializer with which a BenchmarkRun is read. So YAML documents are converted
 //! to JSON first, and every reader calls [`read`], which needs only one deserializer.

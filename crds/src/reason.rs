@@ -60,7 +60,7 @@ words! {
         Queued,
         /// The queue that `spec.queueName` names does not exist.
         QueueNotFound,
-        /// Another run uses the target, or is ahead of this run in the queue.
+        /// Another run uses the target, or comes before this run in the line for the target.
         TargetBusy,
         /// The Gateway, route or InferencePool of the target does not exist, or is not ready.
         TargetNotFound,

@@ -91,10 +91,10 @@ pub struct Span(pub Duration);
 
 impl Span {
     const WANTED: &'static str = "a duration such as 90s, 1.5s, 250ms or 5m";
-    /// Maximum number of decimals that are accepted. Even a third of a second prints with fewer decimals.
+    /// Maximum number of decimals that are accepted. Programs print fewer, even if the decimals have no end, as for a third of a second.
     const MAX_DECIMALS: usize = 64;
 
-    /// The same duration, rounded to four significant digits for display in a status or a table.
+    /// Returns the duration, rounded to four significant digits for display in a status or a table.
     pub fn rounded(self) -> Span {
         let nanos = self.0.as_nanos();
         let digits = nanos.checked_ilog10().map_or(0, |log| log + 1);

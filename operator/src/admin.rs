@@ -16,7 +16,8 @@ use tokio::net::TcpListener;
 
 use crate::{context::Context, reconcile::TURN_LIMIT, turns::Turns, watches::Runs};
 
-/// A turn that runs for longer is reported as stuck. The 30 seconds are for busy machines, on which a turn ends a little after its time limit.
+/// A turn that runs for longer than this is reported as stuck. The 30 seconds are for busy machines, on which a turn ends a little after its time
+/// limit.
 const LONGEST_TURN: Duration = Duration::from_secs(TURN_LIMIT.as_secs() + 30);
 /// If turns wait and none has ended for longer than this, they are reported as stuck. A running turn always ends at its time limit.
 const LONGEST_IDLE: Duration = Duration::from_secs(300);

@@ -33,7 +33,7 @@ pub const PAGE: u32 = 20;
 #[serde(from = "Guarded")]
 pub struct CachedRun {
     metadata: ObjectMeta,
-    /// `None` if this release cannot deserialize the run.
+    /// The fields that the cache keeps. `None` if this release cannot deserialize the run.
     kept: Option<Kept>,
 }
 

@@ -54,7 +54,7 @@ pub struct Context {
     pub schedules: Wakes,
     /// Locks for shared servers. A turn holds the lock while it begins to use a server, or removes one.
     pub shared_servers: SharedServers,
-    /// For runs that wait in a queue: the time since when other runs have waited for them.
+    /// For each run that waits in a queue: when other runs began to wait for its target or slot.
     pub wanted: WantedSince,
 }
 
@@ -118,13 +118,13 @@ impl SharedServers {
     }
 }
 
-/// For queued runs, by UID: the time since when another run has waited for the target or the slot that the queued run occupies. A run that no other
-/// run waits for has no entry.
+/// For each run in a queue, by its UID: when another run began to wait for the target or the slot that the queued run occupies. If no other run waits
+/// for it, it has no entry.
 #[derive(Debug, Default)]
 pub struct WantedSince(Mutex<HashMap<String, Timestamp>>);
 
 impl WantedSince {
-    /// Records whether other runs wait for this run, and returns the time since when they have waited.
+    /// Records whether other runs wait for this run. Returns when they began to wait. `None` if none waits.
     pub fn since(&self, run_uid: &str, is_wanted: bool, now: Timestamp) -> Option<Timestamp> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !is_wanted {
@@ -164,7 +164,7 @@ impl Failures {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, u32>> {
-        // Every operation leaves the map in a valid state, so a panic in another thread does no harm.
+        // If another thread has panicked, the lock is poisoned, but it is used nevertheless: every operation leaves the map in a valid state.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -93,7 +93,7 @@ impl EndedPods {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, EndedPod>> {
-        // Every operation leaves the map in a valid state, so a panic in another thread does no harm.
+        // If another thread has panicked, the lock is poisoned, but it is used nevertheless: every operation leaves the map in a valid state.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

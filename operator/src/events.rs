@@ -119,7 +119,7 @@ impl Drop for Events {
 
 impl Queue {
     fn lock(&self) -> MutexGuard<'_, VecDeque<News>> {
-        // Every operation leaves the queue in a valid state, so a panic in another thread does no harm.
+        // If another thread has panicked, the lock is poisoned, but it is used nevertheless: every operation leaves the queue in a valid state.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -49,7 +49,7 @@ struct Namespace {
 /// The permit for a running turn. The turn counts as ended when this value is dropped.
 #[derive(Debug)]
 pub struct Place {
-    /// `None` after the place was given back.
+    /// The turns to which the place is given back. `None` after it was given back.
     turns: Option<Arc<Turns>>,
     namespace: String,
     number: u64,
@@ -89,7 +89,7 @@ impl Turns {
         self.lock().running.values().next().map(Instant::elapsed)
     }
 
-    /// Time for which no turn has ended while turns wait. `None` if no turn waits.
+    /// Time since a turn last ended or, before the first end, since the oldest running turn started. `None` if no turn waits.
     pub fn idle(&self) -> Option<Duration> {
         let places = self.lock();
         let since = places.last_end.or_else(|| places.running.values().next().copied())?;
@@ -112,7 +112,7 @@ impl Turns {
     }
 
     fn lock(&self) -> MutexGuard<'_, Places> {
-        // Every operation leaves the places in a valid state, so a panic in another thread does no harm.
+        // If another thread has panicked, the lock is poisoned, but it is used nevertheless: every operation leaves the places in a valid state.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -192,7 +192,7 @@ impl Looks {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, String>> {
-        // Every operation leaves the map in a valid state, so a panic in another thread does no harm.
+        // If another thread has panicked, the lock is poisoned, but it is used nevertheless: every operation leaves the map in a valid state.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -28,7 +28,7 @@ fn reasons_phases_and_exit_codes_of_the_documentation_are_those_of_the_code() {
     assert_rows(DOC, "## Phases", Phase::ALL.iter().map(|it| it.name()));
     assert_rows(DOC, "## Reasons", Reason::ALL.iter().map(|it| it.name()));
     assert_rows(EXIT_CODES, "## A run", ExitCode::ALL.iter().map(|it| it.code()));
-    // Reasons that the operator has as well may be in its table alone.
+    // If the operator has the same reason as the launcher, it is enough that the operator's table lists it.
     let documented: BTreeSet<&str> = METRICS
         .lines()
         .skip_while(|it| *it != "## The verdict")

@@ -166,8 +166,8 @@ fn parse_with(
     read.map(|workload| (workload, notices)).ok_or_else(unexplained)
 }
 
-/// Reads the text of a profile as YAML. A shell script becomes one string, its command line, because YAML would misread it. Also returns a problem
-/// for each single value that cannot be used.
+/// Reads the text of a profile as YAML. A shell script is converted to one string with its command line, because YAML would misread it. Also returns
+/// a problem for each single value that cannot be used.
 fn read_text(text: &str) -> Result<(Value, Vec<Problem>), Problem> {
     if formats::script::is_script(text) {
         let command = formats::script::command(yaml::bounded(text)?);

@@ -1,5 +1,5 @@
-//! Describes where the problems of a profile are, without quoting the profile. This description is for readers who may not read the object that
-//! contains the profile.
+//! Describes where the problems of a profile are, without quoting the profile. The description is for people who may not read the profile, such as
+//! readers of a run's status.
 
 use std::collections::HashSet;
 

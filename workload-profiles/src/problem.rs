@@ -81,7 +81,7 @@ pub(crate) struct Findings {
     notices: RefCell<Vec<Notice>>,
     /// The URL of the server that the profile itself names.
     named_url: RefCell<Option<String>>,
-    /// Paths of values that have no effect.
+    /// Paths of values that have no effect. Problems with these values are ignored.
     unused: RefCell<Vec<String>>,
     /// How the format's own tool handles an unknown key. `None` if an unknown key is always a problem. See [`Findings::tolerate_unknown_keys`].
     unknown_keys: Cell<Option<&'static str>>,
@@ -90,7 +90,7 @@ pub(crate) struct Findings {
 #[derive(Debug)]
 struct Found {
     problem: Problem,
-    /// Whether the problem is only an unknown key, so the profile can still run.
+    /// Whether the problem is an unknown key. The profile can run in spite of such a problem.
     tolerable: bool,
 }
 
@@ -142,7 +142,7 @@ impl Findings {
         }
     }
 
-    /// Adds those problems whose path has no problem yet.
+    /// Adds problems, except those whose path already has a problem.
     pub fn add_new(&self, problems: impl IntoIterator<Item = Problem>) {
         for problem in problems {
             if !self.problems.borrow().iter().any(|it| it.problem.path == problem.path) {

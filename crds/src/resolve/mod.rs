@@ -253,7 +253,7 @@ pub fn resolve(
 fn egress(run: &RunIdentity, spec: &BenchmarkRunSpec, settings: &Settings) -> Option<Egress> {
     let mut egress = settings.egress.clone()?;
     let own = server::called_host(run, spec, settings);
-    // If there were no list, an empty one is equivalent, because it only contains exceptions to `blocked`. So it can be extended in any case.
+    // The list contains only exceptions to `blocked`. So hosts can also be added to an empty list: this forbids no other host.
     egress.allowed_hosts.extend(own.into_iter().flatten());
     Some(egress)
 }

@@ -14,14 +14,14 @@ use crate::{
 };
 
 const FIELD: &str = "spec.search";
-/// Default time limits in seconds: the second with an objective on p99 or above, which needs more requests.
+/// Default time limits of a search, in seconds: usually the first. The second applies if an objective is on p99 or above, which needs more requests.
 const BUDGETS: (u32, u32) = (1_200, 2_400);
-/// The shortest and the longest time limit, in seconds. Growing takes two to three minutes, and a confirmation and the trial from above three
-/// minutes each.
+/// The shortest and the longest time limit that a spec may set, in seconds. The shortest suffices for all steps of a search: raising the load takes
+/// two to three minutes, a confirmation takes three, and the trial that lowers the load from an overload takes three.
 const BUDGET_RANGE: (u32, u32) = (600, 86_400);
 const RISK: f64 = 0.05;
 const RISK_RANGE: (f64, f64) = (0.001, 0.5);
-/// The highest load of a search without `highest`.
+/// The default of `highest`: the highest load that a search tries.
 const HIGHEST: f64 = 1e6;
 
 /// A search for the highest load at which all objectives hold.
@@ -29,11 +29,11 @@ const HIGHEST: f64 = 1e6;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResolvedSearch {
-    /// What varies; absent: the kind of load of the profile's first stage.
+    /// What differs between trials: the rate or the concurrency. Absent: whichever the profile's load sets.
     pub over: Option<SearchOver>,
     /// Time limit for all trials.
     pub budget: Span,
-    /// Maximum probability that the answer is too high.
+    /// Maximum probability that the answer is above the capacity.
     pub risk: f64,
     /// The load of the first trial.
     pub first: f64,
@@ -41,11 +41,11 @@ pub struct ResolvedSearch {
     pub highest: f64,
     /// The load that the answer must reach; absent: any answer passes.
     pub at_least: Option<f64>,
-    /// What to require of the server after an overload.
+    /// Whether the server must return to the answer after an overload, or whether the report only shows this.
     pub recovery: SearchRecovery,
 }
 
-/// The search of a spec; `None` if the spec has none.
+/// The search in a spec, with defaults. `None` if the spec has none.
 pub(super) fn search(
     spec: &BenchmarkRunSpec,
     effective: &EffectiveSpec,
@@ -104,7 +104,7 @@ pub(super) fn search(
     })
 }
 
-/// Runs that cannot be searched.
+/// Adds an error for each part of the spec that cannot be combined with a search.
 fn check_run(spec: &BenchmarkRunSpec, effective: &EffectiveSpec, errors: &mut Errors) {
     match effective.harness {
         Harness::Loadgen => errors.add(
@@ -128,7 +128,7 @@ fn check_run(spec: &BenchmarkRunSpec, effective: &EffectiveSpec, errors: &mut Er
     }
 }
 
-/// Why a search cannot hold an objective; `None`: it can.
+/// Why a search cannot test an objective. `None` if it can.
 fn problem(objective: &ResolvedObjective) -> Option<String> {
     if objective.scope() != Scope::Run && objective.scope() != Scope::EveryStage {
         return Some("names a stage, and the stages of a search are its trials; take stage out".to_owned());

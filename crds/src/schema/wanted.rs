@@ -117,7 +117,7 @@ fn choice(choices: &[Value], node: &Node) -> String {
         Content::Scalar(_, written) => written.as_str(),
         Content::List(_) | Content::Mapping(_) => "",
     };
-    // `None` replaces the earlier value `Off`. YAML may also have read `Off` as a boolean.
+    // In earlier releases this value was called `Off`, which YAML may have read as a boolean. The message names its new name, `None`.
     let renamed = (found.eq_ignore_ascii_case("off") && names.contains(&"None")).then_some("None");
     match renamed.or_else(|| nearest(found, names.iter().copied()).filter(|_| !found.is_empty())) {
         Some(name) => format!("did you mean {name}? {all}"),

@@ -45,11 +45,11 @@ pub enum Role {
     PoolKvCacheUsage,
     /// Share of time in which the GPU ran a kernel, in percent.
     GpuUtilization,
-    /// Watts.
+    /// Power of the GPU, in watts.
     GpuPower,
-    /// Millijoules since the driver was loaded.
+    /// Energy that the GPU has used since its driver was loaded, in millijoules.
     GpuEnergy,
-    /// MiB of the GPU's memory in use.
+    /// Memory of the GPU that is in use, in MiB.
     GpuMemory,
     /// A metric with the settings of the KV cache as labels.
     CacheConfig,
@@ -58,7 +58,8 @@ pub enum Role {
 }
 
 impl Role {
-    /// The role that stands for the older name of the same figure. An address that lacks the metric with the newer name is read with the older one.
+    /// The role of the same figure under its older metric name. An address that lacks the newer name is read with the older one. `None` if there is
+    /// no older name.
     pub fn old(self) -> Option<Role> {
         match self {
             Role::Itl => Some(Role::OldItl),
@@ -83,6 +84,6 @@ pub enum Shape {
     Counter,
     /// Buckets, a sum and a count. Each of them is a counter.
     Histogram,
-    /// Only the labels matter, not the value.
+    /// Only the labels of the metric matter. Its value has no meaning.
     Info,
 }

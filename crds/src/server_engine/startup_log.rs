@@ -17,18 +17,18 @@ pub struct Text {
     pub known: Known,
 }
 
-/// The meaning of a line with a text.
+/// What a line means if it contains a text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Role {
-    /// The start begins. If several such lines appear, the one with the lowest number has the most exact time.
+    /// The start begins. The number is a rank: if several such lines appear, the line with the lowest rank has the most exact time.
     Begins(u8),
     /// The server is ready. `true` if the time of the line is the time at which it became ready.
     Ready(bool),
     Starts(StepName),
-    /// The step ends. If a process prints several such lines, the one with the lowest number has the most exact time.
+    /// The step ends. The number is a rank: if a process prints several such lines, the line with the lowest rank has the most exact time.
     Ends(StepName, u8),
-    /// The line contains this figure: the first number after the text. If the second field is not empty, it is the first number after the words in
-    /// the second field.
+    /// The line contains this figure: the first number after the text. Exception: if the second field is not empty, the first number after the words
+    /// in the second field.
     Number(Figure, &'static str),
 }
 
@@ -59,7 +59,7 @@ impl Text {
         Text { text, begins_message: true, roles, seen_in, known }
     }
 
-    /// The same text, but accepted anywhere in its line.
+    /// Returns the text with a change: it may appear anywhere in its line.
     pub(super) const fn anywhere(self) -> Text {
         Text { begins_message: false, ..self }
     }
@@ -124,7 +124,7 @@ impl StepName {
         }
     }
 
-    /// The step that this step is a part of.
+    /// The larger step that contains this step. `None` if this step is not a part of another one.
     pub fn within(self) -> Option<StepName> {
         matches!(self, StepName::Dynamo | StepName::Inductor).then_some(StepName::PytorchCompilation)
     }

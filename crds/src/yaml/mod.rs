@@ -96,7 +96,7 @@ pub struct Document {
     pub root: Node,
     /// Problems: duplicate keys, tags, and ambiguous numbers.
     pub problems: Vec<Problem>,
-    /// Keys without quotes that kubectl reads as true, false or null.
+    /// Keys without quotes that kubectl does not read as text, but as true, false or null.
     pub ambiguous_keys: Vec<Problem>,
 }
 

@@ -14,7 +14,8 @@ use measurement::recorder::StageTally;
 pub struct ClassAnalysis {
     /// The name of the class, unique in the workload.
     pub name: String,
-    /// Whether headline latencies of the class count from the scheduled time or from sending. If the stages of the run differ in this, from sending.
+    /// Whether headline latencies of the class count from the scheduled time or from sending. If the stages of the run differ in this, all latencies
+    /// of the class count from sending.
     pub latency_origin: LatencyOrigin,
     /// The figures of the class. Percentiles come from histograms.
     pub figures: Figures,

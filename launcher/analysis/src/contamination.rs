@@ -128,7 +128,7 @@ impl Contamination {
         }
     }
 
-    /// `hits`: tokens found in the prefix cache; `looked_up`: tokens that were looked up there.
+    /// Adds token counts of the prefix cache. `hits`: tokens found in the cache; `looked_up`: tokens that were looked up there.
     pub(crate) fn add_counts(&mut self, hits: f64, looked_up: f64) {
         if !(hits >= 0.0 && looked_up > 0.0) {
             return;

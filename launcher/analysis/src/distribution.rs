@@ -82,7 +82,7 @@ impl Distribution<f64> {
 }
 
 impl<T: Copy> Distribution<T> {
-    /// The same figures in another unit, or as text.
+    /// Returns these figures in another unit, or as text.
     pub fn map<U>(&self, convert: impl Fn(T) -> U) -> Distribution<U> {
         Distribution {
             count: self.count,
@@ -142,7 +142,7 @@ fn of_bins(bins: &[Bin], totals: &Totals) -> Option<Distribution<f64>> {
     (count > 0).then(|| of_values(count, totals, deviations, |rank| at_rank(bins, rank)))
 }
 
-/// `deviations` returns the sum of squared differences from a mean. `at_rank` returns the value at a rank, counted from 1.
+/// Computes a distribution. `deviations` returns the sum of squared differences from a mean. `at_rank` returns the value at a rank, counted from 1.
 fn of_values(
     count: u64,
     totals: &Totals,

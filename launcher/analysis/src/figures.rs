@@ -49,7 +49,7 @@ pub struct Figures {
     pub requests: u64,
     /// Requests with a complete answer that has content.
     pub succeeded: u64,
-    /// Requests that failed: neither succeeded, cancelled, abandoned nor incomplete.
+    /// Number of requests that failed. Requests that were cancelled, abandoned or incomplete did not fail.
     pub failed: u64,
     /// Requests in flight or not yet sent when the run was stopped.
     pub cancelled: u64,
@@ -112,7 +112,7 @@ pub struct Figures {
     pub ntpot_of_llmd: Option<Distribution<Duration>>,
     /// Sent minus scheduled, for every request that was sent, with any outcome.
     pub send_lag: Option<Distribution<Duration>>,
-    /// How long sent requests waited for a permit; `None` if the load does not bound the requests in flight.
+    /// How long sent requests waited because the maximum number of requests was in flight; `None` if the load has no such maximum.
     pub permit_wait: Option<Distribution<Duration>>,
     /// Time spent in each step of a successful request; `None` if no request has known steps.
     pub steps: Option<StepTimes>,
@@ -133,7 +133,7 @@ pub struct Figures {
     pub rate_window: Option<RateWindow>,
     /// Rates over the whole duration, including fill and drain; `None` if the duration is zero.
     pub whole_throughput: Option<Throughput>,
-    /// `None` if the workload sets no goodput bound.
+    /// Figures of the requests that met the goodput bounds. `None` if the workload sets no goodput bound.
     pub goodput: Option<GoodputFigures>,
     /// Successful requests without usage from the server, for which the launcher counted the output tokens.
     pub without_usage: u64,
@@ -251,7 +251,7 @@ impl Figures {
         Figures { goodput: None, ..figures }
     }
 
-    /// `plateau`: the successful work between the fill and the drain of the load; `None` if unknown.
+    /// Computes figures from counts. `plateau`: the successful work between the fill and the drain of the load; `None` if unknown.
     pub(super) fn from_tally(
         tally: &StageTally,
         timings: &Timings,

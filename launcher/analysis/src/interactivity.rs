@@ -16,7 +16,7 @@ pub struct Interactivity {
 }
 
 impl Interactivity {
-    /// `None` if no request has a TPOT or an NTPOT.
+    /// Computes the interactivity from figures. `None` if no request has a TPOT or an NTPOT.
     pub fn new(figures: &Figures) -> Option<Interactivity> {
         let found = Interactivity {
             inverse_of_tpot_p90: figures.tpot.and_then(|it| per_second(it.p90)),

@@ -53,7 +53,7 @@ pub struct SelfJudgement {
     pub coalesced_share: Option<f64>,
     /// Possibly late reads with more than one content event, as a share of reads with content.
     pub late_share: Option<f64>,
-    /// One sentence for each reason to doubt the measurement.
+    /// Number of values that the figures contain inexactly or not at all, for example times above an hour.
     pub dropped: u64,
     /// One sentence per doubt.
     pub remarks: Vec<String>,

@@ -16,8 +16,7 @@ use super::{
 /// The labels of a stage or a run, in print order. If the stages of a run differ, the label of the run joins their values with `+`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Labels {
-    /// `paced`, `poisson`, `gamma`, `conditioned-poisson`, `conditioned-gamma`, `burst`, `trace`,
-    /// `users` or `closed`.
+    /// `paced`, `poisson`, `gamma`, `conditioned-poisson`, `conditioned-gamma`, `burst`, `trace`, `users` or `closed`.
     pub arrivals: String,
     /// Where TTFT and latency start to count: `scheduled` or `sent`.
     pub clock: String,
@@ -54,7 +53,7 @@ pub struct OfRun {
 
 impl OfRun {
     pub(super) fn new(workload: &Workload, run: &ResolvedRun, cached: Option<CachedPrompts>) -> OfRun {
-        // Decided for the whole run: a server may omit a count of zero, so a single stage does not show whether the server reports counts.
+        // Decided for the whole run, because a server may omit a count of zero: a stage without counts does not show that the server reports none.
         OfRun { prompts: prompts(workload, run), cache: if cached.is_some() { "told" } else { "unknown" } }
     }
 }

@@ -392,7 +392,7 @@ fn lag(stage: &StageAnalysis, findings: &Findings<'_>) -> Option<String> {
     ))
 }
 
-/// A remark if requests waited for a permit. Either the launcher or the server can be the cause.
+/// A remark if requests waited because the maximum number was in flight. Either the launcher or the server can be the cause.
 fn permit_wait(stage: &StageAnalysis, findings: &Findings<'_>) -> Option<String> {
     let bound = findings.run.validity.max_send_lag_p99.0;
     let found = stage.figures.permit_wait.map(|it| it.p99).filter(|found| *found > bound)?;

@@ -19,19 +19,20 @@ pub use search::{Edge, Role, Stopped, Verdict as TrialResult};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SearchResult {
-    /// What the search varied.
+    /// The quantity that differs between trials: the rate or the concurrency.
     pub over: SearchOver,
-    /// The highest load that was confirmed, and to which the server returns if that was required. Absent: the search found none.
+    /// The highest load that a trial confirmed. If the search requires recovery: the highest such load to which the server also returns after an
+    /// overload. Absent if there is none.
     pub answer: Option<SearchAnswer>,
-    /// A higher load that was confirmed, but to which the server does not return from an overload.
+    /// A load above `answer` that a trial confirmed, but to which the server does not return after an overload.
     pub from_calm: Option<f64>,
-    /// Where the capacity probably is. The risk of the answer does not cover it.
+    /// An estimate of the capacity, from all trials. `risk` of the answer does not apply to it.
     pub edge: Option<Edge>,
-    /// The objective that failed first above the answer.
+    /// The objective that limits the load: in the lowest failed trial above the answer, it had the most misses relative to the allowed number.
     pub binding: Option<String>,
-    /// Why the search ended. Absent: the run was stopped.
+    /// Why the search ended. Absent if the run was stopped before the search ended.
     pub stopped: Option<Stopped>,
-    /// The load that the answer must reach. Absent: any answer passes.
+    /// The smallest answer that passes. Absent if any answer passes.
     pub at_least: Option<f64>,
     /// Time limit for all trials, in seconds.
     pub budget_seconds: f64,
@@ -39,7 +40,7 @@ pub struct SearchResult {
     pub used_seconds: f64,
     /// Every trial, in order. Each is a stage of the run.
     pub trials: Vec<SearchTrial>,
-    /// Facts about the search that its reader must know, one sentence each.
+    /// Warnings about the answer, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<String>,
 }
@@ -50,45 +51,45 @@ pub struct SearchResult {
 pub struct SearchAnswer {
     /// Requests per second, or requests in flight.
     pub load: f64,
-    /// The probability, at most, that the load is above the capacity.
+    /// Upper limit of the probability that the load is above the capacity.
     pub risk: f64,
-    /// The stage of the trial that confirmed it.
+    /// The stage of the trial that confirmed the load.
     pub stage: String,
 }
 
-/// A trial.
+/// A trial: a stage that tests one load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SearchTrial {
-    /// The stage of the run.
+    /// The name of the trial's stage.
     pub stage: String,
     pub role: Role,
     /// Requests per second, or requests in flight.
     pub load: f64,
-    /// The time it took, with its pause, in seconds.
+    /// The duration of the trial and of the pause after it, in seconds.
     pub seconds: f64,
-    /// Number of requests that decided.
+    /// Number of requests on which the verdict is based.
     pub requests: u64,
     pub verdict: TrialResult,
-    /// How likely all objectives hold at this load, 0 to 1.
+    /// The probability, from 0 to 1, that all objectives hold at this load.
     pub belief: f64,
     pub objectives: Vec<TrialObjective>,
 }
 
-/// An objective in a trial.
+/// The result of an objective in a trial.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TrialObjective {
     pub name: String,
-    /// The share of requests that missed the objective. Absent: no request was decided.
+    /// The share of requests that missed the objective. Absent if no request was counted.
     pub share: Option<f64>,
-    /// The share of requests that may miss it.
+    /// The largest share of requests that may miss the objective.
     pub allowed: f64,
 }
 
 impl SearchResult {
-    /// A load with its unit, such as `14.2 requests/s` and `48 users`.
+    /// A load with its unit, such as `14.2 requests/s` or `48 requests in flight`.
     pub fn load_text(&self, load: f64) -> String {
         match self.over {
             SearchOver::Rate => format!("{} requests/s", rate_text(load)),
@@ -97,7 +98,7 @@ impl SearchResult {
         }
     }
 
-    /// The answer in one or two sentences, without the numbers of trials and minutes.
+    /// The answer in one or two sentences. It does not contain how many trials the search had and how long they took.
     pub fn sentence(&self) -> String {
         let Some(answer) = &self.answer else { return self.without_answer() };
         let load = self.load_text(answer.load);
@@ -148,14 +149,15 @@ impl SearchResult {
         }
     }
 
-    /// The objectives of a run, each limited to the stage that confirmed the answer. `None` without an answer.
+    /// The objectives of a run, applied only to the stage that confirmed the answer. `None` without an answer.
     pub(crate) fn objectives(&self, slo: &ResolvedSlo) -> Option<ResolvedSlo> {
         let stage = &self.answer.as_ref()?.stage;
         let at_answer = |it: &ResolvedObjective| ResolvedObjective { stage: Some(stage.clone()), ..it.clone() };
         Some(ResolvedSlo { objectives: slo.objectives.iter().map(at_answer).collect(), ..slo.clone() })
     }
 
-    /// Applies the answer to the verdict on a valid measurement.
+    /// Applies the result of the search to the verdict on a valid measurement: inconclusive without an answer, missed if the answer is below
+    /// `at_least`.
     pub(crate) fn judge(&self, verdict: &mut Verdict) {
         if !matches!(verdict.outcome, Outcome::Passed | Outcome::Inconclusive | Outcome::SLOViolated) {
             return;

@@ -83,7 +83,7 @@ pub struct StageAnalysis {
 }
 
 impl StageAnalysis {
-    /// The figures of one stage.
+    /// Computes the figures of one stage.
     #[expect(clippy::too_many_arguments, reason = "each is a part of what was measured of the stage")]
     pub(super) fn new(
         stage: &Stage,

@@ -18,7 +18,7 @@ pub struct SeriesFigures {
     pub first_event: Duration,
     pub last_event: Duration,
     pub bins: Vec<BinFigures>,
-    /// `None` without ITLs, and without streaming.
+    /// How often each ITL occurred over time. `None` if there are no ITLs, or without streaming.
     pub itl_heat: Option<ItlHeat>,
 }
 
@@ -34,9 +34,9 @@ pub struct BinFigures {
     pub under_way: f64,
     pub input_tokens: u64,
     pub output_tokens: u64,
-    /// TTFT by the latency origin of the stage; `None` without values, and without streaming.
+    /// TTFT by the latency origin of the stage. `None` if there are no values, or without streaming.
     pub ttft: Option<BinTimes>,
-    /// `None` without values, and without streaming.
+    /// The ITLs. `None` if there are no values, or without streaming.
     pub itl: Option<BinTimes>,
     /// Latency by the latency origin of the stage.
     pub latency: Option<BinTimes>,

@@ -131,7 +131,7 @@ impl Column {
     }
 }
 
-/// A time of a request.
+/// Reads a time from the record of a request. `None` if the record does not have it.
 type Time = fn(&RequestRecord) -> Option<Duration>;
 
 /// Computes one figure after another, so that memory holds the values of only one figure at a time.
@@ -252,7 +252,7 @@ mod tests {
         assert_eq!((pooled.count, pooled.p50, pooled.max), (8, micros(1_000_003 + 18 * 2), even.max));
         assert_eq!(pooled.p75, odd.max.min(micros(1_000_003 + 18 * 4)));
         assert_eq!(all.ttft_sent.unwrap().max, micros(1_000_003 + 11 * 8));
-        // The failed request was sent too. Request `number` waited `number` microseconds for a permit.
+        // The failed request was sent too. Request `number` waited `number` microseconds because the maximum number of requests was in flight.
         assert_eq!((all.send_lag.unwrap().count, all.permit_wait.unwrap().max), (9, micros(8)));
         assert_eq!((all.isl.unwrap().p50, all.osl.unwrap().p99), (10_001.0, 10.0));
         assert_eq!(all.tpot.unwrap().min, micros(10_000));

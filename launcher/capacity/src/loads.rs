@@ -38,7 +38,7 @@ pub fn open(arrivals: Arrivals, rate: RequestRate, count: u64, tokens: u32) -> W
     workload(Load::Open { arrivals, rate, duration, count, max_concurrency: None }, tokens)
 }
 
-/// Returns the same open loop, except that its requests are the turns of `sessions` conversations with ten turns each.
+/// Like [`open`], but the requests are the turns of `sessions` conversations with ten turns each.
 pub fn conversations(rate: RequestRate, count: u64, tokens: u32, sessions: u32) -> Workload {
     let requests = RequestSource::Conversations(Box::new(Conversations {
         count: Some(sessions),

@@ -21,7 +21,7 @@ pub struct Theme {
     pub axis: &'static str,
     pub grid: &'static str,
     pub categories: [&'static str; CATEGORIES],
-    /// For the main series of a figure, and for percentiles, which differ in their line styles.
+    /// The colour of the main series of a figure, and of percentiles. Percentiles differ in their line styles.
     pub main: &'static str,
     pub plan: &'static str,
     pub good: &'static str,

@@ -87,8 +87,8 @@ pub struct PairDocument {
     pub stages: Vec<StagePairDocument>,
     /// Stages that only one of the two runs has.
     pub unmatched: Vec<UnmatchedDocument>,
-    /// Number of families of figures, over all stages. The intervals are so wide that all families hold at the same time with probability 1 -
-    /// `familyError`.
+    /// Number of families of figures, over all stages. With probability 1 - `familyError`, the intervals of all these families contain the true
+    /// differences, so more families make the intervals wider.
     pub families: usize,
 }
 
@@ -179,7 +179,7 @@ pub struct FigureDocument {
 #[serde(rename_all = "camelCase")]
 pub struct ValueDocument {
     pub value: f64,
-    /// `low` and `high` are the bounds of its 95 % interval.
+    /// The lower bound of the value's 95 % interval. `high` is the upper bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -5,7 +5,7 @@ use figures::{Figure, Value};
 
 /// The latencies that are compared, each with every statistic in [`STATS`].
 const TIMES: [Figure; 5] = [Figure::Ttft, Figure::Tpot, Figure::Itl, Figure::Ntpot, Figure::Latency];
-/// The statistics of each of them.
+/// The statistics that are compared for each latency.
 const STATS: [Stat; 4] = [Stat::Mean, Stat::P50, Stat::P90, Stat::P99];
 
 /// All figures that are compared, in the order in which they are shown.

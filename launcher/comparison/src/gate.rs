@@ -9,7 +9,7 @@ use crate::{
     remarks::Severity,
 };
 
-/// Used if the user gives no percentage: a gate is inconclusive if a worsening above this, in percent, is possible according to the intervals.
+/// If a worsening above this, in percent, is possible according to the intervals, the gate is inconclusive. Used if the user gives no percentage.
 const LARGEST_PERCENT: f64 = 10.0;
 
 /// When a gate fails.

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The probability that at least one interval of a pair of runs misses the true difference. There is one interval per family of figures. With this
-/// value, twenty comparisons of equal runs are all without a reported difference in at least four of five cases.
+/// value, if twenty comparisons of equal runs are made, none of them reports a difference in at least four of five cases.
 pub(crate) const FAMILY_ERROR: f64 = 0.01;
 
 /// The smallest difference that counts, in percent of the larger value. Runs with the same setting differ by more than their intervals show, for
@@ -166,7 +166,7 @@ fn beside(figure: Value, [one, two]: &[Reader<'_>; 2], blocked: Option<String>, 
         (Some(why), _, _) => Err(why),
         (None, Ok(one), Ok(two)) => Ok([one, two]),
         (None, Err(one), Err(two)) if one.strip_prefix("A: ") == two.strip_prefix(&format!("{name}: ")) => {
-            // Both runs have the same reason: report it once.
+            // If both runs have the same reason, it is reported once.
             Err(one.strip_prefix("A: ").map_or(one.clone(), str::to_owned))
         }
         (None, Err(why), _) | (None, _, Err(why)) => Err(why),

@@ -11,7 +11,7 @@ pub(crate) fn rounded_up(it: f64) -> String {
     format!("{:.1} %", (it * 10.0).ceil() / 10.0)
 }
 
-/// Ends of an interval further from 0 than this, in percent, inform nobody: a time cannot decrease by more than 100 %.
+/// If an end of an interval is further from 0 than this, in percent, its number has no information: a time cannot decrease by more than 100 %.
 const WIDEST_SHOWN: f64 = 100.0;
 
 /// An interval that contains 0, as text: `-1.5 to +3.3 %`, or `possibly over 100 %` if it reaches beyond -100 % or +100 %. An interval that excludes

@@ -97,7 +97,7 @@ impl UncertaintyDocument {
 }
 
 impl WindowDocument {
-    /// See [`UncertaintyDocument::latencies`].
+    /// The estimates in the window for a figure that is a distribution, as in [`UncertaintyDocument::latencies`]; `None` if it has no intervals.
     pub fn latencies(&self, figure: Figure) -> Option<&LatenciesDocument> {
         match figure {
             Figure::Ttft => self.ttft_ms.as_ref(),
@@ -107,7 +107,7 @@ impl WindowDocument {
         }
     }
 
-    /// See [`UncertaintyDocument::estimate`].
+    /// The estimate in the window for a figure with only one value, as in [`UncertaintyDocument::estimate`]; `None` if it has no interval.
     pub fn estimate(&self, figure: Figure) -> Option<&EstimateDocument> {
         match figure {
             Figure::RequestsPerSecond => self.requests_per_second.as_ref(),

@@ -27,7 +27,7 @@ pub struct DistributionsDocument {
 }
 
 impl DistributionsDocument {
-    /// `None` if there are no values.
+    /// Converts distributions to points. `None` if there are no values.
     pub(super) fn new(it: &DistributionFunctions) -> Option<DistributionsDocument> {
         let document = |it: &Option<DistributionFunction>| it.as_ref().map(DistributionDocument::new);
         let found = DistributionsDocument {

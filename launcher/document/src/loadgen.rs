@@ -71,7 +71,7 @@ pub struct TrialDocument {
 }
 
 impl LoadGenDocument {
-    /// `None` for a run without LoadGen tests.
+    /// Converts the results of LoadGen tests. `None` for a run without such tests.
     pub(super) fn new(report: &Parts<'_>) -> Option<LoadGenDocument> {
         let (loadgen, tests) = (report.workload.loadgen.as_ref()?, report.loadgen?);
         Some(LoadGenDocument {

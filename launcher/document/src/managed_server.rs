@@ -24,7 +24,7 @@ pub struct ManagedServerDocument {
     pub unknown_options: Vec<String>,
     /// The replicas in their order.
     pub replicas: Vec<ReplicaDocument>,
-    /// What the server's processes left behind, and what was done about it; absent if this run did not stop the server.
+    /// Processes and files that the server left behind, and what was done about them; absent if this run did not stop the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<Leftovers>,
     /// Whether the operator started the server in pods, before it started the launcher.

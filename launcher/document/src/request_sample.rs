@@ -32,7 +32,7 @@ pub struct RequestSampleDocument {
 }
 
 impl RequestSampleDocument {
-    /// `None` if no request was started.
+    /// Converts the sample to columns. `None` if no request was started.
     pub(super) fn new(sample: &RequestSample) -> Option<RequestSampleDocument> {
         let mut requests: Vec<&SampledRequest> = sample.requests().iter().collect();
         requests.sort_by_key(|it| (it.scheduled, it.stage, it.number));

@@ -63,7 +63,7 @@ pub struct PodStart {
 }
 
 impl PodStart {
-    /// `ready`: when the server answered for the first time, by the clock of its node.
+    /// Computes the durations. `ready`: when the server answered for the first time, by the clock of its node.
     pub fn new(times: PodTimes, ready: Option<Timestamp>) -> PodStart {
         // The times come from different machines with different clocks. So a duration may be negative; it is then discarded.
         let between = |from: Option<Timestamp>, to: Option<Timestamp>| {

@@ -105,7 +105,7 @@ impl HeatDocument {
 }
 
 impl TimesDocument {
-    /// `None` if no bin has a value.
+    /// Collects the percentiles of all bins. `None` if no bin has a value.
     fn new(bins: &[BinFigures], of_bin: impl Fn(&BinFigures) -> Option<BinTimes>) -> Option<TimesDocument> {
         let count = column(bins, |it| of_bin(it).map_or(0, |it| it.count));
         let times = |pick: fn(&BinTimes) -> Duration| {

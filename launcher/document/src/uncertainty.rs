@@ -89,7 +89,7 @@ impl LatenciesDocument {
         LatenciesDocument::with_reasons(it, |name, _| format!("the stage is too short for an interval of {name}"))
     }
 
-    /// `why` gets the name and the share of a percentile, and returns why it has no interval.
+    /// Converts estimates. `why` gets the name and the share of a percentile, and returns why the percentile has no interval.
     fn with_reasons(it: &Latencies, why: impl Fn(&str, f64) -> String) -> LatenciesDocument {
         let quantile = |place: usize| {
             let (name, p) = PERCENTILES[place];
@@ -142,7 +142,7 @@ impl EstimateDocument {
         EstimateDocument::new(it, "too few requests for an interval of the share".to_owned())
     }
 
-    /// `too_few`: the reason to report if there is no interval.
+    /// Converts an estimate. `too_few`: the reason to report if there is no interval.
     fn new(it: &Estimate, too_few: String) -> EstimateDocument {
         EstimateDocument {
             withheld: None,

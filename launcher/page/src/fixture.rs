@@ -12,7 +12,7 @@ pub(crate) fn read(document: &Value) -> ReportDocument {
     ReportDocument::read(&document.to_string()).unwrap()
 }
 
-/// The same report with all data for panels, in bins of half a second.
+/// The report of [`older`] with all data for panels, in bins of half a second.
 pub(crate) fn full() -> Value {
     let mut document = older();
     let times = json!({"count": [3, 0], "p50": [40.0, null], "p90": [50.0, null], "p99": [60.0, null]});

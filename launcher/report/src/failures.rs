@@ -3,7 +3,7 @@
 use document::FiguresDocument;
 use measurement::record::{Cause, Limit, RequestOutcome};
 
-/// A kind of failure. If `part` is set: a cause or an exceeded limit, as part of the kind in the rows above.
+/// A row: a kind of failure or, if `part` is set, a cause or an exceeded limit of the kind that a row above names.
 pub(super) struct Row<'a> {
     pub kind: String,
     /// The cause of a connection error, or the limit that a request exceeded; `None` for the whole kind.

@@ -30,7 +30,7 @@ fn row(search: &SearchResult, it: &SearchTrial) -> Vec<String> {
     ]
 }
 
-/// The trial without its load, such as `07 confirm`.
+/// The name of the trial's stage without the load, such as `07 confirm`.
 fn name(it: &SearchTrial) -> String {
     let name = it.stage.rsplit_once('-').map_or(it.stage.as_str(), |(name, _)| name);
     name.replacen('-', " ", 1)
@@ -50,7 +50,7 @@ fn result(it: &SearchTrial) -> &'static str {
     }
 }
 
-/// The objective with the largest share of misses relative to the allowed share.
+/// The objective with the largest number of misses relative to the allowed number.
 fn nearest(it: &SearchTrial) -> Option<&TrialObjective> {
     let ratio = |it: &TrialObjective| it.share.map(|share| share / it.allowed);
     it.objectives
@@ -59,12 +59,12 @@ fn nearest(it: &SearchTrial) -> Option<&TrialObjective> {
         .max_by(|one, other| ratio(one).unwrap_or_default().total_cmp(&ratio(other).unwrap_or_default()))
 }
 
-/// `tpot 1.2 % of 1 %`.
+/// The share of requests that missed an objective and the allowed share, such as `tpot 1.2 % of 1 %`.
 fn near(it: &TrialObjective) -> String {
     format!("{} {} of {}", it.name, percent(it.share.unwrap_or_default()), percent(it.allowed))
 }
 
-/// What a reader of the answer must know, one sentence each.
+/// Notes on the answer, one sentence each.
 pub fn notes(search: &SearchResult) -> Vec<String> {
     let minutes = |seconds: f64| format!("{:.0} min {:02.0} s", (seconds / 60.0).floor(), seconds % 60.0);
     let count = search.trials.len();

@@ -31,9 +31,9 @@ pub struct Column<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Start<'a> {
     pub startup: &'a Startup,
-    /// See the same field of [`ServerStart`].
+    /// Seconds from the launch of the server's process to its first answer, as in [`ServerStart`].
     pub observed_ready_seconds: Option<f64>,
-    /// See the same field of [`ServerStart`].
+    /// The pairs of a sleep and a wake that the run requested, as in [`ServerStart`].
     pub sleep_cycles: &'a [SleepCycle],
     pub pod: Option<PodStart>,
 }

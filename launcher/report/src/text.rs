@@ -17,9 +17,9 @@ pub(super) use figures::text::{
 };
 
 /// Explains the mark on percentiles, for the foot of a page.
-/// If a smaller share of requests than this met the goodput bounds, a passed run gets a note.
 pub(super) const LARGEST_MEANS: &str =
     "this percentile is the largest value: p90 needs 10 values or more, p95 20, p99 100, p99.9 1000";
+/// If a smaller share of requests than this met the goodput bounds, a passed run gets a note.
 const FEW_GOOD: f64 = 0.5;
 
 /// Whether a text contains a percentile with a mark.

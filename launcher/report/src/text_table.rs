@@ -14,7 +14,7 @@ use crate::paint::{Paint, Style};
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
 /// The default width of a terminal, in characters. If a table needs more, its first column is wrapped.
 const WIDTH: u16 = 80;
-/// The character that begins a style. It has no width. [`one_line`] removes it from texts of other origin.
+/// The character that begins a style. It has no width. [`one_line`] removes it from texts that come from outside.
 const STYLES: [(Style, char); 6] = [
     (Style::Bold, '\u{202a}'),
     (Style::Dim, '\u{202b}'),

@@ -65,7 +65,7 @@ fn of_stage(stage: &StageDocument, all: bool) -> Vec<Vec<String>> {
     rows
 }
 
-/// `cells`: the interval, and the figure within the steady window.
+/// A row of the table. `cells`: the interval, and the figure within the steady window.
 fn row(
     stage: &StageDocument,
     name: String,

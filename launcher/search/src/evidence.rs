@@ -1,61 +1,65 @@
 //! What the requests of a trial show about an objective.
 //!
-//! Each objective is a share: of requests that missed it, at most `allowed` may. A percentile p99 <= x allows 1 % of requests above x. Requests depend
-//! on each other, so counts are divided by the integrated autocorrelation time (`statistics::effective_sample_size`).
+//! Each objective limits the share of requests that miss it to `allowed`. For example, p99 <= x allows 1 % of requests above x. Requests depend on
+//! each other, so counts are divided by the integrated autocorrelation time (`statistics::effective_sample_size`).
 //!
-//! Exploring yields a belief, on which no guarantee depends. Confirming is a sequential test: a mixture of likelihood ratios, which under the null
-//! hypothesis exceeds 1 / risk at any look with at most the probability `risk` (Ville, Étude critique de la notion de collectif, 1939).
+//! An exploring trial yields a belief: a probability without a guarantee. A confirming trial is a sequential test. Its statistic is a mixture of
+//! likelihood ratios. Under the null hypothesis, the statistic exceeds 1 / risk at any look with a probability of at most `risk` (Ville, Étude
+//! critique de la notion de collectif, 1939). A look evaluates the requests so far.
 
 use statistics::effective_sample_size::autocorrelation_time;
 use statrs::function::{beta::beta_reg, erf::erfc};
 
 use crate::trial::{Counts, Plan, Verdict};
 
-/// An objective as a share of requests.
+/// An objective: a limit on the share of requests that miss it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Objective {
     /// The share of requests that may miss it, above 0 and below 1.
     pub allowed: f64,
-    /// The limit of the values; `None` for a share of events, such as errors.
+    /// The limit of a request's value, such as a latency; `None` if the objective counts events, such as errors.
     pub limit: Option<f64>,
 }
 
 /// A request of a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
-    /// In the unit of the limit. For a request without an answer: its age. Ignored without a limit.
+    /// The value, in the unit of the limit. For a request without an answer: its age. Ignored if the objective has no limit.
     pub value: f64,
     /// Whether the request missed the objective.
     pub missed: bool,
 }
 
-/// What exploring shows.
+/// What an exploring trial shows about an objective.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Belief {
-    /// How likely the objective holds, 0 to 1.
+    /// The probability that the objective holds, from 0 to 1.
     pub belief: f64,
-    /// The estimated percentile / the limit, or without a limit the share of misses / the allowed share.
+    /// The estimated percentile divided by its limit. Without a limit: the share of misses divided by the allowed share.
     pub ratio: f64,
 }
 
-/// Fewer requests show nothing.
+/// Minimum number of requests for a belief.
 const FEWEST: usize = 5;
-/// Fewer requests count as one, because their dependence is unknown.
+/// With fewer requests than this, all of them together count as one, because their dependence is unknown.
 const FEWEST_FOR_DEPENDENCE: usize = 8;
-/// The weight of the prior on the share, in requests.
+/// The weight of the prior on the share of misses, in requests.
 const PRIOR: f64 = 4.0;
-/// The number of expected misses at which counts decide, and no longer the tail.
+/// From this number of expected misses on, only counts decide, and the tail does not.
 const COUNTS_DECIDE: f64 = 5.0;
-/// The share of the largest values whose tail is extrapolated.
+/// Minimum and maximum share of values (the largest ones) from which the tail is extrapolated.
 const TAIL: (f64, f64) = (0.2, 0.5);
-/// The share of its limit below which no value "came near".
+/// A value came near its limit if it exceeds this share of the limit.
 const NEAR: f64 = 0.5;
 
-/// How likely an objective holds. `outcomes` are in the order of due times. `growing`: the larger of the beliefs by counts and by the tail, because
-/// the tail alone takes rare stalls for an overload.
+/// Returns the belief that an objective holds. `outcomes` must be in the order of due times.
 ///
-/// By counts: the posterior of the share, with a Beta prior of weight 4 around the allowed share. By the tail: an exponential fit to the largest
-/// values, extrapolated to the percentile, which shows a growing queue before a p99 can be counted.
+/// Two estimates are made. By counts: the posterior of the share of misses, with a Beta prior of weight `PRIOR` around the allowed share. By the
+/// tail: an exponential fit to the largest values, extrapolated to the percentile. The tail shows a queue that builds up before there are enough
+/// requests to count a p99.
+///
+/// In a trial that only raises the load (`growing`), the larger estimate is used, because the tail alone mistakes rare stalls for an overload. In
+/// other trials the estimates are averaged. Counts get more weight the more misses are expected, up to `COUNTS_DECIDE`.
 pub fn belief(objective: &Objective, outcomes: &[Outcome], growing: bool) -> Belief {
     let (count, allowed) = (outcomes.len(), objective.allowed);
     if count < FEWEST {
@@ -83,7 +87,7 @@ pub fn belief(objective: &Objective, outcomes: &[Outcome], growing: bool) -> Bel
     Belief { belief, ratio }
 }
 
-/// How likely the percentile is within its limit, and its estimate / the limit, from an exponential tail.
+/// Returns the probability that the percentile is within its limit, and the estimated percentile divided by the limit. Assumes an exponential tail.
 fn tail(values: &[f64], allowed: f64, limit: f64) -> (f64, f64) {
     let count = values.len() as f64;
     let (least, most) = TAIL;
@@ -108,21 +112,21 @@ fn tail(values: &[f64], allowed: f64, limit: f64) -> (f64, f64) {
     (normal((limit - estimate) / error), estimate / limit)
 }
 
-/// The state of a confirmation over its looks.
+/// The state of a confirming trial, which each look updates.
 #[derive(Clone, Debug)]
 pub struct Confirmation {
     objectives: Vec<Objective>,
     plan: Plan,
-    /// The largest autocorrelation time of any look, per objective. A later look never counts on less dependence than an earlier one.
+    /// The largest autocorrelation time of all looks so far, per objective. So a later look never assumes less dependence than an earlier one.
     dependence: Vec<f64>,
     counts: Vec<Counts>,
-    /// The logarithm of the mixture per objective.
+    /// The logarithm of the mixture of likelihood ratios, per objective.
     logs: Vec<f64>,
-    /// The share of misses / the allowed share, per objective.
+    /// The share of misses divided by the allowed share, per objective.
     shares: Vec<f64>,
 }
 
-/// How a look at a confirmation ended.
+/// The result of a look at a confirming trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
     /// The trial goes on.
@@ -131,15 +135,15 @@ pub enum Look {
     End(Verdict),
 }
 
-/// The time before the window of a confirmation, in seconds.
+/// The duration of the warm-up before the window of a confirming trial, in seconds.
 pub const WARM_UP_OF_CONFIRMATION: f64 = 30.0;
-/// The looks of a confirmation, in seconds of window. More and earlier looks let more false passes through.
+/// The times of the looks, in seconds since the start of the window. With more or earlier looks, more trials would pass by mistake.
 const LOOKS: [f64; 5] = [150.0, 240.0, 360.0, 540.0, 900.0];
-/// A look shortly before the end would be wasted: within this many seconds, the end is the look.
+/// If a look is at most this many seconds before the planned end, the trial ends with that look.
 const NO_LOOK_BEFORE_END: f64 = 30.0;
-/// With fewer requests, a look shows nothing.
+/// Minimum number of requests for a look.
 const FEWEST_OF_LOOK: usize = 20;
-/// The shares of misses of the mixture, relative to the allowed share.
+/// The shares of misses in the mixture, relative to the allowed share.
 const MIXTURE: [f64; 6] = [0.02, 0.1, 0.25, 0.4, 0.55, 0.7];
 
 impl Confirmation {
@@ -155,7 +159,7 @@ impl Confirmation {
         }
     }
 
-    /// When to look, in seconds of window.
+    /// Returns the times of the looks, in seconds since the start of the window.
     pub fn looks(&self) -> Vec<f64> {
         let length = self.length();
         let mut looks: Vec<f64> = LOOKS.into_iter().filter(|it| *it <= length).collect();
@@ -165,12 +169,12 @@ impl Confirmation {
         looks
     }
 
-    /// The length of the window, in seconds.
+    /// Returns the length of the window, in seconds.
     fn length(&self) -> f64 {
         self.plan.seconds - WARM_UP_OF_CONFIRMATION
     }
 
-    /// Looks at the requests after `seconds` of window. `outcomes`: one list per objective, each in the order of due times.
+    /// Makes a look after `seconds` of the window. `outcomes` has one list per objective, each in the order of due times.
     pub fn look(&mut self, seconds: f64, outcomes: &[Vec<Outcome>]) -> Look {
         for (at, outcomes) in outcomes.iter().enumerate() {
             self.count(at, outcomes);
@@ -182,7 +186,7 @@ impl Confirmation {
         let missing = |log: f64| (needed - log) * seconds / log.max(0.05);
         let missing = self.logs.iter().map(|it| missing(*it)).fold(0.0, f64::max);
         let left = self.length() - seconds;
-        // A climbing trial has less to lose: a lower load has passed.
+        // A climbing trial ends sooner: it has less to lose, because a lower load has passed.
         let (patience, from) = if self.plan.climbing { (1.0, 150.0) } else { (3.0, 240.0) };
         let is_slow = missing > left * patience && seconds >= from;
         let futile = match seconds {
@@ -211,7 +215,7 @@ impl Confirmation {
             let missed: Vec<f64> = outcomes.iter().map(|it| f64::from(u8::from(it.missed))).collect();
             self.dependence[at] = self.dependence[at].max(autocorrelation_time(&missed));
             if objective.limit.is_some() {
-                // A calm trial has no misses whose dependence could be seen: its own largest values stand in for them.
+                // Without misses, their dependence cannot be seen. So the dependence of the largest values counts too.
                 let values: Vec<f64> = outcomes.iter().map(|it| it.value).collect();
                 for share in [0.1, objective.allowed.max((30.0 / count as f64).min(0.5))] {
                     let own = autocorrelation_time(&above(&values, 1.0 - share));
@@ -226,17 +230,17 @@ impl Confirmation {
         self.shares[at] = misses / count as f64 / objective.allowed;
     }
 
-    /// The largest share of misses / allowed share of any objective.
+    /// Returns the largest of `shares`.
     fn worst(&self) -> f64 {
         self.shares.iter().copied().fold(0.0, f64::max)
     }
 
-    /// The counts of the last look, per objective.
+    /// Returns the counts of the last look, per objective.
     pub fn counts(&self) -> &[Counts] {
         &self.counts
     }
 
-    /// The belief that a confirmation with this verdict adds to the posterior.
+    /// Returns the belief of a confirming trial with this verdict. It becomes part of the posterior.
     pub fn belief(&self, verdict: Verdict) -> f64 {
         match verdict {
             Verdict::Passed => 0.98,
@@ -246,13 +250,14 @@ impl Confirmation {
     }
 }
 
-/// Whether no value came near the limit. Then requests count as they are: else an objective far from its limit would decide how long a trial takes.
+/// Whether no value came near the limit. Requests then count as independent. Otherwise an objective that is far from its limit would decide how long
+/// a trial takes.
 fn is_far(objective: &Objective, outcomes: &[Outcome]) -> bool {
     let largest = outcomes.iter().map(|it| it.value).fold(f64::NEG_INFINITY, f64::max);
     objective.limit.is_some_and(|limit| largest <= NEAR * limit && outcomes.iter().all(|it| !it.missed))
 }
 
-/// The logarithm of the mean over q of the likelihood ratio of "the share is q" against "the share is `allowed`".
+/// Returns the logarithm of the mixture: the mean, over all shares q, of the likelihood ratio of "the share is q" to "the share is `allowed`".
 fn log_mixture(counts: Counts, allowed: f64) -> f64 {
     let Counts { misses, requests } = counts;
     let ratio = |relative: f64| {
@@ -264,7 +269,7 @@ fn log_mixture(counts: Counts, allowed: f64) -> f64 {
     most + (logs.iter().map(|it| (it - most).exp()).sum::<f64>() / logs.len() as f64).ln()
 }
 
-/// 1 for each value above this quantile of the values, else 0.
+/// Returns for each value 1 if it is above this quantile of the values, else 0.
 fn above(values: &[f64], at: f64) -> Vec<f64> {
     let bound = quantile(&sorted(values), at);
     values.iter().map(|it| f64::from(u8::from(*it > bound))).collect()
@@ -276,7 +281,7 @@ fn sorted(values: &[f64]) -> Vec<f64> {
     sorted
 }
 
-/// The quantile by linear interpolation between two neighbours. `sorted`: at least one value.
+/// Returns the quantile, with linear interpolation between two neighbours. `sorted` has at least one value.
 fn quantile(sorted: &[f64], at: f64) -> f64 {
     let place = at.clamp(0.0, 1.0) * (sorted.len() - 1) as f64;
     let (below, part) = (place.floor() as usize, place.fract());

@@ -1,7 +1,8 @@
 //! The search for the highest load at which all objectives hold, with a bound on the risk that the answer is too high.
 //!
-//! [`next`] is a pure function of the previous trials: it returns the next trial or the answer. Exploring trials find where the edge is likely to be.
-//! Only confirming trials support an answer: each is a sequential test of fresh requests, decided on before the trial starts ([`evidence`]).
+//! [`next`] is a pure function of the previous trials: it returns the next trial or the answer. Exploring trials estimate the edge, which is the
+//! highest load at which the objectives hold. Only confirming trials support an answer. Each is a sequential test ([`evidence`]) of new requests, and
+//! is planned before they are sent.
 //! `docs/search.md` explains the rule, its assumptions, and how often its answers are too high.
 
 pub mod evidence;

@@ -1,4 +1,5 @@
-//! The step rule: grow until a load fails, narrow, confirm below the edge, climb, and check the answer from above.
+//! The step rule. Growing trials raise the load until one fails, and narrowing trials locate the edge. Confirming trials begin below the edge, and
+//! climb. Finally, a trial from above checks whether the server returns to the answer after an overload.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,29 +13,29 @@ use crate::{
 const GROW: f64 = 30.0;
 /// The duration of a narrowing trial, in seconds.
 const NARROW: f64 = 45.0;
-/// The factors from the first load to the loads that are tried while none has passed. A server may be slow while it is idle, so higher loads
-/// come first. The first load is tried twice, because its first trial may find a cold server.
+/// The loads to try while none has passed, as multiples of the first load. Higher loads come first, because a server may be slow while it is idle.
+/// The first load is tried twice, because its first trial may find a cold server.
 const LADDER: [f64; 8] = [1.0, 1.0, 2.0, 4.0, 8.0, 16.0, 0.25, 0.0625];
 /// Maximum number of narrowing trials.
 const NARROWING_TRIALS: usize = 4;
-/// The edge is known well enough once the ratio of its 90th to its 10th percentile is at most this.
+/// The edge is known well enough if the 90th percentile of its distribution divided by the 10th is at most this.
 const KNOWN_WITHIN: f64 = 1.15;
-/// The shares of the risk, one per row of confirmations. A row ends with a confirmation that does not pass. Undecided counts may be carried over, so
-/// the later shares count twice: 0.70 + 2 x (0.10 + 0.03 + 0.02) = 1.
+/// Shares of the risk. Confirming trials have the first share until one does not pass, then the second share, and so on. Counts of undecided trials
+/// may be carried over, so later shares count twice: 0.70 + 2 x (0.10 + 0.03 + 0.02) = 1.
 const SHARES: [f64; 4] = [0.70, 0.10, 0.03, 0.02];
-/// The duration of a confirmation at most, in seconds.
+/// Maximum duration of a confirming trial, in seconds.
 const LONGEST_CONFIRMATION: f64 = 1_200.0;
-/// The time below which a confirmation is not worth a start, in seconds.
+/// Minimum time for a confirming trial, in seconds. With less time left, none is started.
 const SHORTEST_CONFIRMATION: f64 = 90.0;
-/// The time that is kept for one more confirmation while none has passed, in seconds.
+/// Time kept for one more confirming trial while none has passed, in seconds.
 const RESERVE: f64 = 300.0;
-/// The time that is kept for the trial from above, in seconds.
+/// Time kept for the trial from above, in seconds.
 const KEPT_FOR_RECOVERY: f64 = 130.0;
-/// The longest and the shortest trial from above, in seconds.
+/// Maximum and minimum duration of a trial from above, in seconds.
 const RECOVERY: (f64, f64) = (190.0, 45.0);
-/// The factor for a load to which the server did not return.
+/// The factor by which a load is reduced if the server did not return to it.
 const BACK_OFF: f64 = 0.75;
-/// The factor for the last chance of a confirmation.
+/// In what may be the last confirmation, the load is at most this multiple of the estimate.
 const INSURANCE: f64 = 0.75;
 
 /// The next step of a search.
@@ -48,9 +49,10 @@ pub enum Next {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Answer {
-    /// The highest load that was confirmed, and to which the server returns if that is required; `None`: no load was.
+    /// The highest load that was confirmed. If the settings require it, the server also returns to this load from an overload. `None` if there is
+    /// none.
     pub load: Option<f64>,
-    /// A higher load that was confirmed, but to which the server does not return from an overload.
+    /// A higher load that was confirmed, but without evidence that the server returns to it from an overload. `None` if there is none.
     pub from_calm: Option<f64>,
     pub stopped: Stopped,
 }
@@ -59,7 +61,7 @@ pub struct Answer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Stopped {
-    /// A higher load is not worth another confirmation, or there is no time for one.
+    /// A load was confirmed. A higher load is not worth another confirmation, or there is no time or no risk left for one.
     Confirmed,
     /// The time did not suffice for a confirmation.
     Budget,
@@ -71,15 +73,15 @@ pub enum Stopped {
     ClientLimited,
     /// A load was confirmed, but the server does not return to it, or to a lower one, from an overload.
     DoesNotRecover,
-    /// No confirmation passed, and the risk is spent.
+    /// No confirmation passed, and the risk is used up.
     NotConfirmed,
 }
 
-/// The next step after these trials. Returns the same step for the same trials.
+/// Returns the next step after these trials. It is always the same for the same trials.
 ///
-/// The highest confirmed load exceeds the capacity with at most the probability `settings.risk`: a load fails on average at or above the capacity,
-/// and each confirmation passes there with at most its share. Passes of a row share one risk, because the first load above the capacity would have
-/// to pass before a later one.
+/// The highest confirmed load exceeds the capacity with a probability of at most `settings.risk`. On average, a load fails at or above the capacity,
+/// so a confirmation passes there with a probability of at most its share of the risk. Consecutive passes share one risk: a second load above the
+/// capacity is tried only if the first one has passed.
 pub fn next(settings: &Settings, trials: &[Trial]) -> Next {
     Search::new(settings, trials).next()
 }
@@ -91,11 +93,11 @@ struct Search<'a> {
     explored: Vec<&'a Trial>,
     confirmed: Vec<&'a Trial>,
     from_above: Vec<&'a Trial>,
-    /// The client could not send a load that was tried.
+    /// Whether the client could not send a load that was tried.
     client_limited: bool,
-    /// The time left for exploring and confirming, in seconds.
+    /// Time left for exploring and confirming, in seconds.
     left: f64,
-    /// The time left with the reserve for the trial from above, in seconds.
+    /// Time left including the time kept for the trial from above, in seconds.
     left_in_all: f64,
 }
 
@@ -140,12 +142,13 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The next growing trial, or the end if no load passes; `None`: a load fails that is above one that passes, or none is left to try.
+    /// Returns the next growing trial, or the end if no load passes. `None` if growing is over: a load above a passed one failed, or no load or time
+    /// is left.
     fn grow(&self) -> Option<Next> {
         let Settings { first, lowest, highest, growth, .. } = self.settings;
         let run = |load: f64| Some(self.run(load, Role::Grow, GROW));
         if self.explored.is_empty() {
-            // A client that cannot send the first load has shown nothing about the server.
+            // If the client cannot send the first load, nothing is known about the server, so a lower load is tried.
             return match first <= highest {
                 true => run(first),
                 false if self.left > GROW && highest >= lowest => run(highest),
@@ -168,13 +171,13 @@ impl<'a> Search<'a> {
         let above: Vec<f64> = loads(true).filter(|it| *it > top).collect();
         match above[..] {
             [] if top < highest && self.left > GROW => run((top * growth).min(highest)),
-            // One look beyond the first failure: a band of loads that fails is no end.
+            // After the first failure, one higher load is tried too, because only a band of loads may fail.
             [only] if only * growth <= highest && only >= 0.99 * top * growth => run(only * growth),
             _ => None,
         }
     }
 
-    /// The next narrowing trial; `None`: the edge is known well enough, or the time or the number of trials is used up.
+    /// Returns the next narrowing trial. `None` if the edge is known well enough, the highest load passes, or the time or the trials are used up.
     fn narrow(&self, posterior: &Posterior) -> Option<Next> {
         let [low, middle, high] = [0.1, 0.5, 0.9].map(|it| posterior.quantile(it));
         let is_known = high / low <= KNOWN_WITHIN || (self.settings.is_closed() && high - low <= 1.0);
@@ -184,7 +187,7 @@ impl<'a> Search<'a> {
         wanted.then(|| self.run(middle, Role::Narrow, NARROW))
     }
 
-    /// Whether the highest load has passed an exploring trial, and no load above a passed one has failed.
+    /// Whether the highest load has passed an exploring trial, and no load above the highest passed one has failed.
     fn passes_at_highest(&self) -> bool {
         let passed = self.explored.iter().filter(|it| it.verdict != Verdict::Failed).map(|it| it.load);
         let top = passed.fold(0.0, f64::max);
@@ -192,12 +195,12 @@ impl<'a> Search<'a> {
         !has_failure && top >= self.settings.highest
     }
 
-    /// Number of confirmations that did not pass.
+    /// Returns the number of confirmations that did not pass.
     fn misses(&self) -> usize {
         self.confirmed.iter().filter(|it| it.verdict != Verdict::Passed).count()
     }
 
-    /// A confirmation at a higher load than `best`, the highest that passed, or the end.
+    /// Returns a confirming trial above `best`, the highest load that passed, or the end.
     fn climb(&self, best: &Trial, posterior: &Posterior) -> Next {
         let is_closed = self.settings.is_closed();
         let failed = self.confirmed.iter().filter(|it| it.verdict != Verdict::Passed && it.load > best.load);
@@ -219,14 +222,14 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// A confirmation while none has passed, or the end.
+    /// Returns a confirming trial while none has passed, or the end.
     fn confirm(&self, posterior: &Posterior) -> Next {
         let (is_closed, misses) = (self.settings.is_closed(), self.misses());
         let Some(share) = SHARES.get(misses) else { return self.answer(Stopped::NotConfirmed) };
         if self.left < SHORTEST_CONFIRMATION {
             return self.answer(Stopped::Budget);
         }
-        // Exploring trials overrate a rate; a concurrency limits its own queue.
+        // Exploring trials overrate a rate. They overrate a concurrency less, because it limits the queue.
         let estimate = posterior.quantile(0.25) * if is_closed { 0.87 } else { 0.83 };
         let mut load = if self.passes_at_highest() && misses == 0 { self.settings.highest } else { estimate };
         if let Some(last) = self.confirmed.last() {
@@ -263,7 +266,7 @@ impl<'a> Search<'a> {
         Next::Run(Plan { role, load, seconds, risk: 0.0, climbing: false, carried: Vec::new() })
     }
 
-    /// The end, or first a trial from above at the load that is to be the answer.
+    /// Returns the end of the search. If required, first returns a trial from above at the load that is to be the answer.
     fn answer(&self, stopped: Stopped) -> Next {
         let passed = self.confirmed.iter().filter(|it| it.verdict == Verdict::Passed).map(|it| it.load);
         let end = |load, from_calm, stopped| Next::Answer(Answer { load, from_calm, stopped });
@@ -301,5 +304,5 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The share of a load that a client can probably send, if it could not send all of it.
+/// If a client could not send a load, it can probably send this share of it.
 const CLIENT_KEEPS: f64 = 0.8;

@@ -1,8 +1,8 @@
-//! Where the edge is: the highest load at which the objectives hold, as a distribution over loads.
+//! The edge (the highest load at which the objectives hold), as a probability distribution over loads.
 //!
-//! Probabilistic bisection: each trial multiplies the weight of an edge at or above its load by its belief, and the weight below by 1 - belief. A
-//! wrong verdict therefore costs a trial, not the search (Waeber, Frazier and Henderson, Bisection search with noisy responses, SIAM Journal on
-//! Control and Optimization 51, 2013).
+//! Uses probabilistic bisection. Each trial multiplies the weight of all edges at or above its load by its belief, and the weight of all lower edges
+//! by 1 - belief. A wrong verdict therefore costs a trial, not the search (Waeber, Frazier and Henderson, Bisection search with noisy responses, SIAM
+//! Journal on Control and Optimization 51, 2013).
 
 use serde::{Deserialize, Serialize};
 
@@ -13,22 +13,22 @@ use crate::{
 
 /// The distance between two rates of the grid, on a logarithmic scale.
 const STEP: f64 = 0.005;
-/// The least and, subtracted from 1, the largest belief of one trial.
+/// Minimum belief of a trial. The maximum is 1 minus this value.
 const CLIP: f64 = 0.05;
-/// The same for a confirming trial.
+/// The same minimum for a confirming trial.
 const CLIP_OF_CONFIRMATIONS: f64 = 0.02;
-/// The factor for a rate that exploring trials estimate: their queues start empty, so that they rate it too high.
+/// The factor that corrects an estimated rate. Exploring trials rate it too high, because their queues start empty.
 const OVERRATED: f64 = 0.95;
 
 /// The distribution of the edge over a grid of loads.
 pub(crate) struct Posterior {
     loads: Vec<f64>,
-    /// The probability that the edge is at this load or below.
+    /// For each load, the probability that the edge is at this load or below.
     cumulative: Vec<f64>,
 }
 
 impl Posterior {
-    /// `trials`: at least one.
+    /// Computes the distribution. `trials` has at least one entry.
     pub(crate) fn new(settings: &Settings, trials: &[&Trial]) -> Posterior {
         let loads = grid(settings, trials);
         let prior = |load: f64| if settings.is_closed() { -load.ln() } else { 0.0 };
@@ -54,14 +54,14 @@ impl Posterior {
         Posterior { loads, cumulative }
     }
 
-    /// The lowest load of the grid with at least this probability at it and below.
+    /// Returns the lowest load of the grid for which an edge at or below it has at least this probability.
     pub(crate) fn quantile(&self, probability: f64) -> f64 {
         let at = self.cumulative.partition_point(|it| *it < probability);
         self.loads[at.min(self.loads.len() - 1)]
     }
 }
 
-/// Loads around those that were tried: all whole numbers of a concurrency, rates at equal ratios.
+/// Returns loads around those that were tried: for a concurrency all whole numbers, for a rate loads at equal ratios.
 fn grid(settings: &Settings, trials: &[&Trial]) -> Vec<f64> {
     let least = trials.iter().map(|it| it.load).fold(f64::INFINITY, f64::min);
     let most = trials.iter().map(|it| it.load).fold(0.0, f64::max);
@@ -78,7 +78,7 @@ fn grid(settings: &Settings, trials: &[&Trial]) -> Vec<f64> {
     }
 }
 
-/// The trials that inform the posterior: a failed growing trial below a load that passes does not steer the search.
+/// Returns the trials that inform the posterior. Exploring trials that failed at or below the highest passed growing load are left out.
 pub(crate) fn steering(trials: &[Trial]) -> Vec<&Trial> {
     let grown = trials.iter().filter(|it| it.role == Role::Grow && it.verdict != Verdict::Failed);
     let top = grown.map(|it| it.load).fold(0.0, f64::max);
@@ -90,11 +90,11 @@ pub(crate) fn steering(trials: &[Trial]) -> Vec<&Trial> {
     trials.iter().filter(|it| it.verdict != Verdict::ClientLimited).filter(steers).collect()
 }
 
-/// Where the edge probably is. No guarantee covers it.
+/// An estimate of the edge. It has no guarantee.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Edge {
-    /// The median.
+    /// The median of the distribution.
     pub estimate: f64,
     /// The 10th percentile.
     pub low: f64,
@@ -102,7 +102,7 @@ pub struct Edge {
     pub high: f64,
 }
 
-/// Where the edge probably is, from all trials; `None` without a trial that has a verdict.
+/// Estimates the edge from all trials; `None` if none of them informs the posterior.
 pub fn edge(settings: &Settings, trials: &[Trial]) -> Option<Edge> {
     let steering = steering(trials);
     if steering.is_empty() {

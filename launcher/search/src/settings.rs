@@ -1,17 +1,17 @@
-//! What a search is asked for.
+//! The settings of a search.
 
 use serde::{Deserialize, Serialize};
 
-/// What a load is measured in.
+/// The unit of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Unit {
     /// Requests per second of an open loop.
     RequestsPerSecond,
-    /// Requests in flight of a closed loop: whole numbers.
+    /// Requests in flight of a closed loop, as a whole number.
     Concurrency,
 }
 
-/// What to do about a server that does not return to its former latencies after an overload.
+/// How a search treats a server that does not return to its former latencies after an overload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Recovery {
     /// The answer is a load to which the server returns from an overload.
@@ -19,7 +19,7 @@ pub enum Recovery {
     Required,
     /// The answer is the highest confirmed load. The report contains whether the server returns to it.
     Reported,
-    /// No trial from above.
+    /// There is no trial from above.
     Off,
 }
 
@@ -42,15 +42,15 @@ pub struct Settings {
     pub highest: f64,
     /// The factor between two growing loads, above 1.
     pub growth: f64,
-    /// The time of all trials together, warm-ups and pauses included.
+    /// Total time of all trials, including warm-ups and pauses.
     pub budget: f64,
-    /// The probability, at most, that the answer is above the capacity; above 0 and below 1.
+    /// Maximum probability that the answer is above the capacity; above 0 and below 1.
     pub risk: f64,
     pub recovery: Recovery,
 }
 
 impl Settings {
-    /// The defaults of a search over this unit.
+    /// Returns the default settings for this unit.
     pub fn new(unit: Unit) -> Settings {
         Settings {
             unit,
@@ -68,7 +68,8 @@ impl Settings {
         self.unit == Unit::Concurrency
     }
 
-    /// A load that can be run: a whole number of at least 1 for a concurrency, three significant digits for a rate, and at most the highest load.
+    /// Rounds a load to one that can be run: a whole number of at least 1 for a concurrency, three significant digits and at most the highest load
+    /// for a rate.
     pub(crate) fn fit(&self, load: f64) -> f64 {
         match self.unit {
             Unit::Concurrency => (load + 1e-9).floor().max(1.0),

@@ -10,7 +10,7 @@ use crate::{
     trial::{Plan, Role, Trial},
 };
 
-/// The shortest time that a confirmation gets while other tiers wait, in seconds.
+/// Minimum duration of a confirming trial while other tiers wait, in seconds.
 const SHORTEST: f64 = 180.0;
 
 /// The next step of a search with several tiers.
@@ -22,11 +22,11 @@ pub enum NextOfTiers {
     Answers(Vec<Answer>),
 }
 
-/// The next step. `tiers`: one list of trials per tier, all of the same length, because every trial informs every tier. A single tier has the steps of
-/// [`next`].
+/// Returns the next step. `tiers` has one list of trials per tier. All lists have the same length, because every trial informs every tier. A single
+/// tier has the same steps as in [`next`].
 ///
-/// Tiers first grow, then the tier with the widest range narrows. Confirmations begin with the lowest load, and a tier without a passed confirmation
-/// comes before a tier that climbs. The risk of `settings` is that of each tier.
+/// First, all tiers grow. Then they narrow, the tier with the widest estimate of the edge first. Confirmations begin with the lowest load. A tier
+/// without a passed confirmation comes before a tier that climbs. Each tier has the risk of `settings`.
 pub fn next_of_tiers(settings: &Settings, tiers: &[Vec<Trial>]) -> NextOfTiers {
     let steps: Vec<Next> = tiers.iter().map(|it| next(settings, it)).collect();
     let plans = steps.iter().enumerate().filter_map(|(at, step)| match step {
@@ -63,7 +63,7 @@ pub fn next_of_tiers(settings: &Settings, tiers: &[Vec<Trial>]) -> NextOfTiers {
     NextOfTiers::Answers(steps.into_iter().filter_map(answer).collect())
 }
 
-/// The ratio of the 90th to the 10th percentile of the edge.
+/// Returns the 90th percentile of the edge divided by its 10th percentile; infinite if the edge is unknown.
 fn width(settings: &Settings, trials: &[Trial]) -> f64 {
     edge(settings, trials).map_or(f64::INFINITY, |it| it.high / it.low)
 }

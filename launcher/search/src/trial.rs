@@ -1,8 +1,8 @@
-//! Trials: what to run, and what came of it.
+//! Trials: their plans and their results.
 
 use serde::{Deserialize, Serialize};
 
-/// What a trial is for.
+/// The purpose of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
     /// Warms up the server. It has no verdict.
@@ -13,23 +13,23 @@ pub enum Role {
     Narrow,
     /// Tests with the given risk whether the objectives hold.
     Confirm,
-    /// Lowers the load to this one from an overload.
+    /// Overloads the server, and then lowers the load to the planned one.
     FromAbove,
-    /// Was run for another tier, and informs this one.
+    /// Was planned by another tier. It also informs this tier.
     Aside,
 }
 
 impl Role {
-    /// Whether a trial only informs the search.
+    /// Whether a trial informs the search without confirming a load.
     pub(crate) fn explores(self) -> bool {
         matches!(self, Role::Grow | Role::Narrow | Role::Aside)
     }
 }
 
-/// What a trial showed.
+/// The result of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
-    /// The objectives hold. From above: the server returned to the load.
+    /// The objectives hold. In a trial from above: the server returned to the load.
     Passed,
     Failed,
     /// The time did not suffice, or the trial has no verdict.
@@ -55,15 +55,16 @@ impl Counts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     pub role: Role,
-    /// From above: the load after the overload.
+    /// The load. In a trial from above: the load after the overload.
     pub load: f64,
-    /// Maximum duration in seconds, with the warm-up. The trial ends earlier once it is decided.
+    /// Maximum duration in seconds, including the warm-up. The trial ends earlier once it is decided.
     pub seconds: f64,
-    /// Confirm: the probability, at most, that the trial passes at a load above the capacity. 0 for other roles.
+    /// In a confirming trial: maximum probability that it passes at a load above the capacity. 0 for other roles.
     pub risk: f64,
-    /// Confirm: a lower load has passed, so the trial is ended early if it has little prospect.
+    /// Whether this is a confirming trial after a lower load has passed. It then ends early if it is unlikely to pass.
     pub climbing: bool,
-    /// Confirm: the counts of undecided confirmations at this load or above, per objective. They hold for this load too. May be empty.
+    /// In a confirming trial: the counts of undecided confirmations at this load or above, per objective. They also count for this load. May be
+    /// empty.
     pub carried: Vec<Counts>,
 }
 
@@ -72,11 +73,11 @@ pub struct Plan {
 pub struct Trial {
     pub role: Role,
     pub load: f64,
-    /// The time it took from the budget, with warm-up and pause.
+    /// The time that the trial took from the budget, in seconds, including warm-up and pause.
     pub seconds: f64,
     pub verdict: Verdict,
-    /// How likely all objectives hold at this load, 0 to 1.
+    /// The probability that all objectives hold at this load, from 0 to 1.
     pub belief: f64,
-    /// Confirm: the counts per objective.
+    /// In a confirming trial: the counts per objective. Empty for other roles.
     pub counts: Vec<Counts>,
 }

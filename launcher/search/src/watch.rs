@@ -1,24 +1,24 @@
-//! When a trial ends, and with which verdict: looks at the requests so far.
+//! Decides when a trial ends, and with which verdict, by looks at its requests so far.
 
 use crate::{
     evidence::{Confirmation, Look, Objective, Outcome, WARM_UP_OF_CONFIRMATION, belief},
     trial::{Counts, Plan, Role, Trial, Verdict},
 };
 
-/// The time before the window of an exploring trial, in seconds.
+/// Duration of the warm-up before the window of an exploring trial, in seconds.
 const WARM_UP: f64 = 5.0;
-/// The time between two looks at an exploring trial, in seconds, and the window of the first look that may end it.
+/// Time between two looks at an exploring trial, in seconds. The next constant is the length of the window at its first look.
 const LOOK_EVERY: f64 = 5.0;
 const FIRST_WINDOW: f64 = 10.0;
-/// An exploring trial ends early at a belief of this or less, and while growing at a belief of that or more.
+/// An exploring trial fails early if its belief is at most the first value. A growing trial passes early if its belief is at least the second value.
 const SURELY: (f64, f64) = (0.05, 0.8);
-/// How long a trial from above overloads the server, in seconds, and the factor of the load meanwhile.
+/// How long a trial from above overloads the server, in seconds. The next constant is the factor of the load during this time.
 const OVERLOAD: f64 = 10.0;
 const OVERLOAD_FACTOR: f64 = 2.0;
-/// The time between two looks at a trial from above, and the window of each, in seconds.
+/// Time between two looks at a trial from above, in seconds. The next constant is the length of the window of each look.
 const RECOVERY_LOOK_EVERY: f64 = 30.0;
 const RECOVERY_WINDOW: f64 = 28.0;
-/// The belief from which on the server has recovered.
+/// Minimum belief with which the server counts as recovered.
 const RECOVERED: f64 = 0.4;
 
 /// A trial in progress. Times are in seconds from the start of its load.
@@ -27,7 +27,7 @@ pub struct Watch {
     objectives: Vec<Objective>,
     plan: Plan,
     confirmation: Confirmation,
-    /// The times of the looks, in order. The last is the end of the trial.
+    /// The times of the looks, in order. The trial ends at the last one.
     looks: Vec<f64>,
     made: usize,
     belief: f64,
@@ -51,22 +51,22 @@ impl Watch {
         Watch { objectives, plan, confirmation, looks, made: 0, belief: 0.5, verdict: None }
     }
 
-    /// The factor of the load at a time.
+    /// Returns the factor of the load at a time.
     pub fn load_factor(&self, at: f64) -> f64 {
         if self.plan.role == Role::FromAbove && at < OVERLOAD { OVERLOAD_FACTOR } else { 1.0 }
     }
 
-    /// When the factor of the load changes; `None`: never.
+    /// Returns when the factor of the load changes; `None` if it never does.
     pub fn load_changes(&self) -> Option<f64> {
         (self.plan.role == Role::FromAbove).then_some(OVERLOAD)
     }
 
-    /// The time of the next look; `None` once the trial has a verdict.
+    /// Returns the time of the next look; `None` once the trial has a verdict.
     pub fn next_look(&self) -> Option<f64> {
         self.looks.get(self.made).copied().filter(|_| self.verdict.is_none())
     }
 
-    /// The first due time that counts at a look.
+    /// Returns the start of the window at a look. Requests that were due earlier do not count.
     pub fn window_start(&self, look: f64) -> f64 {
         match self.plan.role {
             Role::WarmUp => look,
@@ -76,8 +76,8 @@ impl Watch {
         }
     }
 
-    /// Makes the next look. `outcomes`: one list per objective, each in the order of due times, of the requests due from
-    /// [`window_start`](Self::window_start) on that [`outcomes`](crate::outcomes) decides. Returns the verdict if the trial ends.
+    /// Makes the next look. Returns the verdict if the trial ends. `outcomes` has one list per objective, each in the order of due times, as
+    /// [`outcomes`](crate::outcomes) returns it for the requests since [`window_start`](Self::window_start).
     pub fn look(&mut self, outcomes: &[Vec<Outcome>]) -> Option<Verdict> {
         let at = self.next_look()?;
         self.made += 1;
@@ -110,14 +110,14 @@ impl Watch {
         self.verdict
     }
 
-    /// The belief in the least likely objective.
+    /// Returns the lowest belief of all objectives.
     fn of_all(&self, outcomes: &[Vec<Outcome>]) -> f64 {
         let growing = self.plan.role == Role::Grow;
         let beliefs = self.objectives.iter().zip(outcomes).map(|(it, outcomes)| belief(it, outcomes, growing).belief);
         beliefs.fold(1.0, f64::min)
     }
 
-    /// The trial as it ended. `seconds`: the time it took, with its pause.
+    /// Returns the ended trial. `seconds`: the time that it took, including its pause.
     pub fn ended(&self, seconds: f64) -> Trial {
         let counts = match self.plan.role {
             Role::Confirm => self.confirmation.counts().to_vec(),

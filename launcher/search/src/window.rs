@@ -1,4 +1,4 @@
-//! Which requests count at a look, while load goes on.
+//! Decides which requests count at a look, while further requests are in flight.
 
 use crate::evidence::Outcome;
 
@@ -7,26 +7,25 @@ use crate::evidence::Outcome;
 pub struct Seen {
     /// When the request was due.
     pub due: f64,
-    /// `None`: the value is not known yet.
+    /// The value that the objective limits; `None` if it is not known yet.
     pub value: Option<f64>,
-    /// Whether the request missed the objective, as far as known. A request without a value misses nothing yet.
+    /// Whether the request is known to have missed the objective. `false` while its value is unknown.
     pub missed: bool,
 }
 
 /// How an objective judges a request whose value is not known yet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Open {
-    /// The value is at least the age of the request: a latency. Once the age is above this limit, the request has missed the objective.
+    /// For a latency, which is at least the age of the request. Once the age exceeds this limit, the request has missed the objective.
     AtLeastItsAge(f64),
-    /// The age implies nothing: a time per token, or an error.
+    /// For a time per token or an error, about which the age shows nothing.
     Unknown,
 }
 
-/// The outcomes of the requests due from `from` on, at the time `now`, in the order of due times. `seen` is in that order.
+/// Returns the outcomes of the requests that were due at `from` or later, at the time `now`. `seen` and the result are in the order of due times.
 ///
-/// A request that is too young to be judged is not in the window, and neither is a request that was due after it, because requests that
-/// are answered early would be over-represented: for a latency those younger than its limit, otherwise those younger than the median age of the open
-/// requests.
+/// The youngest requests are left out, even those with an answer. Otherwise requests that are answered early would be over-represented. For a
+/// latency, these are the requests younger than its limit; otherwise, those younger than the median age of the requests without a value.
 pub fn outcomes(seen: &[Seen], open: Open, from: f64, now: f64) -> Vec<Outcome> {
     let too_young = match open {
         Open::AtLeastItsAge(limit) => limit,
@@ -42,7 +41,7 @@ pub fn outcomes(seen: &[Seen], open: Open, from: f64, now: f64) -> Vec<Outcome> 
     seen.iter().filter(|it| it.due >= from && it.due < now - too_young).filter_map(decided).collect()
 }
 
-/// 0 without values.
+/// Returns the median; 0 if there are no values.
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     match values.len() {
@@ -72,7 +71,7 @@ mod tests {
     #[test]
     fn other_open_requests_cut_the_window() {
         let all = [seen(0.0, Some(0.5)), seen(4.0, None), seen(6.0, Some(0.5)), seen(8.0, None)];
-        // Open for 6 s and 2 s.
+        // The requests without a value are 6 s and 2 s old, so their median age is 4 s.
         assert_eq!(outcomes(&all, Open::Unknown, 0.0, 10.0), [Outcome { value: 0.5, missed: false }]);
         assert_eq!(outcomes(&all[..1], Open::Unknown, 0.0, 10.0).len(), 1);
     }

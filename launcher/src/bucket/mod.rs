@@ -284,7 +284,7 @@ impl Call<'_> {
         }
     }
 
-    /// What the request does, as a word for error messages.
+    /// What the request does, as a word for error messages such as `read`.
     fn done(&self) -> &'static str {
         match self {
             Call::Head { .. } | Call::Get { .. } => "read",

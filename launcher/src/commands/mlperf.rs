@@ -162,7 +162,7 @@ struct UserConf {
 }
 
 impl UserConf {
-    /// Whether the file sets a setting: if two different initial values both end up as the same value, the file has replaced them.
+    /// Whether the file sets a setting. The file is applied to two different initial values; if both become equal, the file has set the value.
     fn sets<T: PartialEq>(&self, of: fn(&mut Settings) -> &mut T, values: [T; 2]) -> bool {
         let [one, other] = values.map(|before| {
             let mut settings = Settings { scenario: self.scenario, ..Settings::default() };
@@ -175,9 +175,8 @@ impl UserConf {
         one.zip(other).is_some_and(|(mut one, mut other)| of(&mut one) == of(&mut other))
     }
 
-    /// Whether the profile should contain the setting: if the flag is given, or the file does not contain it. Prints a note if a flag overrides the
-    /// file.
-    /// overrides the file.
+    /// Whether the profile should contain the setting: if the flag is given, or if the file does not contain it. Prints a note if a flag overrides
+    /// the file.
     fn yields(&self, flag: &str, given: bool, is_set: bool) -> bool {
         if given && is_set {
             say(format_args!("{flag} overrides the value of --user-conf"));

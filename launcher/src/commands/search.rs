@@ -97,7 +97,7 @@ pub(crate) fn run(args: &SearchArgs) -> u8 {
         }),
     };
     let options = RunOptions {
-        // A command without a target says so, rather than reading the files of a pod.
+        // Without a target, the error names the missing argument. Otherwise the command would read the files that the operator mounts in a pod.
         source: args.input.source().or(Some(launcher::input::RunSource::NoTarget { model: None })),
         input: None,
         local: LocalOptions { search: Some(search), ..args.input.options() },

@@ -25,7 +25,7 @@ const RUN_NAME: &str = "run";
 /// Reads the run that a command line requests.
 ///
 /// # Errors
-/// The same as for [`from_file`], or there is no target.
+/// The errors of [`from_file`], or there is no target.
 pub fn from_source(source: &RunSource, options: &LocalOptions) -> Result<Input, InputError> {
     let (target, model) = match source {
         RunSource::File(path) => return from_file(path, options),

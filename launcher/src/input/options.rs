@@ -54,7 +54,8 @@ pub struct LocalOptions {
     pub seed: Option<u64>,
     /// The number of runs of the load. It replaces the number in the spec.
     pub repeat: Option<u32>,
-    /// Search for the highest load that meets the objectives, with these settings in place of the run's settings.
+    /// Settings of a search for the highest load that meets the objectives. They replace the run's settings. `None`: the command line requests no
+    /// search.
     pub search: Option<SearchOptions>,
     /// Whether to read no server metrics, even if the run names sources.
     pub no_server_metrics: bool,
@@ -64,10 +65,10 @@ pub struct LocalOptions {
     pub ca_file: Option<PathBuf>,
 }
 
-/// Settings of a search. `None`: the run's setting, or the default.
+/// Settings of a search. A field that is `None` leaves the run's setting, or the default.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SearchOptions {
-    /// Empty: the objectives of the run.
+    /// The objectives that the load must meet. If empty, the objectives of the run are used.
     pub objectives: Vec<Objective>,
     pub over: Option<SearchOver>,
     pub budget: Option<Span>,

@@ -257,7 +257,7 @@ impl RunFile {
         self.value["spec"]["repeat"] = repeat.into();
     }
 
-    /// Makes the run a search, with these settings in place of those of the file.
+    /// Makes the run a search. These settings replace those of the file.
     pub(super) fn set_search(&mut self, search: &SearchOptions) {
         let spec = &mut self.value["spec"];
         if !search.objectives.is_empty() {

@@ -117,7 +117,7 @@ pub(crate) fn folder(claim: Option<PathBuf>) -> PathBuf {
 /// Returns the workload with paths instead of URLs, for commands other than a run.
 ///
 /// # Errors
-/// The same errors as [`download`].
+/// The errors of [`download`].
 pub fn resolve(workload: Workload) -> Result<Workload, RemoteFileError> {
     Ok(download(workload, &folder(None), &Resolver::default())?.0)
 }

@@ -13,7 +13,7 @@ pub(super) fn unknown(model: &str, served: &[String]) -> String {
     format!("target.model is {}, but the server lists {}{near}", shown(model), listed(served))
 }
 
-/// The same message for a status, which shows no text from a server.
+/// The message for the status about a server that does not list the wanted model. It contains no text from the server.
 pub(super) fn unknown_in_status(model: &str, served: usize) -> String {
     let models = if served == 1 { "another model" } else { "other models" };
     format!("target.model is {}, but the server lists {models}: the launcher's log names them", shown(model))

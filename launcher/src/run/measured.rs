@@ -22,8 +22,8 @@ pub(crate) struct Measurement {
     pub(super) deleted_folders: Vec<String>,
 }
 
-/// Prints the table below a heading, which may be empty. Call it after all files are written, because printing fails if stdout has no reader any
-/// more.
+/// Prints the table below a heading, which may be empty. Call it after all files are written, because printing fails if the reader of stdout has
+/// ended.
 pub(super) fn print_table(measurement: &Measurement, heading: &str) {
     let document = &measurement.document;
     let mut text = heading.to_owned() + &terminal::table(document, console::stdout_paint());

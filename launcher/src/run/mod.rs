@@ -67,7 +67,7 @@ pub fn run(options: &RunOptions) -> u8 {
     run_into(options, &mut None)
 }
 
-/// Like [`run`], and sets `folder` to the results folder that the run wrote. For a series, `folder` is not set.
+/// Runs one benchmark like [`run`], and sets `folder` to the results folder that the run wrote. For a series, `folder` is not set.
 pub fn run_into(options: &RunOptions, folder: &mut Option<PathBuf>) -> u8 {
     let (mut input, baseline) = match read_input(options) {
         Ok(read) => read,

@@ -49,8 +49,8 @@ impl Order<'_> {
         let Order { input, baseline, options } = *self;
         let store = Store::prepare(input, place, now)?;
         let keep = store.keep(input);
-        // LoadGen's figures are computed from the records of all samples, and the results of questions list the latency of each. So both need
-        // records.
+        // Both LoadGen's figures and the results of MMLU questions need the record of every request: the figures are computed from all samples, and
+        // the results contain the latency of each question.
         let with_records = input.run.search.is_some()
             || input.workload.loadgen.is_some()
             || matches!(input.workload.requests, RequestSource::Questions(_));

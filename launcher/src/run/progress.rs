@@ -40,9 +40,8 @@ pub(super) struct Watcher {
 }
 
 impl Watcher {
-    /// Starts the display. `workload` is the issued workload. `phases` are its phases, if their verdict is predicted.
-    ///
-    /// `search`: the search whose trials are the stages of the load, if it is one.
+    /// Starts the display. `workload` is the issued workload. `phases` are its phases, if their verdict is predicted. `search` is the search that
+    /// chooses the stages of the load, if the load is a search.
     pub(super) fn start(
         progress: Arc<Progress>,
         workload: Workload,

@@ -132,7 +132,7 @@ pub(crate) fn wait(
     wait_each(input, secrets, &called, stop)
 }
 
-/// Like [`wait`], for servers with their own resolvers.
+/// Waits like [`wait`], but each server has its own resolver.
 pub(crate) fn wait_each(input: &Input, secrets: &Secrets, called: &[Called], stop: &Stop) -> Result<AllReady, Failure> {
     let cannot = |source| Failure::system(&LoadError::System { what: "the readiness probe", source });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
@@ -169,7 +169,7 @@ fn target(input: &Input, secrets: &Secrets, base_url: &str, resolver: &Resolver)
     }
 }
 
-/// Like [`wait`] for one server, on the caller's runtime.
+/// Waits like [`wait`] for one server, on the caller's runtime.
 pub(crate) async fn until_ready(input: &Input, secrets: &Secrets, called: &Called) -> Result<Ready, Failure> {
     let Called { url, resolver, address, log } = called;
     let target = target(input, secrets, url, resolver)?;

@@ -17,7 +17,7 @@ pub struct Decoder<'a> {
 }
 
 impl Decoder<'_> {
-    /// `cleans`: whether to remove spaces before punctuation, like `clean_up_tokenization_spaces`.
+    /// Creates a decoder. `cleans`: whether to remove spaces before punctuation, like `clean_up_tokenization_spaces`.
     pub fn new(tokenizer: &Tokenizer, cleans: bool) -> Decoder<'_> {
         Decoder { tokenizer, cleans, bound: tokenizer.id_bound(), foreign: AtomicU64::new(0) }
     }

@@ -34,7 +34,7 @@ pub fn mean_with_interval(values: &[f64]) -> Option<Estimate> {
     (!values.is_empty()).then_some(Estimate { effective_values, value: Some(value), interval })
 }
 
-/// The number of batches for values that are worth `effective` independent values. The interval has as many degrees of freedom, minus one.
+/// The number of batches for values that are worth `effective` independent values. The interval has one degree of freedom less.
 pub fn batches(effective: f64) -> usize {
     // The casts round down.
     match effective >= enough::FOR_AN_INTERVAL {

@@ -55,7 +55,7 @@ impl Weights {
         Weights { first, probabilities: weights }
     }
 
-    /// The largest number such that fewer values are below the quantile with a probability of at most TAIL.
+    /// The largest n such that the probability of fewer than n values below the quantile is at most TAIL.
     fn lower_tail(&self) -> Option<u64> {
         let mut below = 0.0;
         for (place, probability) in self.probabilities.iter().enumerate() {
@@ -67,7 +67,7 @@ impl Weights {
         None
     }
 
-    /// The smallest number such that at least as many values are below the quantile with a probability of at most TAIL.
+    /// The smallest n such that the probability of n or more values below the quantile is at most TAIL.
     fn upper_tail(&self) -> Option<u64> {
         let mut from = 0.0;
         for (place, probability) in self.probabilities.iter().enumerate().rev() {

@@ -3,9 +3,9 @@
 /// Minimum number of values for the interval of a mean.
 pub const VALUES_FOR_A_MEAN: usize = 8;
 
-/// Minimum number of independent values that a series must be worth. Needed for the interval of a percentile by order statistics, and for the normal
-/// number of batches. Below this number, the estimate of the worth is itself uncertain: of series from a busy queue that are worth 10 to 20 values,
-/// half appear to be worth more than 20. A mean and a median then get an interval from few batches.
+/// Minimum number of independent values that a series must be worth for the interval of a percentile by order statistics, and for the normal number
+/// of batches. Below this number, the estimate of the worth is itself uncertain: of series from a busy queue that are worth 10 to 20 values, half
+/// appear to be worth more than 20. A mean and a median then get an interval from few batches.
 pub const FOR_AN_INTERVAL: f64 = 30.0;
 
 /// Minimum number of values for a quantile: 1 / (1 - p), which is 2 for the median, 10 for p90 and 100 for p99. With fewer values, the nearest rank

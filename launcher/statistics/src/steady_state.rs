@@ -16,7 +16,8 @@ pub const DRIFT: f64 = 0.10;
 /// A figure is on a plateau under two conditions: it changes by less than [`DRIFT`], and its interval at 95 % excludes a change over the window by
 /// more than this share of its median.
 pub const RULED_OUT: f64 = 0.30;
-/// A value is an outlier if its distance from the median exceeds both this number of typical deviations and [`FAR`] times the median.
+/// A value is an outlier if its distance from the median exceeds both this number of typical deviations (see [`NORMAL_DEVIATIONS`]) and [`FAR`] times
+/// the median.
 const OUTLIER: f64 = 6.0;
 /// Minimum distance of an outlier, as a share of the median, see [`OUTLIER`].
 const FAR: f64 = 0.5;

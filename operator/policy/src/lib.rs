@@ -142,7 +142,7 @@ impl Policy {
     /// field.
     ///
     /// # Errors
-    /// The same as [`Policy::parse`].
+    /// The errors of [`Policy::parse`].
     pub fn parse_file(text: &str) -> Result<Policy, String> {
         let values = serde_saphyr::from_str::<serde_json::Value>(text).ok();
         match values.as_ref().and_then(|it| it.get("policy")) {

@@ -179,7 +179,7 @@ impl Health {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, LastTimes>> {
-        // Every operation leaves the map in a valid state, so a panic in another thread does no harm.
+        // If another thread has panicked, the lock is poisoned, but it is used nevertheless: every operation leaves the map in a valid state.
         self.watches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -80,7 +80,7 @@ impl Fence {
     }
 
     fn lock(&self) -> MutexGuard<'_, Deadline> {
-        // Every operation leaves the value in a valid state, so a panic in another thread does no harm.
+        // If another thread has panicked, the lock is poisoned, but it is used nevertheless: every operation leaves the value in a valid state.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -22,7 +22,7 @@ pub enum Step {
     Wait,
 }
 
-/// The last state of a lease that a replica saw, and the time since when it has not changed.
+/// The last state of a lease that a replica saw, and when it first saw this state.
 #[derive(Debug, Default)]
 pub struct Observed(Option<Seen>);
 
@@ -84,13 +84,13 @@ pub fn taken(lease: Lease, identity: &str, now: Timestamp) -> Lease {
     Lease { spec: Some(spec), ..lease }
 }
 
-/// The same lease, renewed.
+/// Returns the lease after a renewal by its holder.
 pub fn renewed(lease: Lease, now: Timestamp) -> Lease {
     let spec = LeaseSpec { renew_time: Some(MicroTime(now)), ..lease.spec.unwrap_or_default() };
     Lease { spec: Some(spec), ..lease }
 }
 
-/// The same lease, without a holder.
+/// Returns the lease without a holder.
 pub fn released(lease: Lease, now: Timestamp) -> Lease {
     let spec = LeaseSpec { holder_identity: Some(String::new()), ..lease.spec.unwrap_or_default() };
     renewed(Lease { spec: Some(spec), ..lease }, now)

@@ -1,6 +1,8 @@
-//! Counts the attempts in each namespace that has a limit. The leader keeps these counts in memory. They prevent that two concurrent turns give the
-//! last slot to two runs.  The watch on runs creates the entries before the first turn. Each turn updates the entry of its run with the state that it
-//! read and wrote. Only runs in namespaces with a limit have entries.
+//! Counts the attempts in each namespace that has a limit. The leader keeps these counts in memory. Without them, two concurrent turns could give the
+//! last slot to two runs.
+//!
+//! The watch on runs creates the entries before the first turn. Each turn updates the entry of its run with the state that it read and wrote. Only
+//! runs in namespaces with a limit have entries.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -124,7 +126,7 @@ impl Namespaces {
         (place == Place::Waiting).then_some(before + 1)
     }
 
-    /// Whether another run in the namespace waits for the slot of this run.
+    /// Whether another run in the namespace waits for the slot that this run has.
     pub fn is_wanted(&self, run: &BenchmarkRun, policy: &Policy) -> bool {
         let (uid, namespace) = (run.uid().unwrap_or_default(), run.namespace().unwrap_or_default());
         let Some(most) = policy.max_concurrent_attempts(&namespace) else { return false };
@@ -156,7 +158,7 @@ impl Namespaces {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Entry>> {
-        // Every operation leaves the map in a valid state, so a panic in another thread does no harm.
+        // If another thread has panicked, the lock is poisoned, but it is used nevertheless: every operation leaves the map in a valid state.
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -50,8 +50,8 @@ pub(crate) const MOST_PODS: u32 = 500;
 
 /// Reads the objects of a run as they are at the time of the turn.
 ///
-/// The error of the API server, or the failure of a rendering task. A missing right is no error. After [`reader::PATIENCE`] failed turns, no failed
-/// read is an error. Failed reads that are no errors are listed in [`Observed::unread`].
+/// Fails with the error of the API server, or if the task that renders a profile fails. A missing right does not make it fail. After
+/// [`reader::PATIENCE`] failed turns, no failed read does. Failed reads that do not make it fail are listed in [`Observed::unread`].
 pub fn observe<'a>(
     context: &'a Context,
     run: &'a BenchmarkRun,

@@ -14,7 +14,7 @@ use super::{
 /// Set while an attempt waits in a queue and other runs need the target or slot that it occupies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// Since when the other runs have waited.
+    /// When the other runs began to wait.
     pub since: Timestamp,
     /// Maximum time in seconds for which the administrators let the attempt wait in the queue in this case.
     pub limit: u32,

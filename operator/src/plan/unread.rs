@@ -83,8 +83,8 @@ impl Decision<'_> {
         (attempt.job_uid.is_some() && !deleting).then(|| Stop::Job(attempt.job_name.clone()))
     }
 
-    /// Since when the run has waited to be prepared. Excluded is time in which no operator was running, or in which the run was suspended or waited
-    /// in line.
+    /// When the run began to wait to be prepared. The result is later if no operator was running, or if the run was suspended or waited in line: that
+    /// time does not count.
     pub(super) fn preparing_since(&self) -> Timestamp {
         let since = self.before.preparing_since.unwrap_or(self.turn.now);
         let attempt = self.before.attempts.last().map(|it| it.end_time.unwrap_or(it.start_time));

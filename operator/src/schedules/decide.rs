@@ -280,7 +280,7 @@ impl<'a> Turn<'a> {
         conditions.retain(|it| !gone.contains(&it.kind.as_str()));
     }
 
-    /// Whether the schedule is ready, whether it will become ready without an intervention, and the reason and message for it.
+    /// Returns whether the schedule is ready, whether it will become ready without an intervention, and the reason and message for both.
     fn verdict(&self) -> (bool, bool, Reason, String) {
         if let Some(problem) = &self.problem {
             return (false, false, Reason::InvalidSpec, problem.clone());

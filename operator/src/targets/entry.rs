@@ -23,7 +23,7 @@ use crate::plan::{
 const ORPHAN_SECONDS: u32 = 3_600;
 /// The grace period in seconds of a run without an attempt, if its spec sets none.
 const GRACE_SECONDS: u32 = 60;
-/// How long other runs wait until a new or woken run requests the target in its turn.
+/// How long other runs wait for a new or woken run to request the target in its turn.
 const PATIENCE: SignedDuration = SignedDuration::from_secs(15);
 /// How long a run keeps its place after a status write failed. The write may have succeeded although the response was lost.
 const UNSURE: SignedDuration = SignedDuration::from_secs(20);
@@ -59,7 +59,7 @@ pub(super) struct Entry {
     told: Option<Timestamp>,
     /// Whether the run was allowed to begin, although its status may not show it yet.
     taken: bool,
-    /// Since when the run has been expected to request the target in a turn.
+    /// When other runs began to wait for this run to request the target in a turn. `None` if they do not wait for that.
     called: Option<Timestamp>,
     /// Set if the last status write failed: the time until which that write may still have been applied.
     unwritten: Option<Timestamp>,
@@ -135,7 +135,7 @@ impl Entry {
         Some(self)
     }
 
-    /// The run as other runs see it. A run that gets no turn, or whose status cannot be written, does not block other runs.
+    /// The run as other runs see it. A run that gets no turn, or whose status cannot be written, must not block other runs.
     pub(super) fn seen(&self, now: Timestamp) -> Member {
         let is_late = self.called.is_some_and(|it| now.duration_since(it) > PATIENCE);
         let place = match (self.member.place, self.unwritten) {

@@ -36,8 +36,8 @@ const MESSAGE_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 /// Maximum time after the start for which runs wait for watches whose caches are not filled yet. It is limited so that a namespace that cannot be
 /// watched does not block the others.
 const LONGEST_FILLING: Duration = Duration::from_secs(30);
-/// If a run gets no turn although others wait for it, this number of runs at the front of the line get a turn as soon as they need no longer wait for
-/// it.
+/// A run may get no turn although other runs wait for it. Then this number of runs at the front of the line get a turn as soon as they need no longer
+/// wait for that run.
 const SOONER: usize = 2;
 /// Time between two searches for expired records.
 const SWEEP_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
@@ -283,7 +283,7 @@ impl Targets {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Every operation leaves the maps in a valid state, so a panic in another thread does no harm.
+        // If another thread has panicked, the lock is poisoned, but it is used nevertheless: every operation leaves the maps in a valid state.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -171,7 +171,7 @@ fn an_ended_run_counts_for_its_grace_period_and_a_minute() {
     };
     assert_eq!([drains(101), drains(219), drains(220), drains(300)], [1, 1, 0, 0]);
     assert_eq!(targets.count(), 1, "nothing of the ended run is left");
-    // The same applies after a restart.
+    // After a restart, an ended run is recorded only if its pod may still work.
     let restarted = Targets::default();
     seen(&restarted, &finished("bench/a", 1, 100), 219);
     assert_eq!(restarted.count(), 1);

@@ -44,7 +44,7 @@ pub(super) fn queue() -> (Inlet, Outlet) {
 /// The sending end: queues finished spans without blocking.
 #[derive(Debug)]
 pub(super) struct Inlet {
-    /// `None` after the queue was closed.
+    /// The channel to the receiving end. `None` after the queue was closed.
     sender: Mutex<Option<mpsc::Sender<SpanData>>>,
     /// Number of spans that did not fit into the queue.
     refused: Arc<AtomicU64>,

@@ -77,7 +77,7 @@ fn no_deadline_runs_in_the_line_of_a_queue() {
     check(&run, &admitted, 1_001_800, &starts);
     let late = Want { reason: Some(Reason::StartTimeout), again: true, ..Want::default() };
     check(&run, &admitted, 1_001_801, &late);
-    // The same happens if the pods cannot be read.
+    // The result is the same if the pods cannot be read.
     admitted.unread = vec![Unread { what: What::Pods, message: "the operator cannot list pods".into(), passing: true }];
     check(&run, &admitted, 1_001_800, &Want { reason: Some(Reason::ReadFailed), ..Want::default() });
 }

@@ -153,7 +153,7 @@ struct World {
     input: LauncherInput,
     jobs_created: usize,
     queue_missing: bool,
-    /// Since when other runs have waited for the target or slot of this run.
+    /// When other runs began to wait for the target or slot of this run.
     others_since: Option<i64>,
     target_busy: bool,
 }
@@ -469,7 +469,7 @@ fn check_sequence(spec: &str, events: &[Event], retries: u32) {
     let status = world.run.status.clone().unwrap_or_default();
     assert!(status.phase.is_some_and(Phase::is_terminal), "the run never ends: {status:#?}");
     assert!(world.jobs_created <= MAX_STARTED, "{} Jobs were created", world.jobs_created);
-    // While other runs wait, an attempt in a queue is ended each time the limit has passed, so time can cause suspensions.
+    // While other runs wait, an attempt in a queue is ended each time its time limit has passed. So attempts can be suspended without an event.
     let suspends = |it: &&Event| matches!(it, Event::Suspend(true) | Event::QueueStops | Event::Time(_));
     let suspensions = events.iter().filter(suspends).count() + 1;
     let number = status.attempts.last().map_or(0, |it| it.number as usize);

@@ -26,7 +26,7 @@ fn objects(spec: &str) -> (Vec<Service>, Deployment) {
     objects_with(spec, |_| ())
 }
 
-/// Like [`objects`], with changes to the launcher's input.
+/// The objects of [`objects`], after a change of the launcher's input.
 fn objects_with(spec: &str, change: impl FnOnce(&mut LauncherInput)) -> (Vec<Service>, Deployment) {
     let mut run = in_phase(spec, Phase::Preparing);
     let server = run.spec.target.server.clone().unwrap();

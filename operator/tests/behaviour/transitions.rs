@@ -84,13 +84,13 @@ events! {
     Evicted,
     /// The launcher was stopped, but its pod has not ended.
     StoppedPodStays,
-    /// Like `StoppedPodStays`, because another container in the pod is still running.
+    /// Like `StoppedPodStays`: the pod has not ended, because another container in it is still running.
     StoppedPodKept,
     /// Like `StoppedPodStays`, while the clock of the node is ahead.
     StoppedOnNodeAhead,
     /// Like `StoppedOnNodeAhead`, and in the meantime the Job has exceeded its deadline.
     StoppedOnNodeAheadJobEnded,
-    /// The pod of a stopped launcher did not end within `collectSeconds`.
+    /// The pod of a stopped launcher has not ended although `collectSeconds` have passed.
     StoppedPodNeverEnds,
     /// The pod of a stopped launcher has ended, and reports what stopped the launcher.
     StoppedThenEvicted,

@@ -75,7 +75,7 @@ where
     operator_with(Settings::default(), answer)
 }
 
-/// Like [`operator`], with these settings.
+/// Starts an operator like [`operator`], with these settings.
 pub fn operator_with<A>(
     settings: Settings,
     answer: impl Fn(Request<Body>) -> A + Send + 'static,

@@ -101,7 +101,7 @@ impl Operator {
         let child = Command::new(env!("CARGO_BIN_EXE_benchwright-operator"))
             .args(["--launcher-image=x", "--admin-address=127.0.0.1:0", "--no-leader-election"])
             .env("KUBECONFIG", &config)
-            // The same allocator settings as in the chart.
+            // The chart sets the same two variables for the allocator.
             .envs([("MALLOC_ARENA_MAX", "2"), ("MALLOC_MMAP_THRESHOLD_", "131072")])
             .stderr(Stdio::null())
             .spawn()?;

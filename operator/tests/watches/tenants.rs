@@ -199,7 +199,7 @@ async fn a_queue_of_events_that_is_full_drops_the_oldest_and_counts_it() {
 #[tokio::test(start_paused = true)]
 async fn a_thousand_pending_runs_make_a_bounded_number_of_reads_a_minute() {
     let operator = Operator::with_a_thousand_pending_runs(Trouble::None).await;
-    // After this time, each run has had its first turn.
+    // By then each run has had its first turn.
     sleep(Duration::from_secs(120)).await;
     let (runs_before, others_before) = *lock(&operator.server.reads);
     sleep(Duration::from_secs(120)).await;

@@ -16,7 +16,7 @@ const MAX_DEPTH: usize = 64;
 /// Parses a filter.
 ///
 /// # Errors
-/// The same errors as [`super::Filter::parse`].
+/// The errors of [`super::Filter::parse`].
 pub(super) fn parse(text: &str) -> Result<Expression, FilterError> {
     if text.len() > MAX_BYTES {
         let found = format!("more than {MAX_BYTES} bytes");

@@ -1,5 +1,5 @@
-//! Checks that hold for any text as a profile of any harness. Tests call them with profiles that are cut, changed or mistyped. Only tests build this
-//! module, so it fails by panicking.
+//! Checks that hold for any text as a profile of any harness. Tests call them with profiles that are cut, changed or mistyped. A failed check panics,
+//! because only tests use this module.
 
 use crds::benchmark_run::Harness;
 

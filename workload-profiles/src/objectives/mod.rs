@@ -1,5 +1,5 @@
-//! Refuses objectives before the load if the workload cannot have figures for them. Whether other figures are missing is only known during the
-//! measurement, for example if a server sends no token counts. An objective without its figure is then inconclusive.
+//! Refuses objectives before the load if the workload cannot have figures for them. Other figures may turn out to be missing during the measurement,
+//! for example if a server sends no token counts. An objective without its figure is then inconclusive.
 
 use std::collections::BTreeSet;
 

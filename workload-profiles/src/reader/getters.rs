@@ -178,7 +178,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Like [`Section::variant`], but every variant needs a value.
+    /// Reads a variant like [`Section::variant`], but every variant needs a value.
     pub fn variant_with_value(&self, key: &'static str, names: &[&'static str]) -> Option<(&'static str, Section<'a>)> {
         let (name, holder) = self.variant(key, names)?;
         Some((name, self.with_value(key, name, holder)?))

@@ -7,7 +7,7 @@ use crate::{
     yaml::decimal,
 };
 
-/// The type of a value, for keys of which only the type is checked.
+/// The type of a value. Used for keys that have no effect: only their type is checked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum ValueType {
     Bool,

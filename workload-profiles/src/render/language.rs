@@ -13,7 +13,8 @@ use crate::{
 
 /// Maximum bytes of code in a template. Code is the text inside its tags.
 pub(crate) const MAX_CODE_BYTES: usize = 8 * 1024;
-/// The filter through which the list of every `for` passes. A template cannot use it itself, because it is not in [`FILTERS`].
+/// The filter that counts the steps of loops. The list of every `for` passes through it. A template cannot use it itself, because it is not in
+/// [`FILTERS`].
 pub(super) const COUNTED: &str = "benchwright_counted";
 
 /// The tags that a template may use.

@@ -1,5 +1,5 @@
-//! Escapes a fact of the run, such as the model, for its position in the profile's YAML, so that it remains one text: a name with a quote or a colon
-//! does not break the YAML, and a name that looks like a number does not become a number.
+//! Escapes a fact of the run, such as the model, for its position in the profile's YAML. Without this, a name with a quote or a colon would break the
+//! YAML, and a name that looks like a number would become a number.
 
 use std::borrow::Cow;
 

@@ -15,8 +15,8 @@ pub struct DataSet {
     pub file: FileSource,
     /// The format of the file.
     pub format: DataSetFormat,
-    /// What a row contains. A row without the column is an error, even if it has another text column. The missing prompt may have been generated from
-    /// that other text, so that text is not sent in its place.
+    /// What a row contains. If a row lacks the column, this is an error, even if the row has another text column: the missing prompt may have been
+    /// generated from that text, so that text is not sent in its place.
     pub row: RowContent,
     /// Whether another column may replace the column of `row` if the file does not have it. The replacement is the first column in
     /// [`roles::prompts`](super::roles::prompts) that the file has; its prompts have the same form. False if the profile names a column.

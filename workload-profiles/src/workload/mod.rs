@@ -188,7 +188,7 @@ impl Workload {
     /// server is started with its sleep mode, level 1 is measured, as in llm-d-benchmark. Empty: none.
     pub fn measured_sleep_levels(&self, server: &ManagedServer) -> Vec<u8> {
         match self.work {
-            // Any index, port and program will do here, because only the options of the start command matter.
+            // Only the options of the start command matter here, so the index, the port and the program may have any value.
             Work::Startup if self.sleep_levels.is_empty() && server.replica(0, 0, "").has_sleep_mode() => vec![1],
             _ => self.sleep_levels.clone(),
         }

@@ -71,8 +71,8 @@ pub enum RateBound {
     Rate(RequestRate),
     /// Successful requests per second in this stage, from its start to the end of its last request. The number is the index of the stage, from 0.
     Throughput(u32),
-    /// How fast the requests of a stage ended. Requests in flight are counted every 0.5 s, and each decrease is converted to a rate. The result is a
-    /// percentile of these rates.
+    /// How fast the requests of a stage ended. The requests in flight are counted every 0.5 s, and each decrease is converted to a rate. The result
+    /// is the given percentile of these rates.
     #[serde(rename_all = "camelCase")]
     Drain {
         /// The index of the stage, from 0.

@@ -197,8 +197,8 @@ mod tests {
             let change = TimeChange::from_rate(&rate).unwrap();
             let seconds = part * period;
             let requests = change.requests_until(seconds);
-            // The schedule needs much longer for one request where the rate is a hundredth of its mean: a hundred times as long. So the tolerance is
-            // wide.
+            // Where the rate is a hundredth of its mean, a small error in the number of requests is a hundred times as large in the time. So the
+            // tolerance is wide.
             prop_assert!((change.time_of(requests) - seconds).abs() < 1e-7 * period.max(1.0), "{}", change.time_of(requests));
         }
     }

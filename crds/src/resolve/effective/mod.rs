@@ -156,7 +156,7 @@ pub fn harness(spec: &BenchmarkRunSpec) -> Harness {
 
 fn target(written: &written::Target, harness: Harness, settings: &Settings) -> Target {
     let readiness = &written.readiness;
-    // In a cluster and outside, an engine needs minutes to load and compile a model.
+    // An engine needs minutes to load and compile a model, both in a cluster and outside, so the timeout is longer than for other targets.
     let timeout = settings.readiness_timeout_seconds;
     let timeout = if written.server.is_some() { timeout.max(SERVER_START_SECONDS) } else { timeout };
     // If a run measures the start of a server, the server's first completion must be a request of the run.

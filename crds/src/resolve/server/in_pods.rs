@@ -87,7 +87,7 @@ pub(in crate::resolve) fn in_pods(
     // With a single pod, the Service that receives the load also leads to this pod.
     let service = if effective::server(server).replicas > 1 { names.pods } else { names.server };
     let log = log_port(server).map(|port| LogAddress { host: host(&service, &run.namespace, settings), port });
-    // Ignore errors of the server here, because they are reported as errors of the endpoint.
+    // Errors in the description of the server are ignored here, because resolving the endpoint reports the same errors.
     let server = resolve_server(server, Place::Cluster).ok()?;
     Some(Box::new(ServerInPods { server, log, pods: None, sleep_mode: false }))
 }

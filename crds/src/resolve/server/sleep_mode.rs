@@ -40,8 +40,8 @@ impl ReplicaStart {
         !matches!(self.sleeps(), Err(SleepFault::NoMode | SleepFault::Off))
     }
 
-    /// The same start command with vLLM's sleep mode and its endpoints. Options and variables of the sleep mode that the command already contains are
-    /// not changed. The command of an engine without this mode stays as it is.
+    /// Returns the start command with vLLM's sleep mode and its endpoints. Options and variables of the sleep mode that the command already contains
+    /// are not changed. If the engine does not have this mode, the command is returned unchanged.
     #[must_use]
     pub fn with_sleep_mode(mut self, engine: ServerEngine) -> ReplicaStart {
         if engine.row().has_sleep_mode {

@@ -157,7 +157,7 @@ impl Bound {
     }
 }
 
-/// The valid objectives of a spec, without the baseline. `None` if it has none. Invalid objectives are ignored.
+/// The valid objectives of a spec, without the baseline. Invalid objectives are ignored. `None` if no objective is valid.
 pub fn readable_slo(slo: &written::Slo) -> Option<ResolvedSlo> {
     let objectives = objectives(&slo.objectives, &mut Errors::default());
     let effective = effective::slo(slo)?;

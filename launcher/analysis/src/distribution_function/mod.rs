@@ -30,7 +30,7 @@ pub struct DistributionFunction {
 }
 
 impl DistributionFunction {
-    /// `None` without values.
+    /// Reads the points from a histogram. `None` if the histogram has no values.
     fn new(times: &TimeHistogram, effective_values: Option<f64>) -> Option<DistributionFunction> {
         let (histogram, totals) = (times.histogram(), times.totals());
         let bins = bins(histogram, |value| histogram.median_equivalent(value));

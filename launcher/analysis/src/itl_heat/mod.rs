@@ -8,12 +8,12 @@ use measurement::recorder::{TimeSeries, series::QuantileSketch};
 const MOST_COLUMNS: usize = 120;
 /// Maximum number of rows, for the same reason.
 const MOST_ROWS: usize = 40;
-/// Maximum number of rows per doubling of the ITL. With many more, rows between two buckets of the sketch would always be empty: a bucket is up to
+/// Maximum number of rows per doubling of the ITL. With more rows, some would always be empty: the ITLs are counted in buckets, and a bucket is up to
 /// 1/32 of its lower edge wide.
 const ROWS_OF_A_DOUBLING: f64 = 16.0;
 /// The lowest row begins at this percentile of the times above zero. If it began at the minimum, a few times near zero would make every row too high.
 const LOWEST_PERCENT: u64 = 1;
-/// The shortest time that a sketch distinguishes from zero, in nanoseconds. A gap is zero if both tokens arrived in one read.
+/// Shorter times than this, in nanoseconds, are counted like zero. A gap is zero if both tokens arrived in one read.
 const ABOVE_ZERO: f64 = 1_024.0;
 /// Minimum lower edge of the lowest row, in nanoseconds (0.1 ms). Shorter gaps come from how the socket is read, not from the server.
 const LEAST: f64 = 100_000.0;
@@ -30,7 +30,7 @@ pub struct ItlHeat {
 }
 
 impl ItlHeat {
-    /// `None` if there are no ITLs.
+    /// Counts the ITLs of a time series. `None` if it has no ITLs.
     pub(super) fn new(series: &TimeSeries) -> Option<ItlHeat> {
         let sketches: Vec<&QuantileSketch> = series.bins().map(|(bin, _)| &bin.itl).collect();
         let mut all = QuantileSketch::default();

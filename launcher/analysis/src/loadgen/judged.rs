@@ -33,7 +33,7 @@ impl LoadGenTests {
             .collect()
     }
 
-    /// The verdicts, in order.
+    /// The verdicts on the tests, in order.
     pub fn verdicts(&self) -> impl Iterator<Item = &TestVerdict> {
         self.tests.iter().map(|(_, verdict)| verdict)
     }

@@ -22,7 +22,7 @@ use super::{
 const FEWEST_FOR_A_MISS: u64 = 5;
 
 impl StageResult {
-    /// `decided`: the result of the objective for the value of one stage.
+    /// Compares a stage with the limit. `decided`: the result of the objective for the value of this stage.
     pub(super) fn new(decided: &ObjectiveResult, subject: &Subject<'_>) -> StageResult {
         let (objective, stage) = (&decided.objective, decided.stage.as_deref());
         let certainty = subject.source.certainty(stage, objective.metric, objective.stat);
@@ -60,7 +60,8 @@ fn doubt(result: &ObjectiveResult, certainty: &Certainty, subject: &Subject<'_>)
     (!(agrees(low) && agrees(high))).then(holds_limit)
 }
 
-/// Like [`doubt`], for a value without an interval. A percentile is decided if enough independent values lie on one side of the limit.
+/// Why it is uncertain on which side of the limit a value without an interval lies, as in [`doubt`]. A percentile is decided if enough independent
+/// values lie on one side of the limit.
 fn without_interval(result: &ObjectiveResult, certainty: &Certainty, subject: &Subject<'_>) -> Option<String> {
     let no_interval = "it has no interval";
     let (Some(observed), Some(stat)) = (&result.observed, result.objective.stat) else {

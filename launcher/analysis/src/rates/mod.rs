@@ -221,9 +221,9 @@ pub(super) fn goodness(used: InFigures, good_share: f64) -> f64 {
     }
 }
 
-/// The correction factor for the work of each stage: the output tokens that arrived within the window, divided by the number that [`arrived`]
-/// computes from evenly spread events. The factor differs from 1 if the server changes its speed, for example when it drains an overload. Both
-/// numbers cover whole bins within the window, and include failed requests, because the time series does too.
+/// Returns for each stage a factor that corrects its work. It is the number of output tokens that arrived within the window, divided by the number
+/// that [`arrived`] computes from evenly spread events. The factor differs from 1 if the server changes its speed, for example when it drains an
+/// overload. Both numbers cover whole bins within the window. They include failed requests, because the time series includes them.
 fn scales(records: &Records, series: &[TimeSeries], windows: &[Option<RateWindow>]) -> Vec<f64> {
     let exact: Vec<Option<(RateWindow, u64)>> =
         windows.iter().zip(series).map(|(window, series)| tokens_within((*window)?, series)).collect();

@@ -26,7 +26,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// `values` has one value per run. `None` for fewer than two values, and if a value is not finite.
+    /// Computes the spread of values, one per run. `None` for fewer than two values, and if a value is not finite.
     pub fn new(values: &[f64]) -> Option<Spread> {
         let mean = mean(values)?;
         let free = values.len().checked_sub(1).filter(|it| *it > 0)?;

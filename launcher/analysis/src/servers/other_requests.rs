@@ -29,7 +29,8 @@ pub struct OtherRequests {
 }
 
 impl OtherRequests {
-    /// `most_requests`: the maximum number of requests that a server can have finished for this run. Returns `None` if no server counts requests.
+    /// Finds the server. `most_requests`: the maximum number of requests that a server can have finished for this run. `None` if no server counts
+    /// requests.
     pub(super) fn find(servers: &[FinishedRequests], most_requests: u64) -> Option<OtherRequests> {
         let all = servers.iter().map(|it| {
             let more = it.finished - it.earlier - most_requests as f64;

@@ -23,7 +23,7 @@ const FEWEST_REQUESTS: f64 = 1.0;
 /// Maximum number of metric sources without an address that a remark names.
 const MAX_NAMED: usize = 4;
 
-/// `run` and `stages`: the figures of the run and of each stage.
+/// Returns all remarks. `run` and `stages`: the figures of the run and of each stage.
 pub(super) fn remarks(
     scraped: &Scraped,
     run: &WindowFigures,

@@ -47,7 +47,7 @@ pub struct Latencies {
 }
 
 impl Latencies {
-    /// `values`: pairs (due time, latency in milliseconds) in time order.
+    /// Estimates the uncertainty. `values`: pairs (due time, latency in milliseconds) in time order. `None` if there are no values.
     pub(super) fn new(values: Vec<(f64, f64)>) -> Option<Latencies> {
         let values: Vec<f64> = values.into_iter().map(|(_, value)| value).collect();
         let mut sorted = values.clone();

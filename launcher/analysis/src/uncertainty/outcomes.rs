@@ -17,7 +17,7 @@ pub struct Outcomes {
     pub error_ratio: Option<Estimate>,
 }
 
-/// `bins`: for each stage, the bins in which its rates are counted.
+/// Computes the estimates of each stage. `bins`: for each stage, the bins in which its rates are counted.
 pub(super) fn of_stages(input: &Input<'_>, bins: &[Option<RateBins>]) -> Vec<Outcomes> {
     let mut good: Vec<Option<RateBins>> = bins.iter().map(|it| it.clone().filter(|_| input.has_goals)).collect();
     let good_shares: Vec<f64> = input.tallies.iter().map(good_share).collect();

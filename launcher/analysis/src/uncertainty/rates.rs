@@ -34,7 +34,7 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// `over_time`: requests and output tokens over time.
+    /// Computes the estimates. `over_time`: the series of requests and of output tokens.
     pub(super) fn new(over_time: &[Series; 2]) -> Rates {
         let estimate = |series: &Series| {
             let rates: Vec<f64> = series.iter().map(|it| it.value).collect();

@@ -86,7 +86,7 @@ impl Display for JudgedFigure {
 pub struct SteadyState {
     pub status: Status,
     pub verdict: Verdict,
-    /// Empty unless the status is [`Status::Windowable`].
+    /// The trends of the figures. Empty unless the status is [`Status::Windowable`].
     pub judged: Vec<JudgedFigure>,
     /// The window after the warm-up; `None` unless the status is [`Status::Windowable`].
     pub window: Option<Window>,

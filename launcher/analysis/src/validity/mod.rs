@@ -174,7 +174,7 @@ pub fn max_error_ratio(run: &ResolvedRun) -> Option<f64> {
         it.metric == Metric::ErrorRatio && matches!(it.bound, Bound::Max(_)) && !matches!(it.scope(), Scope::Stage(_))
     };
     let slo = run.slo.as_ref().filter(|it| it.enforcement == Enforcement::Fail);
-    // The trials of a search limit the errors, each at its own load.
+    // The trials of a search have their own limit on errors.
     let is_replaced = run.search.is_some() || slo.is_some_and(|it| it.objectives.iter().any(bounds_errors));
     (!is_replaced).then_some(run.validity.max_error_ratio)
 }
@@ -198,7 +198,7 @@ fn commonest(all: &Figures) -> String {
     format!(" (mostly {}: {count}{said})", outcome.name())
 }
 
-/// Text from a server. Control characters become spaces, because a terminal would obey them.
+/// Text from a server. Control characters are replaced by spaces, because they could change the state of a terminal.
 fn said(sample: &str) -> String {
     format!("; the first says: {}", one_line(sample))
 }

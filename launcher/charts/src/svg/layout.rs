@@ -61,7 +61,7 @@ impl Layout {
         }
     }
 
-    /// `size` includes title, legend and caption.
+    /// The layout of a standalone drawing. `size` includes title, legend and caption.
     fn of_file(figure: &Figure, legend: &Legend, size: Size) -> Layout {
         let size = bounded(size, 160.0);
         let inner = size.width - 2.0 * PAD;
@@ -111,8 +111,8 @@ impl Layout {
         }
     }
 
-    /// `size` is the size of the frame. The page shows title, legend and caption outside the drawing, and provides space for labels at its sides. The
-    /// page may make the drawing wider than `size`; the labels must fit even if it does not.
+    /// The layout of a drawing in a page. `size` is the size of the frame. The page shows title, legend and caption outside the drawing, and provides
+    /// space for labels at its sides. The page may make the drawing wider than `size`; the labels must fit even if it does not.
     fn in_page(figure: &Figure, size: Size) -> Layout {
         let size = bounded(size, LEAST_HEIGHT);
         let (y, y_ticks) = y_axis(figure, size.height / 30.0, 5.0);
@@ -148,7 +148,7 @@ const KEY: f64 = 16.0;
 const ABOVE: f64 = 6.0;
 /// Height of the labels below the axis in a page, in pixels.
 const TICKS: f64 = 20.0;
-/// The same height for labels with signs.
+/// Height of the labels below the axis if they have signs such as `✓`, in pixels.
 const WITH_SIGNS: f64 = 40.0;
 
 fn bounded(size: Size, least_height: f64) -> Size {

@@ -16,7 +16,7 @@ pub(super) struct Change {
     pub(super) other: String,
 }
 
-/// Returns the first places at which two values differ. Each path leads as deep as both values have the same structure.
+/// Returns the first places at which two values differ. A path continues as long as both values have the same structure.
 pub(super) fn changes(base: &Value, other: &Value) -> Vec<Change> {
     let mut found = Vec::new();
     walk("", Some(base), Some(other), &mut found);

@@ -121,7 +121,7 @@ fn invalid(document: &ReportDocument) -> String {
     let why = reason.map(|it| if it.message.is_empty() { &it.reason } else { &it.message });
     match (document.outcome, why) {
         (Outcome::Cancelled, _) => stopped(document),
-        // Uses only the first clause. The others are details and remedies, which the list of reasons shows.
+        // Uses only the first clause. The following clauses are details and remedies, which the list of reasons shows.
         (_, Some(why)) => {
             let first = why.split([';', '(']).map(str::trim).find(|it| !it.is_empty()).unwrap_or("no reason");
             format!("The measurement is not valid: {}.", first.trim_end_matches('.'))

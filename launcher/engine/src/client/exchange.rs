@@ -153,8 +153,8 @@ struct Begun {
 
 impl Client {
     /// Sends a generation request and reads its answer to the end. If there are several servers, chooses one. If the server had closed the idle
-    /// connection, sends the request again once. The client only sends as many requests again as closed keep-alive connections can explain. Some
-    /// servers close most of the connections that they claim to keep. Such a server then gets a new connection for each request.
+    /// connection, sends the request once more. The number of such resends is limited to what closed keep-alive connections can explain. A server
+    /// that closes most connections which it claims to keep gets a new connection for each request.
     ///
     /// # Errors
     /// Returns why the request failed.
@@ -250,8 +250,8 @@ impl Client {
             };
             match failure.reach {
                 Reach::NotSent => {}
-                // The server closed the idle connection while the request was on its way. If the server has had the request for longer, it
-                // may have begun to process it, so the request is not sent again.
+                // The server closed the idle connection while the request was on its way. A server that has had the request for longer than `CLOSING`
+                // may have begun to process it, so it is then not sent again.
                 Reach::Untouched if !self.was_held(exchange) => {
                     if !self.group.may_resend(exchange.is_probe, was_used) {
                         return Err(kept_closed(&failure.error));

@@ -96,10 +96,10 @@ impl ClientGroup {
         !self.used.given_up.load(Ordering::Relaxed)
     }
 
-    /// Decides whether a request is sent again after its connection ended without a response. Returns `false` if the request fails. `was_used`: the
-    /// connection had carried a response before. Only as many requests are sent again as closed keep-alive connections can explain. If there are
-    /// more, and if most requests on used connections ended like this, the server keeps no connections. From then on connections are not reused, and
-    /// requests that are now on used connections may be sent again.
+    /// Returns whether a request is sent again after its connection ended without a response; if not, it fails. `was_used`: whether the connection
+    /// had carried a response before. The number of resends is limited to what closed keep-alive connections can explain. If it is exceeded, and most
+    /// requests on used connections ended like this, the server keeps no connections. Then connections are no longer reused, and requests on used
+    /// connections may be sent again.
     pub(super) fn may_resend(&self, is_probe: bool, was_used: bool) -> bool {
         if was_used {
             self.used.closed.fetch_add(1, Ordering::Relaxed);

@@ -44,7 +44,7 @@ impl Outage {
         self.over.notified()
     }
 
-    /// Returns how long to wait before the next attempt: 10 ms. During an outage, the wait doubles each time, up to one second.
+    /// Returns how long to wait before the next attempt: 10 ms at first. During an outage it doubles each time, up to one second.
     pub(crate) fn next_wait(&self) -> Duration {
         if !self.is_on() {
             return FIRST;

@@ -22,8 +22,8 @@ pub struct RequestTimeouts {
     request: Option<Duration>,
 }
 
-/// How far a request has come. The request writes it and the code that waits for the request reads it, in one task. A look at a trial reads its first
-/// token from another thread.
+/// How far a request has come. The request and the code that waits for it are in one task: the request writes this, and the other code reads it. A
+/// look at a trial reads the time of the first token from another thread.
 #[derive(Debug, Default)]
 pub struct RequestProgress {
     /// When the request was sent, in nanoseconds plus one; 0 if it was not sent.

@@ -73,7 +73,7 @@ struct Sleeping {
     is_sleeping: bool,
 }
 
-/// Requests whether the server sleeps.
+/// Checks whether the server sleeps.
 ///
 /// # Errors
 /// The server has no such endpoint, refuses the request, or does not respond.

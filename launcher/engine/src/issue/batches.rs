@@ -105,7 +105,7 @@ pub(super) async fn run(
             } => permit,
         };
         let Ok(permit) = permit else { break Unissued::Over(batches.unissued_from(batch)) };
-        // Samples become due together, so one that is held back by other samples is waiting for a permit and is not late.
+        // All samples become due together. So a sample that waits behind others is waiting for a permit, and is not late.
         let permit_wait = Some(shared.clock.now().saturating_sub(due));
         let due = Due { at: due, permit_wait, permit };
         poll_and_spawn(&mut in_flight, run_batch(Arc::clone(context), stage, batch, due));

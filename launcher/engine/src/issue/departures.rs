@@ -10,8 +10,8 @@ use workload_profiles::workload::{Abandonment, Departure};
 
 use crate::requests::draws;
 
-/// Size of a group of consecutive requests. In each group, the number of clients that disconnect matches the configured share to the
-/// nearest request, so that even a short run has about that share.
+/// Size of a group of consecutive requests. In each group, the number of clients that disconnect differs from the configured share of the group by
+/// less than one. So even a short run has about that share.
 const STRATUM: usize = 8;
 
 /// When a client disconnects.

@@ -173,7 +173,7 @@ pub struct LoadOrder<'a> {
     pub stop: &'a Stop,
     /// Updated while the load runs.
     pub progress: Arc<Progress>,
-    /// Decides about the stages while the load runs. Each stage of the workload is then a place for one trial; `None`: the stages are as the workload
+    /// If set, each stage of the workload runs one trial, which this object chooses while the load runs. `None`: the stages run as the workload
     /// specifies.
     pub trials: Option<Arc<dyn Trials>>,
 }

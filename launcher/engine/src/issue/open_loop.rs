@@ -47,7 +47,7 @@ impl Feed<'_> {
         self.ahead.next(self.shared, || self.numbers.next())
     }
 
-    /// Returns the unsent requests after a stop before this request.
+    /// Returns the requests that were not sent: request `number` and all later ones, and whether the stage ended or was stopped.
     fn stopped_at(&self, number: u64) -> Unissued {
         let (at, numbers) = (self.shared.clock.now(), self.unissued_from(number));
         match self.shared.stop.state() {
@@ -56,7 +56,7 @@ impl Feed<'_> {
         }
     }
 
-    /// Returns this request and all later requests.
+    /// Returns the numbers of request `number` and of all later requests.
     fn unissued_from(&self, number: u64) -> UnissuedNumbers {
         let ready = [number].into_iter().chain(self.ahead.numbers()).collect();
         UnissuedNumbers { ready, rest: Some(self.numbers.clone()) }

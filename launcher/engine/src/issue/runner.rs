@@ -78,7 +78,7 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
             },
             PlannedLoad::Closed(slots) => closed_loop::run(&worker, &mut stage_context, *slots).await,
             PlannedLoad::Stream(phase) => query_loop::run(&worker, &mut stage_context, &**phase).await,
-            // A trial is open or closed.
+            // Never reached, because the load of a trial that has begun is open or closed.
             PlannedLoad::Trial(_) => Unissued::Over(UnissuedNumbers::default()),
         };
         vitals.stages.push(stage_context.watch.take().map(|it| it.close(shared.clock.now())).unwrap_or_default());

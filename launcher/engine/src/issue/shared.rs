@@ -85,7 +85,7 @@ impl Shared {
             stop_rules: StopRules::new(if stage.phase.is_none() { &plan.stop_rules } else { &[] }),
             claims: match stage.load {
                 PlannedLoad::Open(_) | PlannedLoad::Measured(_) | PlannedLoad::Stream(_) => Claims::default(),
-                // Its slots take numbers until the stage ends.
+                // The slots of a trial take numbers until the trial ends.
                 PlannedLoad::Trial(_) => Claims { next: AtomicU64::new(0), count: MAX_REQUESTS, tail: 0 },
                 PlannedLoad::Closed(Slots { concurrency, count, .. }) => {
                     Claims { next: AtomicU64::new(0), count: count.unwrap_or(MAX_REQUESTS), tail: concurrency }
@@ -123,8 +123,8 @@ impl Shared {
         Shared { trials: decider.map(|it| RunningTrials::new(it, stages)), ..self }
     }
 
-    /// The trial of a stage, drawn by the first worker that needs it. `None`: the load ends before the stage. Call it when all workers have ended the
-    /// earlier stages.
+    /// Returns the trial of a stage; `None` if the load ends before the stage, or if the stage is no trial. The first worker that calls this draws
+    /// the trial. Call it when all workers have ended the earlier stages.
     pub(super) fn trial(&self, stage: usize) -> Option<&DrawnTrial> {
         let PlannedLoad::Trial(seed) = &self.plan.stages[stage].load else { return None };
         if self.stop.state() != StopState::Run {
@@ -189,12 +189,12 @@ impl Shared {
         self.stages[stage].drawn.get()?.as_ref().ok()
     }
 
-    /// The trial of a stage that has begun.
+    /// Returns the trial of a stage; `None` if it has not begun.
     fn drawn_trial(&self, stage: usize) -> Option<&DrawnTrial> {
         self.trials.as_ref()?.drawn(stage)
     }
 
-    /// Which requests of a stage are in its figures.
+    /// Returns the window, which determines the requests that the stage's figures include.
     pub(super) fn window(&self, stage: usize) -> StageWindow {
         let drawn = self.drawn(stage).map(|it| it.window);
         drawn.or_else(|| Some(self.drawn_trial(stage)?.window)).unwrap_or(self.plan.stages[stage].window)
@@ -223,7 +223,7 @@ impl Shared {
         }
     }
 
-    /// When a stop rule, or a look at a trial, ended a stage.
+    /// Returns when a stop rule, or a look at a trial, ended a stage; `None` if neither did.
     pub(super) fn ended_early(&self, stage: usize) -> Option<Duration> {
         let by_rule = self.stages[stage].stop_rules.end().map(|it| it.at);
         by_rule.or_else(|| self.trials.as_ref()?.end(stage))
@@ -306,7 +306,7 @@ impl Shared {
         stage.is_cut.fetch_or(is_cut, Ordering::Relaxed);
     }
 
-    /// Returns when the last worker ended a stage; `None` unless the stage was cut on any worker. The other workers may have had no work
+    /// Returns when the last worker ended a stage; `None` if the stage was cut on no worker. Workers on which it was not cut may have had no work
     /// left, or none at all. Call it after all workers have ended the stage.
     pub(super) fn cut_at(&self, stage: usize) -> Option<Duration> {
         let stage = &self.stages[stage];
@@ -365,8 +365,8 @@ impl Shared {
 pub(super) struct Claims {
     next: AtomicU64,
     count: u64,
-    /// The last numbers, this many, are taken only when a slot is free. If a worker took them in advance while its slots are busy, they
-    /// would wait although slots of other workers are idle.
+    /// How many of the last numbers are taken only when a slot is free. If a worker took them in advance while its slots are busy, they would wait
+    /// although slots of other workers are idle.
     tail: u64,
 }
 

@@ -18,9 +18,9 @@ pub(super) struct StageContext<'a> {
     pub(super) probing: Option<Probing>,
     /// Samples the number of requests in flight; `None` if no later stage needs it.
     pub(super) samples: Option<UnderWaySamples>,
-    /// Looks at the trial that the stage is.
+    /// Makes the looks at the stage's trial; `None` if another worker makes them, or if the stage is no trial.
     pub(super) looks: Option<Looks>,
-    /// Runs from the start of the stage.
+    /// Measures CPU time and receive delays from the start of the stage.
     pub(super) watch: Option<StageWatch>,
 }
 

@@ -15,7 +15,7 @@ use measurement::{
     record::{RequestOutcome, RequestRecord},
 };
 
-/// Tolerance that keeps a rounding error from hiding that a share is reached.
+/// Tolerance for rounding errors, so that a share that is reached exactly counts as reached.
 const ROUNDING: f64 = 1e-9;
 
 /// The stop rules of one stage.
@@ -31,10 +31,10 @@ pub(super) struct StopRules {
 struct Counts {
     hit: Hit,
     limit: HitLimit,
-    /// Number of ended requests, and of those that were hits. With `InARow`: the hits since the last request that was not one.
+    /// Number of ended requests. The next field: how many of them were hits; with `InARow`, the number of consecutive hits up to now.
     ended: u64,
     hits: u64,
-    /// The latest requests, for a limit that covers only those. Each takes eight bytes: its end in nanoseconds x 2, plus 1 if it was a hit.
+    /// The latest requests, if the limit covers only these. Each takes eight bytes: its end in nanoseconds x 2, plus 1 if it was a hit.
     last: VecDeque<u64>,
 }
 
@@ -47,7 +47,7 @@ impl StopRules {
         StopRules { counts: rules.iter().map(counts).collect(), end, has_ended }
     }
 
-    /// Counts an ended request. Returns the rule that it fulfils. Only the first call that finds one returns it.
+    /// Counts an ended request. Returns the rule that ends the stage, if this request is the first to fulfil one.
     pub(super) fn count(&self, record: &RequestRecord) -> Option<RuleEnd> {
         // A request that its client or the launcher abandoned says nothing about the server.
         if self.counts.is_empty() || !record.outcome.is_decided() || self.end.get().is_some() {

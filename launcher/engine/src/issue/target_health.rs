@@ -57,7 +57,7 @@ impl TargetHealth {
 mod tests {
     use super::*;
 
-    /// Returns the second of the failure at which the target is lost. A response at 0 comes first, and then failures at these seconds.
+    /// Returns the second at which the target counts as lost, if it responds at 0 and then fails at these seconds.
     fn check(seconds: &[u64]) -> Option<u64> {
         let target_health = TargetHealth::default();
         target_health.response_seen.note(200);

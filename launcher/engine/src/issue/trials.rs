@@ -1,4 +1,4 @@
-//! Trials: stages whose loads are decided while the load runs, and which end as soon as their requests show enough. Pure.
+//! Trials: stages whose load is chosen while the run goes on, and which end as soon as their requests suffice for a verdict. Pure.
 
 use std::{
     collections::HashMap,
@@ -15,38 +15,39 @@ use super::plan::{PlannedLoad, Slots, Surge};
 use crate::{client::request_timeouts::RequestProgress, schedule::schedule};
 use measurement::{record::RequestRecord, window::StageWindow};
 
-/// Decides about the stages of a load while it runs. Each stage is a trial.
+/// Chooses the load of each stage while the run goes on, and decides when the stage ends. Each stage is a trial. A look evaluates its requests so
+/// far.
 ///
-/// [`begin`](Self::begin) is called on a load thread while nothing is sent. [`look`](Self::look) is called on a thread of its own.
+/// [`begin`](Self::begin) is called on a load thread while nothing is sent. [`look`](Self::look) is called on a separate thread.
 pub trait Trials: Debug + Send + Sync {
-    /// The next trial; `None`: the load ends. Called once per stage, in order, after all requests of the earlier stages have ended. `now`: the time on
-    /// the clock of the load.
+    /// Returns the next trial; `None` ends the load. Called once per stage, in order, after all requests of the earlier stages have ended. `now` is
+    /// on the clock of the load.
     fn begin(&self, stage: usize, now: Duration) -> Option<TrialStage>;
 
-    /// When to look at the requests next, from the start of the stage; `None`: not again.
+    /// Returns the time of the next look, from the start of the stage; `None` if there is none.
     fn next_look(&self) -> Option<Duration>;
 
-    /// Looks at the requests of the stage, in the order of due times, at the time `now` from the start of the stage. Returns whether the stage ends.
+    /// Evaluates the requests of the stage, in the order of due times. `now`: time since the start of the stage. Returns whether the stage ends.
     fn look(&self, requests: &[RequestSoFar], now: Duration) -> bool;
 }
 
 /// A trial.
 #[derive(Clone, Debug)]
 pub struct TrialStage {
-    /// Its load is open or closed, of the same kind as that of the workload's stage.
+    /// The stage. Its load is open or closed, like the load of the workload's stage.
     pub stage: Stage,
-    /// A closed loop's additional slots at the start of the stage, and how long they send requests.
+    /// Additional slots of a closed loop at the start of the stage, and how long they send requests; `None` if there are none.
     pub surge: Option<(u32, Duration)>,
 }
 
-/// What is known about a request.
+/// What is known about a request while its stage runs.
 #[derive(Clone, Debug)]
 pub struct RequestSoFar {
     /// When it was due, from the start of the stage.
     pub due: Duration,
-    /// When its first token arrived, from the start of the stage; `None`: it has none yet.
+    /// When its first token arrived, from the start of the stage; `None` if none has arrived.
     pub first_token: Option<Duration>,
-    /// `None`: it has not ended.
+    /// Its record; `None` if the request has not ended.
     pub record: Option<RequestRecord>,
 }
 
@@ -58,7 +59,7 @@ pub(super) struct DrawnTrial {
 }
 
 impl DrawnTrial {
-    /// Draws the times of a trial.
+    /// Draws the request times of a trial.
     pub(super) fn new(trial: &TrialStage, seed: Seed) -> DrawnTrial {
         let TrialStage { stage, surge } = trial;
         let schedule = schedule(&stage.load, &[], seed);
@@ -82,7 +83,7 @@ impl DrawnTrial {
 #[derive(Debug)]
 pub(super) struct RunningTrials {
     decider: Arc<dyn Trials>,
-    /// The requests of the stage that runs, by number.
+    /// The requests of the current stage, by number.
     requests: Mutex<HashMap<u64, Sent>>,
     stages: Vec<TrialState>,
 }
@@ -90,7 +91,7 @@ pub(super) struct RunningTrials {
 #[derive(Debug, Default)]
 struct TrialState {
     drawn: OnceLock<Option<DrawnTrial>>,
-    /// When a look ended the stage.
+    /// When a look ended the stage; `None` if none did.
     ended: watch::Sender<Option<Duration>>,
 }
 
@@ -107,7 +108,8 @@ impl RunningTrials {
         RunningTrials { decider, requests: Mutex::default(), stages }
     }
 
-    /// The trial of a stage; `None`: the load ends before it. The first worker that needs it has it drawn; the other workers wait.
+    /// Returns the trial of a stage; `None` if the load ends before the stage. The first worker that calls this draws the trial; the other workers
+    /// wait.
     pub(super) fn begin(
         &self,
         stage: usize,
@@ -121,19 +123,19 @@ impl RunningTrials {
         self.stages[stage].drawn.get_or_init(begin).as_ref()
     }
 
-    /// The trial of a stage that has begun.
+    /// Returns the trial of a stage; `None` if it has not begun.
     pub(super) fn drawn(&self, stage: usize) -> Option<&DrawnTrial> {
         self.stages[stage].drawn.get()?.as_ref()
     }
 
-    /// When a look ended a stage.
+    /// Returns when a look ended a stage; `None` if none did.
     pub(super) fn end(&self, stage: usize) -> Option<Duration> {
         *self.stages[stage].ended.borrow()
     }
 
     /// Waits until a look ends a stage.
     pub(super) async fn ended(&self, stage: usize) {
-        // The sender lives as long as `self`.
+        // The wait cannot fail, because `self` owns the sender.
         let _ = self.stages[stage].ended.subscribe().wait_for(Option::is_some).await;
     }
 
@@ -151,12 +153,12 @@ impl RunningTrials {
         ends
     }
 
-    /// Notes a request that begins.
+    /// Records that a request begins.
     pub(super) fn note_sent(&self, number: u64, due: Duration, progress: &Arc<RequestProgress>) {
         self.requests().insert(number, Sent { due, progress: Arc::clone(progress), record: None });
     }
 
-    /// Notes a request that has ended.
+    /// Records that a request has ended.
     pub(super) fn note_ended(&self, record: &RequestRecord) {
         if let Some(sent) = self.requests().get_mut(&record.number) {
             sent.record = Some(record.clone());
@@ -167,7 +169,7 @@ impl RunningTrials {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The requests so far, in the order of due times, from the start of the stage.
+    /// Returns the requests so far, in the order of due times. `start`: the start of the stage, from which their times count.
     fn so_far(&self, start: Duration) -> Vec<RequestSoFar> {
         let so_far = |it: &Sent| {
             let of_record = it.record.as_ref().and_then(|it| it.first_token.or(it.last_token));

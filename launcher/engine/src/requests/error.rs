@@ -40,12 +40,12 @@ pub enum RequestsError {
     /// The load starts whole sessions, but the sessions of users never end.
     #[error("the users of multi-turn shared prefixes have no last turn; let the load start requests, not sessions")]
     EndlessSessions,
-    /// The load starts requests, but there is no fixed number of sessions to assign them to.
+    /// The load starts single requests instead of whole sessions, but there is no fixed number of sessions to assign them to.
     #[error(
         "the load starts requests, and the number of conversations is not set; set their count, or let the load start sessions"
     )]
     UncountedSessions,
-    /// The load starts requests, but the recording determines the order of a recorded session's requests.
+    /// The load starts single requests, but the recording determines the order of a recorded session's requests.
     #[error("recorded sessions are started as a whole; set sessions.unit to session")]
     RequestsOfRecorded,
     /// The load simulates users, who send requests, but `sessions.unit` is not `request`.

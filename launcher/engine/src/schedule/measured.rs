@@ -18,9 +18,8 @@ pub fn between(from: f64, to: f64, position: f64, spacing: Spacing) -> f64 {
     if rounded == 0.0 { exact } else { rounded }
 }
 
-/// Returns how fast requests ended, in requests per second. Whenever the number of requests in flight falls between two consecutive
-/// samples, the fall has a rate. The result is a percentile of these rates, with linear interpolation. A sample is a time and a number of
-/// requests in flight.
+/// Returns how fast requests ended, in requests per second. A sample is a time and the number of requests in flight at that time. Each fall of the
+/// number between two consecutive samples yields a rate. The result is a percentile of these rates, with linear interpolation.
 ///
 /// # Errors
 /// The number of requests in flight fell fewer than two times. The error is how often it fell.

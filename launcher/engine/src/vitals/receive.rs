@@ -68,8 +68,8 @@ impl Thread {
         self.woke.set(Some(if waited { at } else { before }));
     }
 
-    /// Returns the delay of a read at `at`. It is zero if the thread has waited since `at`, and `None` if the runtime does not report its
-    /// waits.
+    /// Returns how long bytes that are read at `at` may already have been there: the time since `woke`. Zero if `woke` is after `at`. `None` if the
+    /// runtime does not report its waits.
     fn delay(&self, at: Duration) -> Option<Duration> {
         self.woke.get().map(|woke| at.saturating_sub(woke))
     }

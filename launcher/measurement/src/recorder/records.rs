@@ -81,13 +81,13 @@ impl RecordBudget {
 /// Which figures a request is part of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InFigures {
-    /// Figures about its sending.
+    /// Whether it is part of the figures about sending.
     pub send: bool,
-    /// Figures about latencies and lengths.
+    /// Whether it is part of the figures about latencies and lengths.
     pub answer: bool,
-    /// Goodput: the request met all goodput limits.
+    /// Whether it counts for goodput: it met all goodput limits.
     pub good: bool,
-    /// Figures about failures.
+    /// Whether it is part of the figures about failures.
     pub failed: bool,
 }
 

@@ -72,7 +72,7 @@ impl Recorder {
         }
     }
 
-    /// Takes the records out of `self`, so that no block of them is in memory twice.
+    /// Counts all requests again, in a new recorder. Takes the records out of `self`, so that no block of them is in memory twice.
     fn count_again(&mut self, changed: &Changed<'_>) -> Result<Recorder, RewindowError> {
         let (Some(records), Some(tape)) = (self.records.take(), self.tape.take()) else {
             return Err(RewindowError::NoRecords);

@@ -36,7 +36,7 @@ pub struct StageTally {
     pub itl: TimeHistogram,
     /// Times between two tokens, of requests with several tokens per event: each gap is divided by its request's number of tokens per gap.
     pub itl_of_several: TimeHistogram,
-    /// The gaps of these requests without the division.
+    /// The same gaps, not divided.
     pub gaps_of_several: TimeHistogram,
     /// TPOT: (last token - first token) / (OSL - 1), one per request with at least two tokens.
     pub tpot: TimeHistogram,
@@ -64,7 +64,7 @@ pub struct StageTally {
     pub with_usage: u64,
     /// Number of content events of successful, streamed requests whose output length the server reported.
     pub events: u64,
-    /// Number of tokens in these events. A token without text before the first or after the last of them is not included.
+    /// Number of tokens in these events. Tokens without text before the first event or after the last one are not included.
     pub event_tokens: u64,
     /// Number of successful requests with an impossible usage.
     pub set_aside: u64,
@@ -111,7 +111,7 @@ pub struct StageTally {
     pub timeouts: BTreeMap<Limit, u64>,
     /// Requests that got no connection, or no response on a connection, per cause.
     pub causes: BTreeMap<Cause, CauseTally>,
-    /// Start and end of the window; `None` unless the window counts each event by its time.
+    /// Start and end of the window, if events are counted by their own times; otherwise `None`.
     pub window_bounds: Option<(Duration, Duration)>,
     /// Whether the stage was stopped before all its requests were due. Requests that were not due yet appear in no figure.
     pub stopped_early: bool,

@@ -75,9 +75,9 @@ pub struct Tape {
     budget: RecordBudget,
     /// Number of bytes in all chunks except the first one, which needs no budget.
     taken: u64,
-    /// How many of these bytes are paid for.
+    /// Number of bytes that the chunks may have: bytes paid for with the records, and bytes that the budget granted.
     paid: u64,
-    /// Number of bytes that the budget has granted, in addition to the bytes that the price of each record includes.
+    /// The part of `paid` that the budget granted. The rest belongs to the price of the records.
     granted: u64,
     /// The error texts of the recorder, in the order of their entries. `None` on a merged tape, which accepts no further texts.
     texts: Option<Vec<String>>,

@@ -1,4 +1,4 @@
-//! Adds header and checksum to a value that has its own form.
+//! The header and the checksum of a form: adds them to the content, and checks them.
 
 use super::{Reader, Wire, WireError, Writer};
 

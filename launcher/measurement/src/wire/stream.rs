@@ -11,7 +11,7 @@ pub(crate) fn write_form<T: Form>(value: &T, to: &mut dyn Write) -> io::Result<(
     to.write_all(&to_bytes(value))
 }
 
-/// Reads the next form. `memory`: the maximum memory of the value, and the maximum number of its bytes.
+/// Reads the next form. `memory` limits both the memory of the value and the number of its bytes.
 ///
 /// # Errors
 /// The stream cannot be read or ends too early, or the bytes are another value or need more memory.

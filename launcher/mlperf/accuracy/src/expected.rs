@@ -47,8 +47,8 @@ impl<'a> Columns<'a> {
         [&self.expected, self.benchmark.kind_columns()]
     }
 
-    /// Returns the expected answer of a row. `values` has an entry for each of the two lists: the value, and the index in the list of the column that
-    /// the row has.
+    /// Returns the expected answer of a row. `values` has one entry per list of [`Columns::names`]: the index in that list of the column that the row
+    /// has, and the value. `None` if the row has no such column.
     ///
     /// # Errors
     /// The row lacks a column, or the column contains neither a text nor a number.
@@ -86,8 +86,8 @@ fn content(value: &Value) -> Option<String> {
     }
 }
 
-/// Sorts the rows by sample. By default, the number of a sample is the position of its row. If the reference finds rows by label, and every row's
-/// label is a number, it is the label. If several rows have the same label, the first one is used. A sample without a row is marked as missing.
+/// Returns the rows by sample number. This is the position of the row, or its label if the reference finds rows by label and every row has a number
+/// as label. If several rows have the same label, the first one is used. A sample without a row is marked as missing.
 pub fn by_sample(benchmark: Benchmark, rows: Vec<(Option<i64>, Expected)>) -> Vec<Expected> {
     let has_labels = benchmark.finds_rows_by_label() && rows.iter().all(|it| it.0.is_some());
     if !has_labels {

@@ -45,8 +45,8 @@ pub fn accuracy_txt(outcome: &Outcome, log_sha256: &str) -> String {
     }
 }
 
-/// Returns the content of `rouge.json`: figures, limits, verdict and inputs. Figures are on the scale 0 to 100, as the reference prints them. An
-/// exception are the root keys: the runner for Llama 3.1 8B defines them, and uses the scale 0 to 1.
+/// Returns the content of `rouge.json`: figures, limits, verdict and inputs. Figures are on the scale 0 to 100, as the reference prints them.
+/// Exception: the root keys have the scale 0 to 1, because the runner for Llama 3.1 8B defines them so.
 pub fn rouge_json(outcome: &Outcome, gate: &Gate, provenance: &Provenance) -> Json {
     let mut scores: Map<String, Json> = Map::new();
     let mut baseline = Map::new();

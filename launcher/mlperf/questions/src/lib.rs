@@ -37,7 +37,7 @@ pub struct ReadQuestions {
     pub notices: Vec<Notice>,
 }
 
-/// Reads the questions of a workload. Returns none if its requests have another source.
+/// Reads the questions of a workload. Returns no questions if its requests have another source.
 ///
 /// # Errors
 /// A file cannot be read or contains no valid questions, or the selected questions or the required examples are missing.

@@ -40,7 +40,7 @@ impl Bins {
         self.mean_rates(counts, self.together(counts.0.len()))
     }
 
-    /// The same time axis with bins that are `together` times as wide.
+    /// Returns bins on the same time axis that are `together` times as wide.
     pub(super) fn coarser(self, together: usize) -> Bins {
         Bins { width: self.width * together as f64, ..self }
     }

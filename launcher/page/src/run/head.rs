@@ -14,7 +14,7 @@ use crate::{
     verdict::tone,
 };
 
-/// Longer sentences than this, in characters, are shown in a smaller font.
+/// If the sentence has more characters than this, it is shown in a smaller font.
 const LONG: usize = 120;
 
 /// The content above the charts.

@@ -11,7 +11,7 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// `unit` is `ms`, `share` or `perSecond`. Times are shown in seconds if `typical`, a time in ms, is at least one second.
+    /// Chooses the unit. `unit` is `ms`, `share` or `perSecond`. Times are shown in seconds if `typical`, a time in ms, is at least one second.
     pub(super) fn new(unit: &str, typical: f64) -> Scale {
         match unit {
             "ms" if typical >= 1_000.0 => Scale { factor: 1e-3, unit: "s" },

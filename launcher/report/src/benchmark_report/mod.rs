@@ -1,5 +1,5 @@
-//! The standard benchmark report of llm-d, one file per stage. `benchmark_report_v0.2.yaml` follows revision 0.2. `benchmark_report_v0.2.1.json` also
-//! has what only revision 0.2.1 can express.
+//! The standard benchmark report of llm-d, one file per stage. `benchmark_report_v0.2.yaml` follows revision 0.2 of the format.
+//! `benchmark_report_v0.2.1.json` also contains what only revision 0.2.1 can express.
 //!
 //! The format rejects unknown keys. Missing values are left out, never null and never zero. The keyword `clock=` names the time from which TTFT and
 //! request latency count. Values without a place in the format are in the keywords and below `results.observability`, where custom keys are allowed.

@@ -14,7 +14,7 @@ use super::{
 use analysis::{StageAnalysis, servers::ServerAnalysis};
 use document::Parts;
 
-/// `None` if nothing is known about the servers or the steady state.
+/// Returns what is known about the servers and the steady state. `None` if nothing is known.
 pub(super) fn observability(
     revision: Revision,
     report: &Parts<'_>,
@@ -58,7 +58,7 @@ fn aggregate(of: &WindowFigures) -> Option<Value> {
     Some(found).filter(|it| !it.is_empty()).map(Value::Object)
 }
 
-/// The same values under the names that Prism reads. llm-d-benchmark derives these names from the servers' metrics.
+/// The values of [`aggregate`] under the names that Prism reads. llm-d-benchmark derives these names from the servers' metrics.
 fn by_metric(server: &ServerAnalysis, of: &WindowFigures) -> impl Iterator<Item = (String, Value)> {
     let vllm = [
         ("vllm_kv_cache_usage_perc", levels("fraction", of.kv_cache_usage)),

@@ -102,7 +102,7 @@ impl Folders {
                 let others = self.others;
                 below.iter().for_each(|it| self.add(it, name, left));
                 if self.found.len() == before {
-                    // A folder without results adds only one, whatever it contains.
+                    // A folder without results counts as one other folder, however many folders it contains.
                     self.others = others + 1;
                 }
             } else if repeats.is_none() {

@@ -47,7 +47,7 @@ pub fn add(root: &Path, document: &ReportDocument, stored: &Stored) -> io::Resul
 /// Links `latest` to a folder below the root.
 ///
 /// # Errors
-/// The root is not writable, or another process has locked the lock for too long.
+/// The root is not writable, or another process held the lock for too long.
 pub fn link_latest(root: &Path, name: &str) -> io::Result<()> {
     let _lock = lock(root, Missing::Made)?;
     point_latest(root, name)
@@ -69,7 +69,7 @@ pub fn rebuild(root: &Path) -> io::Result<Rebuilt> {
 /// replaces that file.
 fn lock(root: &Path, missing: Missing) -> io::Result<File> {
     let path = root.join(lines::FILE_NAME);
-    // Another program may have placed a pipe or a link there, so neither is followed or waited for.
+    // Another program may have placed a link or a pipe there. A link is not followed, and opening a pipe does not block.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let mut options = File::options();
     let file = options.read(true).append(true).create(missing == Missing::Made).custom_flags(flags).open(&path);

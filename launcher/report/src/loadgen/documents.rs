@@ -71,7 +71,7 @@ pub struct LoadGenSummary {
     /// The trials that were run before the tests.
     pub trials: Vec<TrialVerdict>,
     pub tests: Vec<TestVerdict>,
-    /// The same results under the keys of the runner for Llama 3.1 8B: `meta`, `system`, `run`, `logs`, `plots`. Unknown values are null.
+    /// The results once more, under the keys of the runner for Llama 3.1 8B: `meta`, `system`, `run`, `logs`, `plots`. Unknown values are null.
     #[serde(flatten)]
     pub runner: Map<String, Value>,
 }

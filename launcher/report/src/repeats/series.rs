@@ -12,7 +12,7 @@ use junit::Suite;
 
 use crate::folder::Stored;
 
-/// The format version of `repeats.json`. [`document::FORMAT`] is the one of `report.json`.
+/// The format version of `repeats.json`. The version of `report.json` is [`document::FORMAT`].
 pub const FORMAT: &str = "benchwright.dev/repeats/v1";
 
 /// A measured run of a series.

@@ -52,7 +52,7 @@ fn health(document: &ReportDocument, paint: Paint) -> String {
     sentence("launcher healthy", Style::Green, &format!(": {}", shown.join(", ")), paint)
 }
 
-/// Stages that are invalid because of the launcher, with the reason.
+/// Stages that are invalid because of the launcher, each with its reason.
 fn faults_of_stages(document: &ReportDocument) -> impl Iterator<Item = String> {
     document.stages.iter().flat_map(|stage| {
         let names = stage.invalid.iter().filter_map(|it| LauncherReason::named(it.split(':').next()?));

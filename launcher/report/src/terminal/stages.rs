@@ -48,7 +48,8 @@ pub(super) fn table(document: &ReportDocument, paint: Paint) -> String {
     table.painted(WIDTH, paint)
 }
 
-/// A value as a cell: bold if it is decisive (see `is_decisive`), in brackets if it is not valid.
+/// A value as a cell. It is bold if it is decisive: an objective limits it or, without objectives, users usually compare it first. It is in brackets
+/// if it is not valid.
 pub(super) fn value(text: String, is_decisive: bool, is_valid: bool) -> Cell {
     match (is_valid, is_decisive) {
         _ if text == NOTHING => text.into(),

@@ -1,4 +1,4 @@
-//! The search as a whole: against vectors, properties, and queues with a known capacity.
+//! Tests whole searches: with vectors, with properties, and on queues with a known capacity.
 
 #![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]
 

@@ -1,14 +1,14 @@
-//! Properties of the step rule for servers and verdicts of any kind.
+//! Tests properties of the step rule, for servers and verdicts of any kind.
 
 use proptest::prelude::*;
 use search::{Answer, Counts, Next, Plan, Recovery, Role, Settings, Stopped, Trial, Unit, Verdict, next};
 
-/// What the trials of a search show, drawn from a list of numbers.
+/// The results of a search's trials, drawn from a list of numbers.
 #[derive(Clone, Debug)]
 struct Server {
     /// Loads above this one fail more often.
     capacity: f64,
-    /// Each decides one trial, in order, from the beginning again after the last.
+    /// Each number decides one trial, in order. After the last number, the first one follows again.
     luck: Vec<f64>,
 }
 
@@ -68,14 +68,14 @@ proptest! {
     fn a_search_ends_within_its_budget_and_its_risk(server in servers(), settings in settings()) {
         let (trials, plans, answer) = server.search(&settings);
         let used: f64 = trials.iter().map(|it| it.seconds).sum();
-        // A trial may end after the budget only by its own length, and growing trials are 30 s long.
+        // Only the last trial may exceed the budget, by at most its own length. A growing trial takes 30 s.
         prop_assert!(used <= settings.budget + 60.0, "{used} of {}", settings.budget);
-        // The risk of each row of confirmations counts once; shares after the first count twice, for their carried counts.
+        // Confirmations with the same share count once. Shares after the first one count twice, because their counts are carried over.
         let mut shares: Vec<f64> = plans.iter().map(|it| it.risk).filter(|it| *it > 0.0).collect();
         shares.dedup();
         let spent: f64 = shares.iter().enumerate().map(|(at, it)| if at == 0 { *it } else { 2.0 * it }).sum();
         prop_assert!(spent <= settings.risk + 1e-12, "{shares:?}");
-        // Only a confirmed load is an answer.
+        // An answer must be a confirmed load.
         let confirmed = |wanted: Verdict| {
             let of = move |it: &&Trial| it.role == Role::Confirm && it.verdict == wanted;
             trials.iter().filter(of).map(|it| it.load)

@@ -15,7 +15,7 @@ const OBJECTIVE: Objective = Objective { allowed: ALLOWED, limit: Some(LIMIT) };
 /// The pause after a trial, in seconds.
 const PAUSE: f64 = 2.0;
 
-/// The share of requests that wait longer than the limit: Erlang's C formula, times an exponential tail.
+/// Returns the share of requests that wait longer than the limit: Erlang's C formula, times an exponential tail.
 fn share_past_limit(rate: f64) -> f64 {
     let load = rate * SERVICE;
     let utilisation = load / SERVERS as f64;
@@ -25,7 +25,7 @@ fn share_past_limit(rate: f64) -> f64 {
     waits * (-(SERVERS as f64 / SERVICE - rate) * LIMIT).exp()
 }
 
-/// The rate at which exactly the allowed share waits too long.
+/// Returns the rate at which exactly the allowed share waits too long.
 fn capacity() -> f64 {
     let (mut low, mut high) = (1.0, SERVERS as f64 / SERVICE);
     for _ in 0..100 {
@@ -69,7 +69,7 @@ impl Queue {
         loop {
             let due = self.due + self.random.exponential() / rate;
             if due > until {
-                // The exponential distribution has no memory, so that the next rate may begin here.
+                // The exponential distribution has no memory, so the next rate may begin here.
                 self.due = until;
                 return;
             }
@@ -133,7 +133,7 @@ fn the_capacity_has_a_closed_form() {
     assert!((share / ALLOWED - 1.0).abs() < 0.1, "{share}");
 }
 
-/// The share of confirmations at this load that pass.
+/// Returns the share of confirmations at this load that pass.
 fn passes(load: f64, count: u64) -> f64 {
     let plan = Plan { role: Role::Confirm, load, seconds: 930.0, risk: 0.035, climbing: false, carried: Vec::new() };
     let passed = (0..count).filter(|seed| run(&plan, 31_000 + seed).verdict == Verdict::Passed).count();
@@ -142,7 +142,7 @@ fn passes(load: f64, count: u64) -> f64 {
 
 #[test]
 fn a_load_above_the_capacity_is_rarely_confirmed() {
-    // Nominal: 3.5 %. The autocorrelation time is estimated, so that more pass exactly at the capacity.
+    // Nominally 3.5 % pass at the capacity. In fact more do, because the autocorrelation time is only estimated.
     let [at, above, below] = [1.0, 1.05, 0.85].map(|it| passes(it * capacity(), 500));
     println!("confirmed at the capacity: {at}, 5 % above: {above}, 15 % below: {below}");
     assert!(at <= 0.09, "{at}");

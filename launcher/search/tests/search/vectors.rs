@@ -1,4 +1,4 @@
-//! The step rule against vectors of an implementation in Python, by which the rule was simulated.
+//! Compares the step rule with vectors from the Python implementation with which the rule was simulated.
 
 use search::{Answer, Counts, Next, Plan, Role, Settings, Stopped, Trial, Unit, Verdict, next};
 use serde_json::Value;
@@ -57,7 +57,7 @@ fn step(of: &Value) -> Next {
     })
 }
 
-/// Vectors contain rounded numbers.
+/// Rounds the numbers of a step, as in the vectors.
 fn rounded(step: Next) -> Next {
     let near = |it: f64| (it * 1e9).round() / 1e9;
     match step {

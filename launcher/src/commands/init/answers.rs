@@ -15,7 +15,7 @@ use crate::commands::preset::PresetArg;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Answers {
     pub(super) target: Target,
-    /// `None`: the model that the server serves.
+    /// The model that requests name. `None`: the model that the server serves.
     pub(super) model: Option<String>,
     pub(super) load: Load,
     pub(super) objectives: Vec<Objective>,

@@ -53,7 +53,7 @@ pub(super) struct OneLoad<'a> {
     /// For each stage of the load, its LoadGen phase, if any. Empty for a workload without phases.
     pub(super) phases: &'a [Option<Arc<PlannedPhase>>],
     pub(super) show_forecast: ShowForecast,
-    /// The search whose trials are the stages of the load, if it is one.
+    /// The search that chooses the stages of the load. `None` if the load is no search.
     pub(super) search: Option<Arc<Searcher>>,
 }
 
@@ -67,7 +67,7 @@ pub(super) struct Issued {
     pub(super) tests: Vec<TestOutcome>,
     /// The verdicts on the trials before this load.
     pub(super) trials: Vec<TrialVerdict>,
-    /// The result of the search for the highest load, if the load was one.
+    /// The result of the search. `None` if the load is no search.
     pub(super) search: Option<SearchResult>,
 }
 

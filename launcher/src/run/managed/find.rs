@@ -61,7 +61,7 @@ pub(super) fn sweep_stale(folder: &Path, key: &str) {
     }
 }
 
-/// Deletes the logs of servers that ended long ago, and reports about their end that no `server stop` has read.
+/// Deletes the logs of servers that ended long ago. Also deletes the records of how they ended, if no `server stop` has read them.
 pub(super) fn delete_old_logs(folder: &Path) {
     let known: Vec<String> = state::all(folder).into_iter().map(|it| format!("{}{LOGS}", it.name)).collect();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

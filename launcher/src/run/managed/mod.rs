@@ -139,7 +139,7 @@ impl Servers {
 enum Hold {
     /// This process, through its keeper.
     Own(Box<Server>),
-    /// Only the server's keeper. The server outlives this process.
+    /// Only the server's keeper, a separate process. The server outlives this process.
     Lasting(#[expect(dead_code, reason = "its end ends the watch")] Watch),
     /// The server has been ended.
     Gone,
@@ -427,13 +427,14 @@ fn log_folder(folder: &Path, name: &str) -> PathBuf {
 }
 
 impl Death {
-    /// Creates a record of the first unexpected end of a server. At this end the load is aborted, because its open requests will never be answered.
+    /// Creates a record of the first unexpected end of a replica. When it happens, the load is aborted, because its open requests will never be
+    /// answered.
     fn new(stop: &Stop) -> Death {
         let stop = stop.clone();
         Death::telling(Arc::new(move || stop.abort(StopReason::TargetLost)))
     }
 
-    /// Like [`Death::new`], for a server that another thread will watch.
+    /// Creates a record like [`Death::new`], for a server that another thread will watch. It shares the first unexpected end with this record.
     fn again(&self, stop: &Stop) -> Death {
         let stop = stop.clone();
         self.telling_too(Arc::new(move || stop.abort(StopReason::TargetLost)))

@@ -19,11 +19,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Maximum number of checks after a server has ended. If the keeper has then not recorded how it ended, this counts as unknown.
 const LOOKS_FOR_EXIT: u32 = 4;
 
-/// The first replica that ended although nobody asked it to end.
+/// The first replica that ended unexpectedly.
 #[derive(Clone)]
 pub(super) struct Death {
     exited: Arc<Mutex<Option<Exited>>>,
-    /// Whether the function `then` has been called.
+    /// Whether `then` has been called.
     has_told: Arc<AtomicBool>,
     then: Arc<dyn Fn() + Send + Sync>,
 }

@@ -26,9 +26,10 @@ pub(super) use searcher::{SearchStanding, Searcher};
 
 /// Maximum number of trials. The longest budgets end with fewer.
 const MOST_TRIALS: usize = 64;
-/// Two trials of about the same load contradict each other if one has at most this belief and the other at least 1 minus it.
+/// Two trials of about the same load contradict each other if one has at most this belief, and the other at least 1 minus this belief. A belief is
+/// the probability that the objectives hold.
 const SURELY: f64 = 0.05;
-/// Loads are about the same within this factor.
+/// Two loads are about the same if their ratio is at most this factor.
 const SAME_LOAD: f64 = 1.03;
 
 /// A search that is ready to begin.
@@ -38,12 +39,12 @@ pub(super) struct Search {
     at_least: Option<f64>,
     objectives: Vec<SearchObjective>,
     searcher: Arc<Searcher>,
-    /// The workload with a place for each trial.
+    /// The workload with one placeholder stage for each possible trial.
     pub(super) workload: Workload,
 }
 
 impl Search {
-    /// The search of a run.
+    /// Prepares the search of a run.
     ///
     /// # Errors
     /// The profile's load cannot be varied.
@@ -77,12 +78,12 @@ impl Search {
         Ok(Search { settings, over, at_least: search.at_least, objectives, searcher: Arc::new(searcher), workload })
     }
 
-    /// What decides about the stages.
+    /// The searcher, which chooses the trials while the load runs.
     pub(super) fn searcher(&self) -> Arc<Searcher> {
         Arc::clone(&self.searcher)
     }
 
-    /// The result of the search. Removes the stages that were not run from the load. Returns the workload as it was issued.
+    /// Ends the search. Removes the stages that were not run from the load. Returns the workload as it was issued, and the result of the search.
     pub(super) fn end(self, load: &mut LoadResult) -> (Workload, SearchResult) {
         let Found { trials, answer } = self.searcher.end(load.wall);
         load.keep_stages(trials.len());
@@ -97,7 +98,8 @@ impl Search {
         SearchResult {
             over: self.over,
             answer: load.and_then(|load| {
-                // A load that the search lowered for the server's recovery lies below a confirmed one, which covers it.
+                // To let the server recover, the search may have lowered the load below the confirmed one. The confirmation at the higher load covers
+                // it.
                 let confirms = |it: &&Ended| {
                     it.trial.role == Role::Confirm && it.trial.verdict == Verdict::Passed && it.trial.load >= load
                 };
@@ -137,7 +139,8 @@ impl Search {
         }
     }
 
-    /// The objective that was missed by most in the lowest failed trial above a load.
+    /// The objective that limits the load: in the lowest failed trial above `load`, it had the most misses relative to the allowed number. `None`
+    /// without a failed trial.
     fn binding(&self, ended: &[Ended], load: f64) -> Option<String> {
         let failed = ended.iter().filter(|it| it.trial.verdict == Verdict::Failed && it.trial.load > load);
         let lowest = failed.min_by(|one, other| one.trial.load.total_cmp(&other.trial.load))?;
@@ -148,10 +151,10 @@ impl Search {
     }
 }
 
-/// What the profile's load says about the trials.
+/// Returns what the search varies, and what its trials take from the profile's load.
 ///
 /// # Errors
-/// The load cannot be varied, with the remedy.
+/// The load cannot be varied. The text contains the remedy.
 fn template(search: &ResolvedSearch, workload: &Workload) -> Result<(SearchOver, Template), String> {
     let open = |arrivals, max_concurrency| Template { arrivals, max_concurrency };
     let of_profile = workload.stages.iter().find_map(|it| match it.load {
@@ -171,7 +174,7 @@ fn template(search: &ResolvedSearch, workload: &Workload) -> Result<(SearchOver,
     }
 }
 
-/// The load of a place for a trial, whose kind decides how latencies count.
+/// The load of a placeholder stage. Its kind (open or closed) determines how latencies count.
 fn placeholder(over: SearchOver, template: Template) -> Load {
     match over {
         SearchOver::Rate => searcher::open_load(template, 1.0, None, std::time::Duration::ZERO),
@@ -184,7 +187,7 @@ fn has_itl_goal(run: &ResolvedRun, workload: &Workload) -> bool {
     bounds_goodput && workload.goodput.itl.is_some()
 }
 
-/// What a reader of the answer must know.
+/// Warnings about the answer, one sentence each.
 fn notices(trials: &[search::Trial]) -> Vec<String> {
     let decided = || trials.iter().filter(|it| matches!(it.role, Role::Grow | Role::Narrow | Role::Confirm));
     let contradicts = |one: &search::Trial, other: &search::Trial| {

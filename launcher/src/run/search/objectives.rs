@@ -1,4 +1,4 @@
-//! The objectives of a search, and what requests show about them. Pure.
+//! The objectives of a search, and which requests missed them. Pure.
 
 use crds::{
     benchmark_run::{Metric, Stat},
@@ -10,10 +10,10 @@ use measurement::record::RequestRecord;
 use search::{Open, Outcome, Seen, evidence, outcomes};
 use workload_profiles::workload::Goodput;
 
-/// The name of the objective that every search has: the share of failed requests.
+/// The name of the objective on failed requests. It is added if the run has no such objective.
 const ERRORS: &str = "errors";
 
-/// The value of a failed request, as a multiple of the limit.
+/// A failed request counts like a value of this many times the limit.
 const FAILED: f64 = 2.0;
 
 /// An objective of a search. Values and limits are in seconds.
@@ -26,7 +26,7 @@ pub(super) struct SearchObjective {
     kind: Kind,
 }
 
-/// What of a request an objective limits.
+/// The property of a request that an objective limits.
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
     Ttft,
@@ -34,12 +34,12 @@ enum Kind {
     Ntpot,
     Latency,
     Errors,
-    /// The goals of the profile.
+    /// The goodput bounds of the profile.
     Goodput(Goodput),
 }
 
-/// The objectives of a run. `goodput`: the goals of the profile. The share of failed requests is always limited, by `validity.maxErrorRatio` if no
-/// objective limits it.
+/// The objectives of a run. `goodput`: the goodput bounds of the profile. If no objective limits the share of failed requests,
+/// `validity.maxErrorRatio` does.
 pub(super) fn of_run(run: &ResolvedRun, goodput: &Goodput) -> Vec<SearchObjective> {
     let written = run.slo.iter().flat_map(|it| &it.objectives);
     let mut objectives: Vec<SearchObjective> = written.filter_map(|it| SearchObjective::new(it, goodput)).collect();
@@ -57,7 +57,7 @@ pub(super) fn of_run(run: &ResolvedRun, goodput: &Goodput) -> Vec<SearchObjectiv
 }
 
 impl SearchObjective {
-    /// `None` for an objective that the spec's checks refuse.
+    /// Creates an objective. `None` if a search does not support it; the check of the spec refuses such an objective.
     fn new(of: &ResolvedObjective, goodput: &Goodput) -> Option<SearchObjective> {
         let limit = match of.bound.limit() {
             FigureValue::Time(time) => time.0.as_secs_f64(),
@@ -83,7 +83,7 @@ impl SearchObjective {
         Some(SearchObjective { name: of.name.clone(), text: of.described(), share, kind })
     }
 
-    /// The outcomes of the requests due from `from` on, at the time `now`, both in seconds from the start of the trial.
+    /// The outcomes of the requests that were due at `from` or later, at the time `now`. Both times are in seconds from the start of the trial.
     pub(super) fn outcomes(&self, requests: &[RequestSoFar], from: f64, now: f64) -> Vec<Outcome> {
         let seen: Vec<Seen> = requests.iter().filter(|it| !is_given_up(it)).map(|it| self.seen(it)).collect();
         let open = match (&self.kind, self.share.limit) {
@@ -98,14 +98,14 @@ impl SearchObjective {
         let failed = request.record.as_ref().is_some_and(|it| !it.outcome.is_success());
         let limit = self.share.limit;
         if failed {
-            // A failed request misses every objective, so that failures do not improve the latencies.
+            // A failed request misses every objective. If it were left out, failures would improve the latencies.
             return Seen { due, value: Some(limit.map_or(0.0, |limit| FAILED * limit)), missed: true };
         }
         let record = request.record.as_ref();
         let value = match &self.kind {
             Kind::Ttft => request.first_token.map(|it| it.saturating_sub(request.due).as_secs_f64()),
             Kind::Latency => record.and_then(RequestRecord::latency_scheduled).map(|it| it.as_secs_f64()),
-            // An answer of one token has no time per token, and meets every limit on it.
+            // An answer of one token has no time per output token. It counts as zero, so it meets every limit.
             Kind::Tpot => record.map(|it| it.tpot().unwrap_or_default().as_secs_f64()),
             Kind::Ntpot => record.map(|it| it.ntpot().unwrap_or_default().as_secs_f64()),
             Kind::Errors | Kind::Goodput(_) => record.map(|_| 0.0),
@@ -119,12 +119,12 @@ impl SearchObjective {
     }
 }
 
-/// Whether the client or the launcher gave up the request, so that it shows nothing about the server.
+/// Whether the client or the launcher ended the request. Such a request shows nothing about the server.
 fn is_given_up(request: &RequestSoFar) -> bool {
     request.record.as_ref().is_some_and(|it| !it.outcome.is_decided())
 }
 
-/// The share of values that may lie above a percentile; `None` for another statistic.
+/// The share of values that may be above a percentile. `None` for a statistic that is no percentile.
 fn allowed_above(stat: Stat) -> Option<f64> {
     match stat {
         Stat::P50 => Some(0.5),
@@ -136,7 +136,7 @@ fn allowed_above(stat: Stat) -> Option<f64> {
     }
 }
 
-/// Whether a successful request meets the goals of the profile, except that on ITL, which its record does not show.
+/// Whether a successful request meets the goodput bounds of the profile. The bound on ITL is ignored, because a record has no ITL.
 fn is_good(record: &RequestRecord, goals: &Goodput) -> bool {
     let values = [
         (goals.ttft, record.ttft_scheduled()),

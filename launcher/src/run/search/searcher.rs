@@ -1,4 +1,4 @@
-//! Decides about the trials of a search while its load runs.
+//! Chooses and ends the trials of a search while its load runs.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
@@ -14,19 +14,19 @@ use workload_profiles::workload::{Arrivals, Load, Margin, Rate, RatePoint, RateS
 use super::objectives::SearchObjective;
 use crate::run::progress_text::short_time;
 
-/// How long requests are sent after the last look at a trial, at most. The look ends the trial.
+/// Requests are sent for up to this long after the last evaluation of a trial, which ends the trial.
 const AFTER_LAST_LOOK: Duration = Duration::from_secs(1);
-/// The pause after a trial, in which its requests end and the server comes to rest.
+/// The pause after a trial. Meanwhile the requests of the trial end, and the server becomes idle.
 const PAUSE: Duration = Duration::from_secs(2);
 /// The duration of the warm-up before the first trial, in seconds.
 const WARM_UP: f64 = 20.0;
 
-/// What every trial sends, apart from its load.
+/// The properties of the load that are the same in every trial.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Template {
-    /// How the times of an open loop are drawn.
+    /// The arrival process of an open loop.
     pub(super) arrivals: Arrivals,
-    /// The limit on the requests in flight of an open loop.
+    /// Maximum number of requests in flight of an open loop.
     pub(super) max_concurrency: Option<u32>,
 }
 
@@ -35,9 +35,9 @@ pub(super) struct Template {
 pub(super) struct Ended {
     pub(super) trial: Trial,
     pub(super) stage: Stage,
-    /// The share of misses per objective, if the trial was looked at.
+    /// For each objective, the share of requests that missed it; `None` if the trial was not evaluated.
     pub(super) shares: Vec<Option<f64>>,
-    /// Requests in the window of the last look.
+    /// Number of requests in the window of the last evaluation.
     pub(super) requests: usize,
 }
 
@@ -47,7 +47,7 @@ pub(in crate::run) struct Searcher {
     settings: Settings,
     objectives: Vec<SearchObjective>,
     template: Template,
-    /// The largest 99th percentile of the send lag at which a trial counts.
+    /// A trial counts only if the 99th percentile of its send lag is at most this long.
     max_send_lag: Duration,
     state: Mutex<State>,
 }
@@ -70,23 +70,23 @@ struct Running {
     requests: usize,
 }
 
-/// How far a search has come.
+/// The progress of a search.
 #[derive(Debug)]
 pub(in crate::run) struct SearchStanding {
-    /// The trial that runs, such as `trial 7: confirming 12.3/s`.
+    /// The running trial, such as `trial 7: confirming 12.3/s`.
     pub(in crate::run) trial: String,
-    /// The part of the time limit that has passed, 0 to 1.
+    /// The part of the time limit that has passed, from 0 to 1.
     pub(in crate::run) done: f64,
-    /// The time that is left at most.
+    /// The remaining time as text. The search may end earlier.
     pub(in crate::run) left: String,
 }
 
-/// What a search came to.
+/// The trials and the answer of a search.
 #[derive(Debug)]
 pub(super) struct Found {
-    /// The trials that ended, in order. A trial that a stop cut off is the last, and undecided.
+    /// The trials in order. If a stop cut a trial off, it is the last one, and undecided.
     pub(super) trials: Vec<Ended>,
-    /// `None`: a stop ended the search.
+    /// The answer. `None` if a stop ended the search.
     pub(super) answer: Option<Answer>,
 }
 
@@ -104,7 +104,7 @@ impl Searcher {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How far the search has come at a time on the clock of the load; `None` before its first trial.
+    /// The progress of the search at the time `now` on the clock of the load. `None` before the first trial.
     pub(in crate::run) fn standing(&self, now: Duration) -> Option<SearchStanding> {
         let state = self.state();
         let Plan { role, load, .. } = state.running.as_ref()?.plan;
@@ -128,7 +128,7 @@ impl Searcher {
         })
     }
 
-    /// Ends the search. `now`: the time on the clock of the load.
+    /// Ends the search at the time `now` on the clock of the load.
     pub(super) fn end(&self, now: Duration) -> Found {
         let mut state = self.state();
         if let Some(cut) = state.running.take() {
@@ -137,7 +137,7 @@ impl Searcher {
         Found { trials: std::mem::take(&mut state.ended), answer: state.answer.take() }
     }
 
-    /// The stage of a trial. Its window begins with the first request that a look counts.
+    /// The stage of a trial. Its measurement window begins with the first request that is evaluated.
     fn stage(&self, number: usize, plan: &Plan, watch: &Watch) -> TrialStage {
         let duration = Duration::from_secs_f64(plan.seconds) + AFTER_LAST_LOOK;
         let warm_up = match plan.role {
@@ -166,7 +166,7 @@ impl Searcher {
     }
 }
 
-/// An open loop. `surge`: the factor of the rate at first, and until when.
+/// An open loop. `surge`: a factor by which the rate is multiplied at first, and the time at which this ends.
 pub(super) fn open_load(template: Template, rate: f64, surge: Option<(f64, Duration)>, duration: Duration) -> Load {
     let within = |rate: f64| rate.min(RequestRate::MAX);
     let rate = match surge {
@@ -268,12 +268,12 @@ impl Trials for Searcher {
         running.requests = outcomes.iter().map(Vec::len).max().unwrap_or_default();
         running.is_late = lag_p99(requests, from) > self.max_send_lag;
         let is_over = running.watch.look(&outcomes).is_some();
-        // A client that sends late offers another load: more of it shows nothing.
+        // A client that sends late sends another load than the trial tests. A longer trial would not change that, so the trial ends.
         is_over || (running.is_late && running.plan.role != Role::WarmUp)
     }
 }
 
-/// The 99th percentile of the send lag of the requests due from `from` on.
+/// The 99th percentile of the send lag of requests that were due at `from` or later.
 fn lag_p99(requests: &[RequestSoFar], from: f64) -> Duration {
     let counted = requests.iter().filter(|it| it.due.as_secs_f64() >= from);
     let mut lags: Vec<Duration> = counted.filter_map(|it| it.record.as_ref()?.send_lag()).collect();

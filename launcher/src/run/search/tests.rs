@@ -50,7 +50,7 @@ fn workload(is_closed: bool) -> Workload {
     .unwrap()
 }
 
-/// Runs a search on a server that answers `parallel` requests at a time. `stop`: when the run is stopped, in seconds.
+/// Runs a search on a server that answers `parallel` requests at a time. `stop`: the time at which the run is stopped, in seconds.
 fn search(
     run: &ResolvedRun,
     workload: &Workload,
@@ -142,7 +142,7 @@ fn the_answer_is_near_the_capacity_of_the_simulator() {
 
 #[test]
 fn a_closed_loop_is_searched_by_whole_numbers() {
-    // Four at a time: a fifth request waits for one of 40 ms.
+    // The server answers four requests at a time. A fifth request waits until one of them ends, after up to 40 ms.
     let run = run("{}", "{name: latency, metric: latency, stat: p90, max: 60ms}");
     let (_, issued, found) = search(&run, &workload(true), 4, 3, None);
     assert_eq!(found.over, SearchOver::Concurrency);

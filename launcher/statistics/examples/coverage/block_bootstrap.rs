@@ -5,7 +5,6 @@
 //! like the quantile of the original values. The length of a block is n^(1/3) x t^(2/3), where t is the autocorrelation time. So blocks are longer if
 //! values depend more on each other. The growth with n is optimal for estimating a variance (Politis and White, Automatic block-length selection,
 //! 2004).
-//! other.
 
 use statistics::{Interval, effective_sample_size::autocorrelation_time};
 

@@ -86,8 +86,8 @@ fn unverified(run: &BenchmarkRun) -> Option<String> {
     }
 }
 
-/// Returns the exit code of a finished run. Writes the run's JUnit test cases if `junit` is set. A write error is printed, and changes the exit code
-/// only if the run passed.
+/// Returns the exit code of a finished run. If `junit` is set, also writes the run's JUnit test cases. If the file cannot be written, the error is
+/// printed, and the exit code changes only if the run passed.
 pub(crate) fn code(run: &BenchmarkRun, trust: TrustArgs, junit: Option<&Path>) -> u8 {
     let outcome = run.status.as_ref().and_then(|it| it.outcome);
     let mut code = outcome.map_or(failure::ERROR, |it| it.gate_code());

@@ -43,7 +43,7 @@ impl Partial {
         let folder = tempfile::Builder::new()
             .prefix(&format!(".{}.", name.to_string_lossy()))
             .suffix(".partial")
-            // The umask reduces these permissions, as for any new folder.
+            // As for any new folder, the umask removes some of these permissions.
             .permissions(Permissions::from_mode(0o777))
             .tempdir_in(parent)
             .map_err(|it| {

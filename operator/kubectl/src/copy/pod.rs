@@ -43,7 +43,7 @@ const MAX_RUN: usize = 40;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct FromJob {
     pub(super) pull_secrets: Vec<LocalObjectReference>,
-    /// `None` if the Job no longer exists.
+    /// The security context of the launcher's pod. `None` if the Job no longer exists.
     pub(super) security: Option<PodSecurityContext>,
 }
 

@@ -96,7 +96,8 @@ fn flags(deployment: &Deployment) -> impl Iterator<Item = &str> {
     containers.flat_map(|it| it.args.iter().flatten()).map(String::as_str)
 }
 
-/// Whether an image reference is not fixed: it has neither digest nor tag, or the tag `latest`. A colon before the last `/` belongs to a port.
+/// Whether an image reference may lead to different images over time: it has neither digest nor tag, or the tag `latest`. A colon before the last `/`
+/// belongs to a port.
 fn is_floating(image: &str) -> bool {
     let name = image.rsplit('/').next().unwrap_or_default();
     !name.contains('@') && name.split_once(':').is_none_or(|(_, tag)| tag == "latest")

@@ -16,7 +16,7 @@ use crate::{
 const SUBJECT: &str = "rights";
 /// The rights that a command needs.
 struct Need {
-    /// The commands that need the rights, in words that begin a sentence.
+    /// The commands that need the rights, as words with which a sentence can begin.
     commands: &'static str,
     rights: &'static [Right],
     /// Additional rights that Kubernetes requires since version 1.35.

@@ -32,7 +32,7 @@ fn store(server: &Server, change: impl FnOnce(&mut Value)) {
     store_as(server, "chat", change);
 }
 
-/// Like [`store`], for a run with another name.
+/// Stores a run under this name, with a status that lists the files of [`folder`].
 pub fn store_as(server: &Server, name: &str, change: impl FnOnce(&mut Value)) {
     let mut status = ended("Passed", "RunSucceeded");
     status["effectiveSpec"] = effective();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::line::Busy;
 
-/// Why a run may not begin yet, and when it is checked again.
+/// Why a run may not begin yet, and when the operator checks again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wait {
     /// The run in front of it, and its position in line.

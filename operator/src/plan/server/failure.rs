@@ -43,7 +43,7 @@ pub(in crate::plan) fn signal(number: i32) -> String {
 
 /// The end of the output, without text that looks like a secret and without control characters for terminals.
 fn last_words(text: &str) -> String {
-    // Secrets are removed before the text is cut, because a part of a secret would not be recognized.
+    // Secrets are removed before the text is cut. Otherwise a part of a secret could remain that is not recognized as one.
     let text = redact(text);
     let text: String = text.trim().chars().filter(|it| *it == '\n' || !it.is_control()).collect();
     if text.len() <= MAX_WORDS {

@@ -11,8 +11,8 @@ pub enum OtherUse {
     None,
     /// A run that has not finished uses it.
     Now,
-    /// A run that finished later has used it, and will remove it. This takes precedence over [`OtherUse::Now`], because only the run that finished
-    /// last keeps checking.
+    /// A run that finished later than this run has used the server, and will remove it. This takes precedence over [`OtherUse::Now`], because only
+    /// the run that finished last keeps checking.
     Later,
 }
 

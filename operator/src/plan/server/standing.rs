@@ -50,7 +50,7 @@ pub(super) struct View<'a> {
     pub(super) path: &'a str,
     /// Number of the server's Services.
     pub(super) services: usize,
-    /// Since when the run has waited for the server.
+    /// When the run began to wait for the server.
     pub(super) since: Timestamp,
     /// Maximum time until the server's pods run, in seconds.
     pub(super) start_seconds: u32,

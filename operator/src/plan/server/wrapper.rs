@@ -50,7 +50,7 @@ pub(super) fn start(
 /// The init container that copies the wrapper into the pod. `None` if the server has no wrapper.
 pub(super) fn container(server: &Server, settings: &Settings) -> Option<Container> {
     log_port(server)?;
-    // The same resources as for the server, except devices. So the container satisfies a quota, and the pod requests no more than without it.
+    // The container gets the server's resources, except devices. So it satisfies a quota, and the pod requests no more than without this container.
     let Resources { requests, limits } = server.resources.clone().unwrap_or_default();
     let plain = |mut amounts: std::collections::BTreeMap<_, _>| {
         amounts.retain(|name: &String, _| !name.contains('/') && !name.starts_with("hugepages-"));

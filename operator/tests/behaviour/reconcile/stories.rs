@@ -56,7 +56,7 @@ async fn a_run_takes_at_most_twelve_writes() {
 /// Plays a story once for each of its writes, with this fault in that write.
 async fn check_every_write(story: Story, faults: &[Fault]) {
     if story == Story::JobOrphanedEarly {
-        // The end of this story depends on the fault: if the response to the Job's creation is lost, the operator creates the Job a second time.
+        // The end of this story depends on the fault: if the response to the creation of the Job is lost, the operator creates another Job.
         return;
     }
     let mut whole = Play::new(SIMULATOR);

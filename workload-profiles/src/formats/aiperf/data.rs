@@ -34,7 +34,7 @@ const MAX_IMAGES: u64 = 256;
 /// Maximum pixels per side of an image.
 const MAX_PIXELS: f64 = 8_192.0;
 
-/// Types of files that AIPerf reads.
+/// Types of input files that this format supports.
 const FILE_TYPES: [&str; 3] = ["single_turn", "mooncake_trace", "burst_gpt_trace"];
 
 /// What the requests contain.

@@ -24,10 +24,10 @@ const DEFAULT_ENTRIES: u64 = 100;
 const DEFAULT_GRACE: f64 = 30.0;
 /// Maximum turns of a session.
 const MAX_TURNS: f64 = 10_000.0;
-/// Interval between two steps of a rising rate in AIPerf, in seconds.
+/// Time between two steps while AIPerf raises a rate, in seconds.
 const RAMP_STEP: f64 = 0.1;
 
-/// What triggers a request.
+/// What decides when the next request is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Concurrency,
@@ -45,11 +45,11 @@ pub(super) struct Counts {
     /// Requests per warm-up stage; sessions per warm-up stage if the flags count sessions.
     pub warm_up_count: Option<u64>,
     pub duration: Option<Span>,
-    /// Whether the counts above are numbers of sessions with several turns.
+    /// Whether `count` and `warm_up_count` are numbers of sessions. Otherwise they are numbers of requests.
     pub counts_sessions: bool,
     /// Mean and standard deviation of the number of turns per session.
     pub turns: (f64, f64),
-    /// Number of distinct sessions, if a stage starts more sessions than that. `None`: each session is new.
+    /// Number of distinct sessions. Set only if a stage starts more sessions than that. `None`: each session is new.
     pub pool: Option<u32>,
 }
 
@@ -330,7 +330,7 @@ fn warm_up(root: &Section, counts: &Counts, concurrency: Option<u32>, rate: Opti
     Some(Some(Stage { warm_up: Some(Margin::All), grace, ..Stage::new("warm-up", load) }))
 }
 
-/// A flag with a number of seconds above 0.
+/// Reads a flag with a number of seconds above 0.
 fn seconds(root: &Section, key: &'static str, most: f64) -> Option<Span> {
     root.positive_number(key, most).and_then(span)
 }

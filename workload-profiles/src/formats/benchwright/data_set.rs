@@ -72,7 +72,7 @@ fn row(section: &Section) -> Option<RowContent> {
     if name == "prompt" { prompt(&holder).map(RowContent::Prompt) } else { conversation(&holder) }
 }
 
-/// Whether the row contains a prompt but the profile does not name its column.
+/// Whether the profile describes the prompt of a row, but does not name its column.
 fn has_no_name(section: &Section) -> bool {
     let prompt = section.value("row").and_then(|it| it.get("prompt"));
     prompt.is_some_and(|it| it.is_object() && it.get("name").is_none())
@@ -171,7 +171,7 @@ fn filter(section: Section) -> LengthFilter {
     filter
 }
 
-/// Reads how rows are rendered: `true`, or the arguments of the template.
+/// Reads how rows are rendered with a chat template: `true`, or the arguments of the template.
 fn chat_template(section: &Section, row: Option<&RowContent>) -> Option<ChatRendering> {
     let value = section.value("chatTemplate")?;
     let arguments = if value.is_object() {
@@ -203,7 +203,7 @@ fn chat_template(section: &Section, row: Option<&RowContent>) -> Option<ChatRend
     None
 }
 
-/// Adds a problem for each setting that needs a conversation, if the rows are prompts. Such rows have neither turns nor a recorded answer.
+/// Rows that are prompts have neither turns nor a recorded answer. Adds a problem for each setting that needs them.
 fn check_answers(section: &Section, row: Option<&RowContent>, output: Option<&OutputLength>, filter: &LengthFilter) {
     if !matches!(row, Some(RowContent::Prompt(_))) {
         return;

@@ -17,7 +17,7 @@ use crate::{
 /// they apply to the whole run.
 const STAGE_KEYS: [&str; 5] = ["coolDown", "grace", "name", "pauseAfter", "warmUp"];
 
-/// Reads the key `load` of a stage; `earlier` is the number of stages before it. `None`: at least one problem was reported.
+/// Reads the key `load` of a stage. `earlier`: the number of stages before it. `None`: at least one problem was reported.
 pub(super) fn read(stage: &Section, requests: Option<&RequestSource>, earlier: usize) -> Option<Load> {
     stage.require("load", "write when its requests are sent, such as {open: {rate: 1, duration: 30s}}");
     let (name, holder) = stage.variant_with_value("load", &["open", "closed", "burst", "trace", "users"])?;

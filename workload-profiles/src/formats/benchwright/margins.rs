@@ -95,7 +95,7 @@ fn length(margin: Option<Margin>) -> Option<Span> {
     if let Some(Margin::Duration(length)) = margin { Some(length) } else { None }
 }
 
-/// The key of the margin that a message names: the warm-up if there is one, else the cool-down.
+/// The key of the margin that a message about a stage names: the warm-up if the stage has one, else the cool-down.
 fn first_key(has_warm_up: bool) -> &'static str {
     if has_warm_up { "warmUp" } else { "coolDown" }
 }

@@ -14,7 +14,7 @@ use crate::{
 /// Maximum points of a rate.
 const MAX_POINTS: usize = 10_000;
 
-/// Reads `rate` of an open load. `duration` is the duration of the load, if it has one. `earlier` is the number of stages before the load's stage.
+/// Reads `rate` of an open load. `duration`: the duration of the load, if it has one. `earlier`: the number of stages before the stage of this load.
 /// `None`: at least one problem was reported.
 pub(super) fn read(section: &Section, duration: Option<Span>, earlier: usize) -> Option<Rate> {
     let value = section.value("rate")?;

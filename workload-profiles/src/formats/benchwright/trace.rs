@@ -13,7 +13,7 @@ use crate::{
     workload::{Load, RequestSource, Trace, TraceEntry, TraceFile, TraceFormat, TraceTime},
 };
 
-/// The slowest and the fastest replay. The range is wide enough for the time scales that the formats of other tools allow.
+/// The slowest and the fastest replay. The range includes the speeds that the formats of other tools allow.
 const SPEED: std::ops::RangeInclusive<f64> = 1e-12..=1e12;
 
 /// Reads a load that replays a trace; `None`: at least one problem was reported.

@@ -93,12 +93,12 @@ pub(in crate::formats) fn timeouts(root: &Section, defaults: Timeouts, streaming
     timeouts
 }
 
-/// A concurrency.
+/// Reads a concurrency.
 pub(in crate::formats) fn concurrency(section: &Section, key: &'static str) -> Option<u32> {
     section.count_u32(key, 1..=MAX_CONCURRENCY)
 }
 
-/// A number of requests.
+/// Reads a number of requests.
 pub(in crate::formats) fn request_count(section: &Section, key: &'static str) -> Option<u64> {
     section.count(key, 1..=MAX_REQUESTS)
 }

@@ -55,8 +55,8 @@ pub(in crate::formats) fn check_prompt_count(
     }
 }
 
-/// Which means are allowed for a normal distribution. inference-perf has both of these rules. Our format accepts every mean, because the workload in
-/// a report has to be a valid profile.
+/// Which means a normal distribution may have. inference-perf has one rule for some keys and the other rule for the others. Our own format has the
+/// same rules, because the workload in a report must be a valid profile.
 #[derive(Clone, Copy, PartialEq)]
 pub(in crate::formats) enum NormalMean {
     /// Between min and max.
@@ -142,7 +142,8 @@ fn distribution(section: Section, normal: NormalMean, range: RangeInclusive<u64>
 fn min_and_max(section: &Section, fixed: Option<f64>, range: RangeInclusive<u64>) -> (u32, u32) {
     let (min, max) = (section.count_u32("min", range.clone()), section.count_u32("max", range.clone()));
     match fixed.map(|it| it.round() as u32) {
-        // A default bound never contradicts the given bound. If the mean is outside the given bound, the check of the mean reports it.
+        // If only one bound is given, the default of the other bound never contradicts it. If the mean is outside the given bound, the check of the
+        // mean reports this.
         Some(fixed) => (min.unwrap_or(fixed.min(max.unwrap_or(fixed))), max.unwrap_or(fixed.max(min.unwrap_or(fixed)))),
         None => (min.unwrap_or(*range.start() as u32), max.unwrap_or(*range.end() as u32)),
     }

@@ -49,13 +49,13 @@ impl<'a> Shell<'a> {
     /// lost.
     pub fn next_command(&mut self) -> Result<Option<Vec<String>>, ShellError> {
         let mut words = Vec::new();
-        // `None` outside a word.
+        // The word that is being read. `None` between two words.
         let mut word: Option<String> = None;
         while let Some(letter) = self.letters.next() {
             match letter {
                 '\'' | '"' => self.quote(letter, word.get_or_insert_default())?,
                 '\\' => match self.letters.next() {
-                    // The next line continues this one.
+                    // A backslash before a line break: the next line continues this one.
                     Some('\n') => {}
                     Some('\r') if self.letters.peek() == Some(&'\n') => drop(self.letters.next()),
                     Some(it) => word.get_or_insert_default().push(it),

@@ -119,7 +119,7 @@ fn may_differ(parts: &[Part]) -> bool {
     }
 }
 
-/// Returns the paths whose values are collected from all benchmarks: each path that a benchmark sets, and the rates, which every benchmark has.
+/// Returns the paths at which the values of all benchmarks are collected: each path that a benchmark sets, and the rates, which every benchmark has.
 fn differing(spec: &Value, entries: &[Entry]) -> Vec<Vec<Part>> {
     let rates = ["rate", "streams"].map(|it| vec![("profile".to_owned(), None), (it.to_owned(), None)]);
     let mut all: Vec<Vec<Part>> = rates.into_iter().filter(|it| paths::get(spec, it).is_some()).collect();

@@ -38,7 +38,7 @@ pub(super) fn numbers(
     (numbers.len() == items.len()).then_some(numbers)
 }
 
-/// Whole numbers from 1 to `most`, as [`numbers`] reads them.
+/// Reads whole numbers from 1 to `most`, like [`numbers`].
 pub(super) fn counts(section: &Section, key: &'static str, most: u64) -> Option<Vec<u64>> {
     let wanted = format!("a whole number from 1 to {most}");
     let numbers = numbers(section, key, &wanted, |it| it.fract() == 0.0 && it >= 1.0 && it <= most as f64)?;

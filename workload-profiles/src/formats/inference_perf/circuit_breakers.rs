@@ -42,7 +42,7 @@ type Holds = Option<Hit>;
 #[derive(Clone, Copy)]
 struct Watched {
     hit: Hit,
-    /// Whether the circuit breaker evaluates every request. Otherwise it evaluates only hits, so other requests do not interrupt a sequence of hits.
+    /// True: the circuit breaker evaluates every request. False: it evaluates only hits, so that other requests do not interrupt a sequence of hits.
     every_request: bool,
 }
 

@@ -96,10 +96,10 @@ pub struct Settings {
     /// Sends the whole sample set again and again, each time in a new order. LoadGen calls this equal issue.
     pub sample_concatenate_permutation: bool,
     pub min_duration_ms: u64,
-    /// 0: no limit.
+    /// Maximum duration in milliseconds. 0: no limit.
     pub max_duration_ms: u64,
     pub min_query_count: u64,
-    /// 0: no limit.
+    /// Maximum number of queries. 0: no limit.
     pub max_query_count: u64,
     /// Only the lower 32 bits of a seed are used.
     pub qsl_rng_seed: u64,
@@ -116,9 +116,9 @@ pub struct Settings {
     pub performance_issue_unique: bool,
     pub performance_issue_same: bool,
     pub performance_issue_same_index: u64,
-    /// 0: the value that the sample library reports.
+    /// Number of samples for performance phases. 0: the number that the sample library reports.
     pub performance_sample_count_override: u64,
-    /// 0: the value that the sample library reports.
+    /// Number of samples for accuracy phases. 0: the number that the sample library reports.
     pub accuracy_sample_count_override: u64,
     pub use_token_latencies: bool,
     /// The limit for TTFT, in nanoseconds.

@@ -66,7 +66,7 @@ pub(super) fn read<'a>(root: &Section<'a>, common: Request<'a>) -> Option<Classe
     (all.classes.len() == wanted).then_some(Classes { all, prompt, streaming })
 }
 
-/// Adds a problem for each setting that must be the same for all classes, but differs from the first class.
+/// Some settings must be the same for all classes. Adds a problem for each of them that differs from the first class.
 fn check_alike(section: &Section, (prompt, streams): (Prompt, bool), (first, first_streams): (Prompt, bool)) {
     if prompt != first {
         section.problem_of_all(format!("has a prompt of {}, but the first class has a prompt of {}; classes cannot have different prompts yet: write one prompt for all classes, or run a profile for each class", prompt.length(), first.length()));

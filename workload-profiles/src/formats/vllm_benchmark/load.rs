@@ -21,7 +21,7 @@ const BURSTINESS: std::ops::RangeInclusive<f64> = 1e-3..=1e6;
 /// Maximum probes per second. More probes would be a load of their own.
 const MAX_PROBE_RATE: f64 = 100.0;
 
-/// The replay speed at which all requests are due immediately. It shortens three years to a tenth of a millisecond.
+/// The replay speed at which all requests are due immediately: at this speed, three years take a tenth of a millisecond.
 const AT_ONCE: f64 = 1e12;
 
 /// Reads the stages: the warm-up, if the flags request one, and the load. `None`: at least one problem was reported.

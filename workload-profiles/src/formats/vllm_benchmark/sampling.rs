@@ -10,7 +10,7 @@ use crate::{
     workload::Sampling,
 };
 
-/// Maximum number of answers from which the best is chosen. Also the maximum number of log probabilities per token.
+/// Maximum number of answers from which the server chooses the best, and of log probabilities per token.
 const MAX_OF_A_TOKEN: u64 = 1_000;
 /// Maximum value of a sampling flag. Servers have their own limits.
 const MOST: f64 = 1e9;

@@ -95,7 +95,7 @@ struct Split {
 }
 
 impl Split {
-    /// `None` if `p` is not between 0 and 1, or if there are no counts.
+    /// Finds the bucket that contains the quantile `p`. `None` if `p` is not between 0 and 1, or if there are no counts.
     fn at(buckets: &[Bucket], p: f64) -> Option<Split> {
         let rank = p * buckets.iter().map(|it| it.count as f64).sum::<f64>();
         let mut below = 0.0;

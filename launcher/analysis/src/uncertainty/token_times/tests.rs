@@ -47,7 +47,7 @@ fn recorder(steps: &[Duration]) -> Recorder {
     recorder_of(steps, TOKENS)
 }
 
-/// Like [`recorder`], with `tokens` tokens per answer.
+/// Records a closed loop against a server with these step times. Each answer has `tokens` tokens.
 fn recorder_of(steps: &[Duration], tokens: u32) -> Recorder {
     let mut recorder = Recorder::new(1, Goodput::default(), Keep::Summary);
     let mut now = Duration::ZERO;

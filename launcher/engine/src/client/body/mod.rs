@@ -112,7 +112,7 @@ pub struct BodyTemplate {
     api: Api,
     /// The start of the body, up to the prompt.
     start: Vec<u8>,
-    /// Name of the field for the maximum output length, with the bytes before it.
+    /// The field for the maximum output length, up to its value: a comma, the name and a colon.
     length: &'static [u8],
     min_tokens: Option<u32>,
     rest: Vec<u8>,

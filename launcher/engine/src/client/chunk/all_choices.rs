@@ -1,6 +1,6 @@
 //! Parses the individual choices of an answer in one piece, for a request with several prompts.
 //!
-//! Used in addition to [`Chunk`](super::Chunk). It ignores unknown content as well. But `token_ids` that are not a list of numbers are an error.
+//! Used in addition to [`Chunk`](super::Chunk). Unknown content is ignored here too, but `token_ids` that are not a list of numbers are an error.
 
 use std::fmt;
 

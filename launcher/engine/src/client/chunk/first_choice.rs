@@ -1,6 +1,6 @@
 //! Parses the text and the token ids of the first choice of an event, or of an answer in one piece.
 //!
-//! Used in addition to [`Chunk`](super::Chunk), and only if the output is kept. It ignores unknown content as well. But `token_ids` that are not a
+//! Used in addition to [`Chunk`](super::Chunk), and only if the output is kept. Unknown content is ignored here too, but `token_ids` that are not a
 //! list of numbers are an error.
 
 use std::fmt;

@@ -220,7 +220,7 @@ impl LoadPlan {
         self.requests.begin_stage(stage, begun);
     }
 
-    /// Makes every stage a place for a trial. The requests of a trial are aborted when it ends.
+    /// Turns every stage into a trial. The requests of a trial are aborted when it ends.
     pub(in crate::issue) fn with_trials(mut self, seeds: Seeds<'_>) -> LoadPlan {
         for (index, stage) in self.stages.iter_mut().enumerate() {
             stage.load = PlannedLoad::Trial(seeds.run.derive(&format!("stage/{index}/arrivals")));

@@ -49,7 +49,7 @@ pub(in crate::issue) enum PlannedLoad {
     Closed(Slots),
     /// When all samples of the previous query are complete.
     Stream(Arc<dyn Phase>),
-    /// Decided when the stage begins. The seed is that of its times.
+    /// As decided when the stage begins, in a trial. Contains the seed of the request times.
     Trial(Seed),
 }
 
@@ -69,21 +69,21 @@ pub(in crate::issue) struct Slots {
     pub(in crate::issue) surge: Option<Surge>,
 }
 
-/// Additional slots of a closed loop, after those of its concurrency.
+/// Additional slots of a closed loop, numbered after its other slots.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::issue) struct Surge {
     pub(in crate::issue) slots: u64,
-    /// From the start of the stage: later they send no more requests.
+    /// The time after which these slots send no more requests, from the start of the stage.
     pub(in crate::issue) until: Duration,
 }
 
 impl Slots {
-    /// The slots at the start of the stage.
+    /// Returns the number of slots at the start of the stage.
     pub(in crate::issue) fn at_start(&self) -> u64 {
         self.concurrency + self.surge.map_or(0, |it| it.slots)
     }
 
-    /// When a slot sends no more requests, from the start of the stage; `None`: until its requests are sent.
+    /// Returns when a slot stops sending, from the start of the stage; `None` if it sends until its requests are used up.
     pub(in crate::issue) fn over(&self, slot: u64) -> Option<Duration> {
         let surge = self.surge.filter(|_| slot >= self.concurrency).map(|it| it.until);
         surge.into_iter().chain(self.duration).min()

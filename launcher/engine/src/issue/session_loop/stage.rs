@@ -57,8 +57,8 @@ impl SessionStage {
         self.context.shared.plan.stages[self.stage].users
     }
 
-    /// Returns the number of concurrent sessions, to which the requests are assigned in turn, if the load starts requests; `None` if it
-    /// starts whole sessions.
+    /// If the load starts requests: returns the number of concurrent sessions, to which the requests are assigned in turn. `None` if it starts whole
+    /// sessions.
     pub(super) fn slot_count(&self) -> Option<u64> {
         let sessions = self.sessions().filter(|it| it.are_dealt_requests())?;
         self.users().map(UserTurns::users).or(sessions.count)

@@ -177,7 +177,7 @@ impl TimeSeries {
         Place { bin: &mut self.bins[(bin - self.first) as usize], begin, end }
     }
 
-    /// Returns the numbers of the first and the last bin of the series, if it is extended to include these bins.
+    /// Returns the numbers that the first and the last bin of the series would have if it also included these bins.
     fn span_with(&self, first: u64, last: u64) -> (u64, u64) {
         match self.bins.len() as u64 {
             0 => (first, last),

@@ -28,12 +28,12 @@ const fn is_ascii_space(it: char) -> bool {
 struct Candidate {
     /// The position of the `.`, `?` or `!` of the candidate.
     at: usize,
-    /// The start of the word before this character.
+    /// The start of the word before `at`.
     word: usize,
-    /// The end of the context after this character. The context is either one punctuation mark, or white space and the characters after it up to the
-    /// next white space.
+    /// The end of the context, which follows the character at `at`. The context is either one punctuation mark, or white space and the characters
+    /// after it up to the next white space.
     after: usize,
-    /// The start of these characters after the white space; `None` if the context is a punctuation mark.
+    /// The start of the characters after the white space of the context; `None` if the context is a punctuation mark.
     run: Option<usize>,
 }
 

@@ -1,6 +1,6 @@
 //! TEST06, the compliance test of language models. It checks in the accuracy log of a run that first tokens match the answers, that no answer
-//! continues after its end, and that token counts are right. In this implementation, empty answers fail: they would pass those checks, but failed
-//! samples have empty answers, and a model must not be silent.
+//! continues after its end, and that token counts are right. In this implementation, an empty answer fails. It would pass the other checks, but a
+//! failed sample has an empty answer, and a model must not send one.
 //!
 //! The run does not have to be VALID, because it has only a hundred queries.
 

@@ -37,8 +37,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Returns an error text if the expected durations of all phases together exceed the deadline. `None` if they do not, and if a rate must be found
-    /// first, because the durations are then unknown.
+    /// Returns an error text if all phases together are expected to take longer than the deadline. `None` if they are not, or if a rate must be found
+    /// first: the durations are then unknown.
     pub fn past(&self, deadline: Duration) -> Option<String> {
         let phases = self.tests.iter().flat_map(|it| &it.phases);
         let expected: f64 = phases.map(|it| it.expected.seconds).sum();

@@ -12,7 +12,7 @@ pub struct CorrectedResults {
     pub samples_per_second: Option<f64>,
     /// Tokens per second until the last completion.
     pub tokens_per_second: Option<f64>,
-    /// Tokens per second of summed sample latency. LoadGen's `result_token_throughput` is this value per nanosecond.
+    /// Number of tokens divided by the summed latency of all samples, per second. LoadGen's `result_token_throughput` is this value per nanosecond.
     pub token_throughput: Option<f64>,
     /// Early stopping on latencies, in SingleStream and MultiStream. Also computed with token latencies. LoadGen's `early_stopping_latency_ss` and
     /// `_ms` then refer to first tokens instead.

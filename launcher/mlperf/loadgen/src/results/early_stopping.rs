@@ -103,8 +103,8 @@ impl EarlyStopping {
         Some(passes)
     }
 
-    /// Returns how many of the slowest of `queries` queries are set aside to estimate the percentile. The estimate is then element `queries` - this
-    /// number in ascending order, from 0. `None` if there are fewer queries than [`Self::least_for_estimate`].
+    /// Returns how many of the slowest of `queries` queries are set aside to estimate the percentile. If n are set aside, the estimate is value
+    /// number `queries` - n in ascending order, counted from 0. `None` if there are fewer queries than [`Self::least_for_estimate`].
     pub fn estimate_budget(&self, queries: u64) -> Option<u64> {
         self.budget(queries).filter(|above| *above >= 1)
     }

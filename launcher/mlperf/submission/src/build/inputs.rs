@@ -186,7 +186,7 @@ fn case<'a>(options: &'a BuildOptions, found: CaseTests<'a>, alone: bool, list: 
             "write down data types, weights and their transformations and name the file by --measurements",
         );
     }
-    // Without an accuracy log, the tree cannot contain a truncated one, which must show the accuracy.
+    // Without an accuracy log, the tree cannot contain the truncated log that must show the accuracy.
     let accuracy = accuracy.filter(|it| it.logs.join("mlperf_log_accuracy.json").is_file());
     if let Some(test) = accuracy {
         match answers::fault(&test.logs.join("mlperf_log_accuracy.json"), benchmark.accuracy_samples) {

@@ -23,7 +23,7 @@ pub enum Place {
     Below,
 }
 
-/// The section; `None` if it belongs to another place.
+/// The section; `None` if it belongs to a place other than `place`.
 pub fn managed_server(document: &ReportDocument, place: Place) -> Option<Table> {
     let server = document.managed_server.as_ref()?;
     let died = server.replicas.iter().any(|it| it.died);

@@ -63,8 +63,8 @@ pub(crate) fn overview(document: &ReportDocument) -> Option<Table> {
     table.texts(["Steady?"]).rows(rows).marked(matrix::best(document)).section().filled()
 }
 
-/// The unit for a latency's columns. It suits twice the longest median, because the other quantiles are usually longer than the median. `None` if no
-/// stage has the latency.
+/// The unit for the columns of a latency. It is chosen for twice the longest median, because the other quantiles are usually longer than the median.
+/// `None` if no stage has the latency.
 fn scale(document: &ReportDocument, figure: Figure) -> Option<Scale> {
     let medians = document.stages.iter().filter_map(|it| it.figures.statistics(figure));
     let longest = medians.map(|it| it.p50).reduce(f64::max)?;

@@ -76,7 +76,7 @@ fn changed(section: Section) -> Value {
             document["figures"]["throughput"]["requestsPerSecond"] = json!(7.0);
             document["stages"][0]["figures"]["throughput"]["requestsPerSecond"] = json!(77.0);
         }
-        // No run is a search and has LoadGen tests, so that the run of `whole` is no search.
+        // No run has both a search and LoadGen tests, so the run of `whole` has no search.
         Section::Search => document["search"] = search(),
         Section::LoadGen => remove("loadgen"),
         Section::Accuracy => remove("accuracy"),

@@ -31,8 +31,9 @@ pub struct Member {
     pub name: String,
     /// The time at which the run was created.
     pub created: Timestamp,
-    /// Two times: when any run of this namespace last began to use the target, and when this run last began. The earliest time means never. By the
-    /// first time, namespaces take turns. By the second, runs that have not used the target yet go before runs of the same namespace that have.
+    /// Two times that determine the order in line. First: when a run of this namespace last began to use the target. By this time, namespaces take
+    /// turns. Second: when this run itself last began. By this time, runs that have not used the target yet go before other runs of the same
+    /// namespace. The earliest possible time means never.
     pub turns: [Timestamp; 2],
     /// Whether the run needs the target exclusively.
     pub exclusive: bool,
@@ -71,7 +72,7 @@ pub struct Busy {
     pub name: String,
 }
 
-/// The state of the run in front. States closer to the use of the target are smaller.
+/// The state of the run in front. The order of the variants: the nearer a run is to the use of the target, the smaller is its state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ahead {
     /// The run in front occupies the target.

@@ -38,7 +38,7 @@ fn the_documented_trace_is_one_in_either_form() {
     let entry = |at, input, output| TraceEntry { at: span(at), input, output };
     let entries = vec![entry(0.0, Some(374), Some(44)), entry(4.3, None, None)];
     assert_eq!(inline, (Trace::Inline(entries), 1.0, None));
-    // The same example as above, but with the lines that are commented out there instead of the inline entries.
+    // The same example, but its commented-out lines are used instead of the lines with the inline entries.
     let entries = |line: &&str| line.trim_start().starts_with("inline:") || line.trim_start().starts_with("- {");
     let commented = block
         .lines()

@@ -78,7 +78,7 @@ pub(in crate::formats) struct Tool {
     pub name: &'static str,
     /// All flags of the tool, in one or more tables.
     pub flags: &'static [&'static [Flag]],
-    /// Whether a list flag may be repeated, each time with further words. If not, a repeated flag is a problem.
+    /// True: a flag with a list may be repeated, and each time adds words to its list. False: a repeated flag is a problem.
     pub lists_add: bool,
 }
 

@@ -21,7 +21,7 @@ pub(in crate::formats::guidellm) struct Data {
     pub trace: Option<(Trace, f64)>,
 }
 
-/// Settings outside the data that the data sources need.
+/// Settings of a scenario outside its data that are needed to read the data.
 pub(in crate::formats::guidellm) struct Around<'a> {
     /// Maximum tokens of an answer, if the data does not specify its length.
     pub max_tokens: Option<u32>,

@@ -29,7 +29,7 @@ pub(in crate::formats::guidellm) fn from_options(options: &[CommandOption], find
             Ok(())
         } else if SCENARIO.contains(&name.as_str()) {
             single(option).and_then(builtin).map(|it| {
-                // A scenario never replaces a value that is already set. The profile of a scenario is always a sweep.
+                // A scenario never replaces a value that an earlier option has set. The profile of a scenario is always a sweep.
                 for (key, value) in it {
                     let value = if key == "profile" { json!("sweep") } else { value };
                     flat.entry(key).or_insert(value);

@@ -82,7 +82,7 @@ impl Known {
         }
     }
 
-    /// Whether inference-perf skips the first row at first. It reads this row before the first request, and sends it only when it starts the file
+    /// Whether inference-perf reads the first row before the first request and does not send it. It then sends this row only when it starts the file
     /// again.
     fn skips_first_row(self) -> bool {
         match self {

@@ -9,7 +9,7 @@ use crate::{
 /// Reads the lengths. `recorded`: whether the lengths come from a trace.
 pub(super) fn read(section: &Section, text: PromptText, recorded: bool) -> Option<RequestSource> {
     if recorded && section.value("input_distribution").is_none() && section.value("output_distribution").is_none() {
-        // Every row of the file has both lengths, so these two fixed lengths are never used.
+        // If the lengths come from a trace, every row of its file has both lengths, so these two fixed lengths are never used.
         let (input, output) = (LengthDistribution::fixed(1), LengthDistribution::fixed(1));
         return Some(RequestSource::random(input, output, text));
     }

@@ -76,7 +76,8 @@ fn check_settings(settings: &Settings, qsl: &Qsl, auto_qps: bool) -> Vec<Found> 
     problems
 }
 
-/// Checks that every real number is finite, even for scenarios without a test, because JSON reports cannot contain `inf` or NaN.
+/// Checks that every real number is finite, because JSON reports cannot contain `inf` or NaN. Reports also contain the settings of scenarios that
+/// have no test.
 fn check_finite(settings: &Settings) -> impl Iterator<Item = Found> {
     let values = [
         ("target_latency", Scenario::SingleStream, settings.single_stream_expected_latency_ns),

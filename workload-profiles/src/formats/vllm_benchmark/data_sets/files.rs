@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// Conversations from ShareGPT. The first turn is the prompt. Short and long conversations are excluded.
+/// Reads conversations from ShareGPT. The first turn is the prompt. Short and long conversations are excluded.
 pub(super) fn share_gpt(root: &Section, original: Original, count: u64) -> Option<Data> {
     let fixed = fixed_output(root, "sharegpt-output-len")?;
     let file =

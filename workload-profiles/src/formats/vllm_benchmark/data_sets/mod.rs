@@ -85,7 +85,7 @@ pub(super) fn read(root: &Section, original: Original, api: Api) -> Option<Data>
     }
 }
 
-/// The name of the data set. `None`: a problem was reported.
+/// Reads the name of the data set. `None`: a problem was reported.
 fn name(root: &Section, original: Original) -> Option<Name> {
     let default = match original {
         Original::VllmBenchServe => Name::Random,

@@ -21,7 +21,7 @@ const MAX_HEAD: usize = 64 << 10;
 const MAX_FIELDS: usize = 128;
 /// Maximum length of a chunk size line, and of the trailer section, in bytes.
 const MAX_FRAMING: usize = 16 << 10;
-/// Maximum hexadecimal digits of a chunk size: those of a 64-bit number.
+/// Maximum hexadecimal digits of a chunk size: as many as a 64-bit number has.
 const MAX_DIGITS: u8 = 16;
 
 /// Serializes the head of a request.

@@ -206,8 +206,8 @@ impl TestLog {
         effective
     }
 
-    /// Calls `tell` with the figures that the logs report, and with their verdict. Returns `None` if no performance phase has measurements. Sorts all
-    /// latencies, which takes about a second for a few million.
+    /// Calls `tell` with the figures that the logs report, and with their verdict. Returns the result of `tell`; `None` if no performance phase has
+    /// measurements. Sorts all latencies, which takes about a second for a few million.
     pub fn judged<T>(&self, tell: impl FnOnce(&Results, &Validity) -> T) -> Option<T> {
         let phase = self.reported()?;
         let effective = self.effective_of(phase);
@@ -224,7 +224,7 @@ impl TestLog {
             |it: &&PhaseLog| it.tried.is_none() || reported.is_some_and(|reported| std::ptr::eq(*it, reported));
         let failed = self.phases.iter().filter(counts).filter_map(PhaseLog::failed_fault);
         let mut cut: Vec<String> = self.phases.iter().filter_map(PhaseLog::cut_fault).collect();
-        // If a phase ends early, the phases after it end for the same reason. It is reported once.
+        // If a phase ends early, the phases after it end for the same reason. The reason is reported once.
         cut.dedup();
         failed.chain(cut).collect()
     }

@@ -114,7 +114,7 @@ fn some_load() -> BoxedStrategy<Load> {
     .boxed()
 }
 
-/// The two `Option<f64>` are the margins, as shares of the stage.
+/// A stage that was drawn: its load, its pause, its warm-up and cool-down as shares of the stage, and its grace.
 type DrawnStage = (Load, Span, Option<f64>, Option<f64>, Option<Span>);
 
 fn some_stages() -> BoxedStrategy<Vec<Stage>> {
