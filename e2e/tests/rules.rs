@@ -76,7 +76,7 @@ const CASES: [(&str, &str, &str, &str); 12] = [
 ];
 
 /// Each immutable field of the spec, with a value. An update that adds the field to a stored run is refused.
-const CHANGES: [(&str, &str); 12] = [
+const CHANGES: [(&str, &str); 13] = [
     ("target", "{url: 'http://other'}"),
     ("harness", "loadgen"),
     ("profile", "{name: a}"),
@@ -89,6 +89,7 @@ const CHANGES: [(&str, &str); 12] = [
     ("execution", "{gracePeriodSeconds: 7}"),
     ("queueName", "load"),
     ("profiling", "{kind: Torch, duration: 5s}"),
+    ("search", "{budgetSeconds: 900}"),
 ];
 
 fn schema() -> anyhow::Result<Value> {

@@ -46,7 +46,8 @@ pub(super) fn baseline(document: &ReportDocument) -> Option<String> {
 impl Row<'_> {
     /// The figure as text, such as `p99 of ttft in every stage`.
     pub(super) fn figure(&self) -> String {
-        self.objective.figure_in_place()
+        // The report decides where an objective applies: in a search, only at the load of the answer.
+        ResolvedObjective { stage: self.result.stage.clone(), ..self.objective.clone() }.figure_in_place()
     }
 
     /// The limit as the spec has it, such as `max 500ms`. A baseline does not change it.
