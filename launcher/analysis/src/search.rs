@@ -89,12 +89,12 @@ pub struct TrialObjective {
 }
 
 impl SearchResult {
-    /// A load with its unit, such as `14.2 requests/s` or `48 requests in flight`.
+    /// A load with its unit, such as `14.2 requests/s` or `48 users`.
     pub fn load_text(&self, load: f64) -> String {
         match self.over {
             SearchOver::Rate => format!("{} requests/s", rate_text(load)),
-            SearchOver::Concurrency if load == 1.0 => "1 request in flight".to_owned(),
-            SearchOver::Concurrency => format!("{load} requests in flight"),
+            SearchOver::Concurrency if load == 1.0 => "1 user".to_owned(),
+            SearchOver::Concurrency => format!("{load} users"),
         }
     }
 
@@ -141,6 +141,10 @@ impl SearchResult {
                     "After an overload the server did not return to any load that was tried{}.",
                     calm.unwrap_or_default()
                 )
+            }
+            Some(_) if self.from_calm.is_some() => {
+                let calm = self.from_calm.map(|it| self.load_text(it)).unwrap_or_default();
+                format!("{calm} hold all objectives from calm, but no time was left to test them after an overload.")
             }
             Some(Stopped::ClientLimited) => "This client cannot send the first load in time.".to_owned(),
             Some(Stopped::NotConfirmed) => format!("No load was confirmed: every confirmation failed.{edge}"),

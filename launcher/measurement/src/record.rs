@@ -7,6 +7,7 @@ use std::{
 };
 
 use serde::Serialize;
+use workload_profiles::workload::Goodput;
 
 use crate::{
     latency_origin::LatencyOrigin,
@@ -358,6 +359,17 @@ impl RequestRecord {
     pub fn tpot(&self) -> Option<Duration> {
         let gaps = self.gaps()?;
         Some(self.last_token?.saturating_sub(self.first_token?) / gaps)
+    }
+
+    /// Whether the request meets all limits except that on ITL, which a record does not contain. If a figure is missing, its limit is not met.
+    pub fn meets(&self, goodput: &Goodput) -> bool {
+        let figures = [
+            (goodput.ttft, self.ttft_scheduled()),
+            (goodput.tpot, self.tpot()),
+            (goodput.ntpot, self.ntpot()),
+            (goodput.latency, self.latency_scheduled()),
+        ];
+        figures.into_iter().all(|(limit, found)| limit.is_none_or(|limit| found.is_some_and(|it| it <= limit.0)))
     }
 }
 

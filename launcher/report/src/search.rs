@@ -7,20 +7,20 @@ use crds::{benchmark_run::SearchOver, figure::rate_text, wording::percent};
 pub fn columns(search: &SearchResult) -> [&'static str; 6] {
     let load = match search.over {
         SearchOver::Rate => "requests/s",
-        SearchOver::Concurrency => "in flight",
+        SearchOver::Concurrency => "users",
     };
     ["trial", load, "result", "missed most, of allowed", "requests", "time"]
 }
 
 /// One row per trial, in order.
-pub fn rows(search: &SearchResult) -> impl Iterator<Item = Vec<String>> {
+pub fn rows(search: &SearchResult) -> impl Iterator<Item = [String; 6]> {
     search.trials.iter().map(|it| row(search, it))
 }
 
-fn row(search: &SearchResult, it: &SearchTrial) -> Vec<String> {
+fn row(search: &SearchResult, it: &SearchTrial) -> [String; 6] {
     let is_answer = search.answer.as_ref().is_some_and(|answer| answer.stage == it.stage);
     let answer = if is_answer { ", the answer" } else { "" };
-    vec![
+    [
         name(it),
         rate_text(it.load),
         format!("{}{answer}", result(it)),

@@ -30,15 +30,6 @@ pub struct Outcome {
     pub missed: bool,
 }
 
-/// What an exploring trial shows about an objective.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Belief {
-    /// The probability that the objective holds, from 0 to 1.
-    pub belief: f64,
-    /// The estimated percentile divided by its limit. Without a limit: the share of misses divided by the allowed share.
-    pub ratio: f64,
-}
-
 /// Minimum number of requests for a belief.
 const FEWEST: usize = 5;
 /// With fewer requests than this, all of them together count as one, because their dependence is unknown.
@@ -52,7 +43,7 @@ const TAIL: (f64, f64) = (0.2, 0.5);
 /// A value came near its limit if it exceeds this share of the limit.
 const NEAR: f64 = 0.5;
 
-/// Returns the belief that an objective holds. `outcomes` must be in the order of due times.
+/// Returns the belief that an objective holds: a probability, from 0 to 1. `outcomes` must be in the order of due times.
 ///
 /// Two estimates are made. By counts: the posterior of the share of misses, with a Beta prior of weight `PRIOR` around the allowed share. By the
 /// tail: an exponential fit to the largest values, extrapolated to the percentile. The tail shows a queue that builds up before there are enough
@@ -60,10 +51,10 @@ const NEAR: f64 = 0.5;
 ///
 /// In a trial that only raises the load (`growing`), the larger estimate is used, because the tail alone mistakes rare stalls for an overload. In
 /// other trials the estimates are averaged. Counts get more weight the more misses are expected, up to `COUNTS_DECIDE`.
-pub fn belief(objective: &Objective, outcomes: &[Outcome], growing: bool) -> Belief {
+pub fn belief(objective: &Objective, outcomes: &[Outcome], growing: bool) -> f64 {
     let (count, allowed) = (outcomes.len(), objective.allowed);
     if count < FEWEST {
-        return Belief { belief: 0.5, ratio: 1.0 };
+        return 0.5;
     }
     let misses = outcomes.iter().filter(|it| it.missed).count() as f64 / count as f64;
     let values: Option<Vec<f64>> = objective.limit.map(|_| outcomes.iter().map(|it| it.value).collect());
@@ -79,16 +70,15 @@ pub fn belief(objective: &Objective, outcomes: &[Outcome], growing: bool) -> Bel
     let by_counts =
         beta_reg(found + PRIOR * allowed, effective - found + PRIOR * (1.0 - allowed), allowed).clamp(0.0, 1.0);
     let Some((values, limit)) = values.zip(objective.limit) else {
-        return Belief { belief: by_counts, ratio: misses / allowed };
+        return by_counts;
     };
-    let (by_tail, ratio) = tail(&values, allowed, limit);
+    let by_tail = tail(&values, allowed, limit);
     let weight = (effective * allowed / COUNTS_DECIDE).min(1.0);
-    let belief = if growing { by_tail.max(by_counts) } else { weight * by_counts + (1.0 - weight) * by_tail };
-    Belief { belief, ratio }
+    if growing { by_tail.max(by_counts) } else { weight * by_counts + (1.0 - weight) * by_tail }
 }
 
-/// Returns the probability that the percentile is within its limit, and the estimated percentile divided by the limit. Assumes an exponential tail.
-fn tail(values: &[f64], allowed: f64, limit: f64) -> (f64, f64) {
+/// Returns the probability that the percentile is within its limit. Assumes an exponential tail.
+fn tail(values: &[f64], allowed: f64, limit: f64) -> f64 {
     let count = values.len() as f64;
     let (least, most) = TAIL;
     let share = least.max((10.0 / count).min(most)).max((1.5 * allowed).min(most));
@@ -98,7 +88,7 @@ fn tail(values: &[f64], allowed: f64, limit: f64) -> (f64, f64) {
     let mean = over.iter().sum::<f64>() / (over.len() as f64).max(1.0);
     let largest = sorted[sorted.len() - 1];
     if over.len() < 2 || mean < 1e-3 * limit {
-        return (if largest <= limit { 0.9 } else { 0.1 }, largest / limit);
+        return if largest <= limit { 0.9 } else { 0.1 };
     }
     let is_over: Vec<f64> = values.iter().map(|it| f64::from(u8::from(*it > start))).collect();
     let effective = (over.len() as f64 / autocorrelation_time(&is_over)).max(1.0);
@@ -109,7 +99,7 @@ fn tail(values: &[f64], allowed: f64, limit: f64) -> (f64, f64) {
     }
     let error = (mean * ((1.0 + reach * reach) / effective).sqrt()).max(0.02 * limit);
     let normal = |z: f64| 0.5 * erfc(-z / std::f64::consts::SQRT_2);
-    (normal((limit - estimate) / error), estimate / limit)
+    normal((limit - estimate) / error)
 }
 
 /// The state of a confirming trial, which each look updates.

@@ -269,12 +269,9 @@ impl<'a> Search<'a> {
     /// Returns the end of the search. If required, first returns a trial from above at the load that is to be the answer.
     fn answer(&self, stopped: Stopped) -> Next {
         let passed = self.confirmed.iter().filter(|it| it.verdict == Verdict::Passed).map(|it| it.load);
+        let best = passed.reduce(f64::max);
         let end = |load, from_calm, stopped| Next::Answer(Answer { load, from_calm, stopped });
-        let best = passed.reduce(f64::max).filter(|_| self.settings.recovery.is_tried());
-        let Some(best) = best else {
-            let passed = self.confirmed.iter().filter(|it| it.verdict == Verdict::Passed).map(|it| it.load);
-            return end(passed.reduce(f64::max), None, stopped);
-        };
+        let Some(best) = best.filter(|_| self.settings.recovery.is_tried()) else { return end(best, None, stopped) };
         let tried = |recovered: bool| {
             let of = move |it: &&&Trial| (it.verdict == Verdict::Passed) == recovered;
             self.from_above.iter().filter(of).map(|it| it.load)

@@ -83,7 +83,7 @@ pub(crate) fn steering(trials: &[Trial]) -> Vec<&Trial> {
     let grown = trials.iter().filter(|it| it.role == Role::Grow && it.verdict != Verdict::Failed);
     let top = grown.map(|it| it.load).fold(0.0, f64::max);
     let steers = |it: &&Trial| match it.role {
-        Role::Grow | Role::Narrow | Role::Aside => it.verdict != Verdict::Failed || it.load > top,
+        Role::Grow | Role::Narrow => it.verdict != Verdict::Failed || it.load > top,
         Role::Confirm => true,
         Role::WarmUp | Role::FromAbove => false,
     };

@@ -15,14 +15,12 @@ pub enum Role {
     Confirm,
     /// Overloads the server, and then lowers the load to the planned one.
     FromAbove,
-    /// Was planned by another tier. It also informs this tier.
-    Aside,
 }
 
 impl Role {
     /// Whether a trial informs the search without confirming a load.
     pub(crate) fn explores(self) -> bool {
-        matches!(self, Role::Grow | Role::Narrow | Role::Aside)
+        matches!(self, Role::Grow | Role::Narrow)
     }
 }
 

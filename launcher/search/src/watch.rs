@@ -43,12 +43,17 @@ impl Watch {
         };
         let looks = match plan.role {
             Role::WarmUp => vec![plan.seconds],
-            Role::Grow | Role::Narrow | Role::Aside => every(WARM_UP + FIRST_WINDOW, LOOK_EVERY),
+            Role::Grow | Role::Narrow => every(WARM_UP + FIRST_WINDOW, LOOK_EVERY),
             Role::Confirm => confirmation.looks().iter().map(|it| WARM_UP_OF_CONFIRMATION + it).collect(),
             Role::FromAbove => every(OVERLOAD + RECOVERY_LOOK_EVERY, RECOVERY_LOOK_EVERY),
         };
         let (objectives, plan) = (objectives.to_vec(), plan.clone());
         Watch { objectives, plan, confirmation, looks, made: 0, belief: 0.5, verdict: None }
+    }
+
+    /// Returns the plan of the trial.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
     }
 
     /// Returns the factor of the load at a time.
@@ -70,7 +75,7 @@ impl Watch {
     pub fn window_start(&self, look: f64) -> f64 {
         match self.plan.role {
             Role::WarmUp => look,
-            Role::Grow | Role::Narrow | Role::Aside => WARM_UP,
+            Role::Grow | Role::Narrow => WARM_UP,
             Role::Confirm => WARM_UP_OF_CONFIRMATION,
             Role::FromAbove => look - RECOVERY_WINDOW,
         }
@@ -93,7 +98,7 @@ impl Watch {
                 self.belief = self.confirmation.belief(verdict.unwrap_or(Verdict::Undecided));
                 verdict
             }
-            Role::Grow | Role::Narrow | Role::Aside => {
+            Role::Grow | Role::Narrow => {
                 self.belief = self.of_all(outcomes);
                 let (missed, held) = SURELY;
                 match self.belief {
@@ -113,7 +118,7 @@ impl Watch {
     /// Returns the lowest belief of all objectives.
     fn of_all(&self, outcomes: &[Vec<Outcome>]) -> f64 {
         let growing = self.plan.role == Role::Grow;
-        let beliefs = self.objectives.iter().zip(outcomes).map(|(it, outcomes)| belief(it, outcomes, growing).belief);
+        let beliefs = self.objectives.iter().zip(outcomes).map(|(it, outcomes)| belief(it, outcomes, growing));
         beliefs.fold(1.0, f64::min)
     }
 

@@ -1,5 +1,7 @@
 //! Decides which requests count at a look, while further requests are in flight.
 
+use statistics::median;
+
 use crate::evidence::Outcome;
 
 /// What is known about a request. Times are in seconds from the start of the trial's load.
@@ -29,7 +31,10 @@ pub enum Open {
 pub fn outcomes(seen: &[Seen], open: Open, from: f64, now: f64) -> Vec<Outcome> {
     let too_young = match open {
         Open::AtLeastItsAge(limit) => limit,
-        Open::Unknown => median(seen.iter().filter(|it| it.value.is_none()).map(|it| now - it.due).collect()),
+        Open::Unknown => {
+            let ages: Vec<f64> = seen.iter().filter(|it| it.value.is_none()).map(|it| now - it.due).collect();
+            median(&ages).unwrap_or_default()
+        }
     };
     let decided = |it: &Seen| match (it.value, open) {
         (Some(value), _) => Some(Outcome { value, missed: it.missed }),
@@ -39,16 +44,6 @@ pub fn outcomes(seen: &[Seen], open: Open, from: f64, now: f64) -> Vec<Outcome> 
         (None, _) => None,
     };
     seen.iter().filter(|it| it.due >= from && it.due < now - too_young).filter_map(decided).collect()
-}
-
-/// Returns the median; 0 if there are no values.
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_unstable_by(f64::total_cmp);
-    match values.len() {
-        0 => 0.0,
-        count if count % 2 == 1 => values[count / 2],
-        count => f64::midpoint(values[count / 2 - 1], values[count / 2]),
-    }
 }
 
 #[cfg(test)]

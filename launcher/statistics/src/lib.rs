@@ -61,7 +61,7 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
 }
 
 /// The middle value, or the mean of the two middle values; `None` if there are no values.
-pub(crate) fn median(values: &[f64]) -> Option<f64> {
+pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.len() / 2;

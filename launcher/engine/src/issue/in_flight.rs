@@ -204,7 +204,8 @@ impl InFlightRequest {
         self.exchange.is_probe = self.kind == RequestKind::Probe;
         let request_progress = Arc::clone(&self.exchange.progress);
         if let Some(trials) = shared.trials.as_ref().filter(|_| self.kind == RequestKind::Load) {
-            trials.note_sent(self.number, self.due.at, &request_progress);
+            let turn = self.turn.as_ref().map(|it| it.place);
+            trials.note_sent((self.number, turn), self.due.at, &request_progress);
         }
         let gone = match leaves {
             None => None,

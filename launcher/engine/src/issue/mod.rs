@@ -77,7 +77,7 @@ use prompts::{
 use runner::WorkerResult;
 use shared::Shared;
 pub use timeline::{PlannedTime, RecentTimes, Timeline};
-pub use trials::{RequestSoFar, TrialStage, Trials};
+pub use trials::{InFlight, RequestsSoFar, TrialStage, Trials};
 use worker::Worker;
 
 /// Number of ready tasks that a runtime polls before it polls sockets and timers. A lower value makes send times and timestamps more exact;

@@ -1,7 +1,7 @@
 //! Trials: stages whose load is chosen while the run goes on, and which end as soon as their requests suffice for a verdict. Pure.
 
 use std::{
-    collections::HashMap,
+    collections::BTreeMap,
     fmt::Debug,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
@@ -13,7 +13,10 @@ use workload_profiles::workload::{Load, Stage, Window};
 
 use super::plan::{PlannedLoad, Slots, Surge};
 use crate::{client::request_timeouts::RequestProgress, schedule::schedule};
-use measurement::{record::RequestRecord, window::StageWindow};
+use measurement::{
+    record::{RequestRecord, Turn},
+    window::StageWindow,
+};
 
 /// Chooses the load of each stage while the run goes on, and decides when the stage ends. Each stage is a trial. A look evaluates its requests so
 /// far.
@@ -27,8 +30,8 @@ pub trait Trials: Debug + Send + Sync {
     /// Returns the time of the next look, from the start of the stage; `None` if there is none.
     fn next_look(&self) -> Option<Duration>;
 
-    /// Evaluates the requests of the stage, in the order of due times. `now`: time since the start of the stage. Returns whether the stage ends.
-    fn look(&self, requests: &[RequestSoFar], now: Duration) -> bool;
+    /// Evaluates the requests of the stage. Returns whether the stage ends.
+    fn look(&self, requests: RequestsSoFar) -> bool;
 }
 
 /// A trial.
@@ -40,15 +43,26 @@ pub struct TrialStage {
     pub surge: Option<(u32, Duration)>,
 }
 
-/// What is known about a request while its stage runs.
-#[derive(Clone, Debug)]
-pub struct RequestSoFar {
-    /// When it was due, from the start of the stage.
+/// The requests of a stage at a look. All times are on the clock of the load.
+#[derive(Debug)]
+pub struct RequestsSoFar {
+    /// When the stage began.
+    pub start: Duration,
+    /// The time of the look.
+    pub now: Duration,
+    /// The requests that have ended since the last look at the stage.
+    pub ended: Vec<RequestRecord>,
+    /// All requests in flight.
+    pub in_flight: Vec<InFlight>,
+}
+
+/// A request in flight.
+#[derive(Clone, Copy, Debug)]
+pub struct InFlight {
+    /// When it was due.
     pub due: Duration,
-    /// When its first token arrived, from the start of the stage; `None` if none has arrived.
+    /// When its first token arrived; `None` if none has arrived.
     pub first_token: Option<Duration>,
-    /// Its record; `None` if the request has not ended.
-    pub record: Option<RequestRecord>,
 }
 
 /// The load of a trial that has begun.
@@ -83,9 +97,17 @@ impl DrawnTrial {
 #[derive(Debug)]
 pub(super) struct RunningTrials {
     decider: Arc<dyn Trials>,
-    /// The requests of the current stage, by number.
-    requests: Mutex<HashMap<u64, Sent>>,
+    requests: Mutex<Requests>,
     stages: Vec<TrialState>,
+}
+
+/// The requests of the current stage. A load thread holds the lock only to add or to move one request.
+#[derive(Debug, Default)]
+struct Requests {
+    /// By number. The turns of a session have the same number.
+    in_flight: BTreeMap<(u64, Option<Turn>), Sent>,
+    /// The requests that have ended since the last look.
+    ended: Vec<RequestRecord>,
 }
 
 #[derive(Debug, Default)]
@@ -99,7 +121,6 @@ struct TrialState {
 struct Sent {
     due: Duration,
     progress: Arc<RequestProgress>,
-    record: Option<RequestRecord>,
 }
 
 impl RunningTrials {
@@ -117,7 +138,7 @@ impl RunningTrials {
         draw: impl FnOnce(TrialStage) -> DrawnTrial,
     ) -> Option<&DrawnTrial> {
         let begin = || {
-            self.requests().clear();
+            *self.requests() = Requests::default();
             self.decider.begin(stage, now).map(draw)
         };
         self.stages[stage].drawn.get_or_init(begin).as_ref()
@@ -146,7 +167,13 @@ impl RunningTrials {
 
     /// Looks at a stage that began at `start`, and ends it if that is decided. Returns whether it ends.
     pub(super) fn look(&self, stage: usize, start: Duration, now: Duration) -> bool {
-        let ends = self.decider.look(&self.so_far(start), now.saturating_sub(start));
+        let requests = {
+            let mut requests = self.requests();
+            let in_flight = |it: &Sent| InFlight { due: it.due, first_token: it.progress.first_token() };
+            let in_flight = requests.in_flight.values().map(in_flight).collect();
+            RequestsSoFar { start, now, ended: std::mem::take(&mut requests.ended), in_flight }
+        };
+        let ends = self.decider.look(requests);
         if ends {
             self.stages[stage].ended.send_replace(Some(now));
         }
@@ -154,33 +181,23 @@ impl RunningTrials {
     }
 
     /// Records that a request begins.
-    pub(super) fn note_sent(&self, number: u64, due: Duration, progress: &Arc<RequestProgress>) {
-        self.requests().insert(number, Sent { due, progress: Arc::clone(progress), record: None });
+    pub(super) fn note_sent(
+        &self,
+        (number, turn): (u64, Option<Turn>),
+        due: Duration,
+        progress: &Arc<RequestProgress>,
+    ) {
+        self.requests().in_flight.insert((number, turn), Sent { due, progress: Arc::clone(progress) });
     }
 
     /// Records that a request has ended.
     pub(super) fn note_ended(&self, record: &RequestRecord) {
-        if let Some(sent) = self.requests().get_mut(&record.number) {
-            sent.record = Some(record.clone());
-        }
+        let mut requests = self.requests();
+        requests.in_flight.remove(&(record.number, record.turn));
+        requests.ended.push(record.clone());
     }
 
-    fn requests(&self) -> MutexGuard<'_, HashMap<u64, Sent>> {
+    fn requests(&self) -> MutexGuard<'_, Requests> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns the requests so far, in the order of due times. `start`: the start of the stage, from which their times count.
-    fn so_far(&self, start: Duration) -> Vec<RequestSoFar> {
-        let so_far = |it: &Sent| {
-            let of_record = it.record.as_ref().and_then(|it| it.first_token.or(it.last_token));
-            RequestSoFar {
-                due: it.due.saturating_sub(start),
-                first_token: of_record.or_else(|| it.progress.first_token()).map(|at| at.saturating_sub(start)),
-                record: it.record.clone(),
-            }
-        };
-        let mut all: Vec<RequestSoFar> = self.requests().values().map(so_far).collect();
-        all.sort_by_key(|it| it.due);
-        all
     }
 }

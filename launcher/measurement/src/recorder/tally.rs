@@ -489,17 +489,12 @@ fn is_failure(request: &RequestRecord) -> bool {
 
 /// Whether a request met all limits. If a figure is missing, its limit is not met.
 pub(super) fn is_good(request: &RequestRecord, wire: &WireTally, goodput: &Goodput) -> bool {
-    let (tokens, gaps) = several_tokens(request, wire).unwrap_or((1, 1));
-    [
-        (goodput.ttft, request.ttft_scheduled()),
-        (goodput.tpot, request.tpot()),
-        // The gaps are summed only if this limit is set.
-        (goodput.itl, goodput.itl.and_then(|_| wire.gaps.mean()).map(|it| it * gaps / tokens)),
-        (goodput.ntpot, request.ntpot()),
-        (goodput.latency, request.latency_scheduled()),
-    ]
-    .into_iter()
-    .all(|(bound, found)| bound.is_none_or(|bound| found.is_some_and(|found| found <= bound.0)))
+    // The gaps are summed only if this limit is set.
+    let meets_itl = goodput.itl.is_none_or(|limit| {
+        let (tokens, gaps) = several_tokens(request, wire).unwrap_or((1, 1));
+        wire.gaps.mean().is_some_and(|it| it * gaps / tokens <= limit.0)
+    });
+    meets_itl && request.meets(goodput)
 }
 
 fields!(CauseTally { count, sample });

@@ -62,9 +62,8 @@ fn parts(section: Section, document: &ReportDocument, paint: Paint) -> Vec<Strin
 
 fn trials(search: &SearchResult) -> Vec<String> {
     let mut table = new_table(&search::columns(search));
-    for row in search::rows(search) {
-        let (name, cells) = row.split_first().expect("a row has a name");
-        add_row(&mut table, one_line(name), cells.iter().map(|it| Cell::from(one_line(it))));
+    for [name, cells @ ..] in search::rows(search) {
+        add_row(&mut table, one_line(&name), cells.iter().map(|it| Cell::from(one_line(it))));
     }
     let notes = search::notes(search).iter().map(|it| indented(it, usize::from(WIDTH))).collect::<Vec<_>>();
     vec![table.painted(WIDTH, Paint::OFF), notes.join("\n")]

@@ -39,7 +39,7 @@ pub(super) struct Search {
     at_least: Option<f64>,
     objectives: Vec<SearchObjective>,
     searcher: Arc<Searcher>,
-    /// The workload with one placeholder stage for each possible trial.
+    /// The workload with one stage for each possible trial.
     pub(super) workload: Workload,
 }
 
@@ -73,7 +73,7 @@ impl Search {
         };
         let objectives = objectives::of_run(run, &workload.goodput);
         let searcher = Searcher::new(settings, objectives.clone(), template, run.validity.max_send_lag_p99.0);
-        let place = |number: usize| Stage::new(format!("trial-{number:02}"), placeholder(over, template));
+        let place = |number: usize| Stage::new(format!("trial-{number:02}"), first_load(over, template));
         let workload = Workload { stages: (1..=MOST_TRIALS).map(place).collect(), ..workload.clone() };
         Ok(Search { settings, over, at_least: search.at_least, objectives, searcher: Arc::new(searcher), workload })
     }
@@ -174,8 +174,8 @@ fn template(search: &ResolvedSearch, workload: &Workload) -> Result<(SearchOver,
     }
 }
 
-/// The load of a placeholder stage. Its kind (open or closed) determines how latencies count.
-fn placeholder(over: SearchOver, template: Template) -> Load {
+/// The load of a stage before its trial is chosen. Its kind (open or closed) determines how latencies count.
+fn first_load(over: SearchOver, template: Template) -> Load {
     match over {
         SearchOver::Rate => searcher::open_load(template, 1.0, None, std::time::Duration::ZERO),
         SearchOver::Concurrency => searcher::closed_load(1.0, std::time::Duration::ZERO),

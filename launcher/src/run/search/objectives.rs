@@ -1,11 +1,13 @@
 //! The objectives of a search, and which requests missed them. Pure.
 
+use std::time::Duration;
+
 use crds::{
     benchmark_run::{Metric, Stat},
     objective::FigureValue,
     resolve::{Bound, ResolvedObjective, ResolvedRun},
 };
-use engine::issue::RequestSoFar;
+use engine::issue::InFlight;
 use measurement::record::RequestRecord;
 use search::{Open, Outcome, Seen, evidence, outcomes};
 use workload_profiles::workload::Goodput;
@@ -20,8 +22,6 @@ const FAILED: f64 = 2.0;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SearchObjective {
     pub(super) name: String,
-    /// The figure as text, such as `p99 of ttft, max 500ms`.
-    pub(super) text: String,
     pub(super) share: evidence::Objective,
     kind: Kind,
 }
@@ -48,7 +48,6 @@ pub(super) fn of_run(run: &ResolvedRun, goodput: &Goodput) -> Vec<SearchObjectiv
     if !limits_errors && allowed > 0.0 && allowed < 1.0 {
         objectives.push(SearchObjective {
             name: ERRORS.to_owned(),
-            text: format!("errorRatio, max {allowed}"),
             share: evidence::Objective { allowed, limit: None },
             kind: Kind::Errors,
         });
@@ -80,12 +79,13 @@ impl SearchObjective {
         };
         let has_limit = !matches!(kind, Kind::Errors | Kind::Goodput(_));
         let share = evidence::Objective { allowed, limit: has_limit.then_some(limit) };
-        Some(SearchObjective { name: of.name.clone(), text: of.described(), share, kind })
+        Some(SearchObjective { name: of.name.clone(), share, kind })
     }
 
-    /// The outcomes of the requests that were due at `from` or later, at the time `now`. Both times are in seconds from the start of the trial.
-    pub(super) fn outcomes(&self, requests: &[RequestSoFar], from: f64, now: f64) -> Vec<Outcome> {
-        let seen: Vec<Seen> = requests.iter().filter(|it| !is_given_up(it)).map(|it| self.seen(it)).collect();
+    /// The outcomes of the requests that were due at `from` or later, at the time `now`. `seen` has all requests. Times are in seconds from the start of
+    /// the trial.
+    pub(super) fn outcomes(&self, mut seen: Vec<Seen>, from: f64, now: f64) -> Vec<Outcome> {
+        seen.sort_by(|one, other| one.due.total_cmp(&other.due));
         let open = match (&self.kind, self.share.limit) {
             (Kind::Ttft | Kind::Latency, Some(limit)) => Open::AtLeastItsAge(limit),
             _ => Open::Unknown,
@@ -93,35 +93,44 @@ impl SearchObjective {
         outcomes(&seen, open, from, now)
     }
 
-    fn seen(&self, request: &RequestSoFar) -> Seen {
-        let due = request.due.as_secs_f64();
-        let failed = request.record.as_ref().is_some_and(|it| !it.outcome.is_success());
-        let limit = self.share.limit;
-        if failed {
-            // A failed request misses every objective. If it were left out, failures would improve the latencies.
-            return Seen { due, value: Some(limit.map_or(0.0, |limit| FAILED * limit)), missed: true };
-        }
-        let record = request.record.as_ref();
-        let value = match &self.kind {
-            Kind::Ttft => request.first_token.map(|it| it.saturating_sub(request.due).as_secs_f64()),
-            Kind::Latency => record.and_then(RequestRecord::latency_scheduled).map(|it| it.as_secs_f64()),
-            // An answer of one token has no time per output token. It counts as zero, so it meets every limit.
-            Kind::Tpot => record.map(|it| it.tpot().unwrap_or_default().as_secs_f64()),
-            Kind::Ntpot => record.map(|it| it.ntpot().unwrap_or_default().as_secs_f64()),
-            Kind::Errors | Kind::Goodput(_) => record.map(|_| 0.0),
-        };
-        let missed = match &self.kind {
-            Kind::Errors => false,
-            Kind::Goodput(goals) => record.is_some_and(|it| !is_good(it, goals)),
-            _ => value.zip(limit).is_some_and(|(value, limit)| value > limit),
-        };
-        Seen { due, value, missed }
+    /// A request in flight in a trial that began at `start`.
+    pub(super) fn in_flight(&self, request: &InFlight, start: Duration) -> Seen {
+        let first_token = request.first_token.filter(|_| self.kind == Kind::Ttft);
+        let value = first_token.map(|it| it.saturating_sub(request.due).as_secs_f64());
+        Seen { due: request.due.saturating_sub(start).as_secs_f64(), value, missed: self.is_past(value) }
     }
-}
 
-/// Whether the client or the launcher ended the request. Such a request shows nothing about the server.
-fn is_given_up(request: &RequestSoFar) -> bool {
-    request.record.as_ref().is_some_and(|it| !it.outcome.is_decided())
+    /// A request that has ended, in a trial that began at `start`. `None` if the client or the launcher ended it, which shows nothing about the server.
+    pub(super) fn ended(&self, record: &RequestRecord, start: Duration) -> Option<Seen> {
+        if !record.outcome.is_decided() {
+            return None;
+        }
+        let due = record.scheduled.saturating_sub(start).as_secs_f64();
+        if !record.outcome.is_success() {
+            // A failed request misses every objective. If it were left out, failures would improve the latencies.
+            let value = self.share.limit.map_or(0.0, |limit| FAILED * limit);
+            return Some(Seen { due, value: Some(value), missed: true });
+        }
+        let time = match &self.kind {
+            // An answer in one piece has its first token at its end.
+            Kind::Ttft => record.ttft_scheduled().or(record.latency_scheduled()),
+            Kind::Latency => record.latency_scheduled(),
+            // An answer of one token has no time per output token. It counts as zero, so it meets every limit.
+            Kind::Tpot => record.tpot(),
+            Kind::Ntpot => record.ntpot(),
+            Kind::Errors | Kind::Goodput(_) => None,
+        };
+        let value = Some(time.unwrap_or_default().as_secs_f64());
+        let missed = match &self.kind {
+            Kind::Goodput(goals) => !record.meets(goals),
+            _ => self.is_past(value),
+        };
+        Some(Seen { due, value, missed })
+    }
+
+    fn is_past(&self, value: Option<f64>) -> bool {
+        value.zip(self.share.limit).is_some_and(|(value, limit)| value > limit)
+    }
 }
 
 /// The share of values that may be above a percentile. `None` for a statistic that is no percentile.
@@ -134,15 +143,4 @@ fn allowed_above(stat: Stat) -> Option<f64> {
         Stat::P99P9 => Some(0.001),
         Stat::Mean | Stat::Max => None,
     }
-}
-
-/// Whether a successful request meets the goodput bounds of the profile. The bound on ITL is ignored, because a record has no ITL.
-fn is_good(record: &RequestRecord, goals: &Goodput) -> bool {
-    let values = [
-        (goals.ttft, record.ttft_scheduled()),
-        (goals.tpot, record.tpot()),
-        (goals.ntpot, record.ntpot()),
-        (goals.latency, record.latency_scheduled()),
-    ];
-    values.into_iter().all(|(limit, found)| limit.is_none_or(|limit| found.is_some_and(|it| it <= limit.0)))
 }

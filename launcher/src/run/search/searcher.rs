@@ -6,8 +6,8 @@ use std::{
 };
 
 use crds::units::{RequestRate, Span};
-use engine::issue::{RequestSoFar, TrialStage, Trials};
-use search::{Answer, Next, Plan, Role, Settings, Trial, Unit, Verdict, Watch, next};
+use engine::issue::{RequestsSoFar, TrialStage, Trials};
+use search::{Answer, Next, Outcome, Plan, Role, Seen, Settings, Trial, Unit, Verdict, Watch, next};
 use tracing::info;
 use workload_profiles::workload::{Arrivals, Load, Margin, Rate, RatePoint, RateShape, Stage};
 
@@ -61,10 +61,13 @@ struct State {
 
 #[derive(Debug)]
 struct Running {
-    plan: Plan,
     stage: Stage,
     watch: Watch,
     began: Duration,
+    /// The requests that have ended, per objective.
+    ended: Vec<Vec<Seen>>,
+    /// When each request that has ended was due, from the start of the trial in seconds, and its send lag.
+    lags: Vec<(f64, Duration)>,
     is_late: bool,
     shares: Vec<Option<f64>>,
     requests: usize,
@@ -107,17 +110,17 @@ impl Searcher {
     /// The progress of the search at the time `now` on the clock of the load. `None` before the first trial.
     pub(in crate::run) fn standing(&self, now: Duration) -> Option<SearchStanding> {
         let state = self.state();
-        let Plan { role, load, .. } = state.running.as_ref()?.plan;
+        let Plan { role, load, .. } = *state.running.as_ref()?.watch.plan();
         let what = match role {
             Role::WarmUp => "warm-up at",
             Role::Grow => "growing,",
-            Role::Narrow | Role::Aside => "narrowing,",
+            Role::Narrow => "narrowing,",
             Role::Confirm => "confirming",
             Role::FromAbove => "overload, then",
         };
         let load = match self.settings.unit {
             Unit::RequestsPerSecond => format!("{load}/s"),
-            Unit::Concurrency => format!("concurrency {load}"),
+            Unit::Concurrency => format!("{load} users"),
         };
         let budget = self.settings.budget;
         let left = (budget - now.as_secs_f64()).max(0.0);
@@ -191,7 +194,7 @@ fn name_of(role: Role) -> &'static str {
     match role {
         Role::WarmUp => "warm-up",
         Role::Grow => "grow",
-        Role::Narrow | Role::Aside => "narrow",
+        Role::Narrow => "narrow",
         Role::Confirm => "confirm",
         Role::FromAbove => "from-above",
     }
@@ -239,10 +242,11 @@ impl Trials for Searcher {
         let watch = Watch::new(&shares, &plan);
         let trial = self.stage(stage + 1, &plan, &watch);
         state.running = Some(Running {
-            plan,
             stage: trial.stage.clone(),
             watch,
             began: now,
+            ended: vec![Vec::new(); self.objectives.len()],
+            lags: Vec::new(),
             is_late: false,
             shares: vec![None; self.objectives.len()],
             requests: 0,
@@ -254,29 +258,37 @@ impl Trials for Searcher {
         self.state().running.as_ref()?.watch.next_look().map(Duration::from_secs_f64)
     }
 
-    fn look(&self, requests: &[RequestSoFar], now: Duration) -> bool {
+    fn look(&self, requests: RequestsSoFar) -> bool {
         let mut state = self.state();
         let Some(running) = &mut state.running else { return true };
-        let now = now.as_secs_f64();
+        let RequestsSoFar { start, now, ended, in_flight } = requests;
+        let since = |at: Duration| at.saturating_sub(start).as_secs_f64();
+        running.lags.extend(ended.iter().filter_map(|it| Some((since(it.scheduled), it.send_lag()?))));
+        let now = since(now);
         let from = running.watch.window_start(now);
-        let outcomes: Vec<_> = self.objectives.iter().map(|it| it.outcomes(requests, from, now)).collect();
-        let share = |of: &Vec<search::Outcome>| {
+        let outcomes = |(objective, seen): (&SearchObjective, &mut Vec<Seen>)| {
+            seen.extend(ended.iter().filter_map(|it| objective.ended(it, start)));
+            let in_flight = in_flight.iter().map(|it| objective.in_flight(it, start));
+            objective.outcomes(seen.iter().copied().chain(in_flight).collect(), from, now)
+        };
+        let outcomes: Vec<Vec<Outcome>> = self.objectives.iter().zip(&mut running.ended).map(outcomes).collect();
+        let share = |of: &Vec<Outcome>| {
             let missed = of.iter().filter(|it| it.missed).count();
             (!of.is_empty()).then(|| missed as f64 / of.len() as f64)
         };
         running.shares = outcomes.iter().map(share).collect();
         running.requests = outcomes.iter().map(Vec::len).max().unwrap_or_default();
-        running.is_late = lag_p99(requests, from) > self.max_send_lag;
+        running.is_late = lag_p99(&running.lags, from) > self.max_send_lag;
         let is_over = running.watch.look(&outcomes).is_some();
         // A client that sends late sends another load than the trial tests. A longer trial would not change that, so the trial ends.
-        is_over || (running.is_late && running.plan.role != Role::WarmUp)
+        is_over || (running.is_late && running.watch.plan().role != Role::WarmUp)
     }
 }
 
 /// The 99th percentile of the send lag of requests that were due at `from` or later.
-fn lag_p99(requests: &[RequestSoFar], from: f64) -> Duration {
-    let counted = requests.iter().filter(|it| it.due.as_secs_f64() >= from);
-    let mut lags: Vec<Duration> = counted.filter_map(|it| it.record.as_ref()?.send_lag()).collect();
+fn lag_p99(lags: &[(f64, Duration)], from: f64) -> Duration {
+    let mut lags: Vec<Duration> = lags.iter().filter(|(due, _)| *due >= from).map(|(_, lag)| *lag).collect();
     lags.sort_unstable();
-    lags.get(lags.len().saturating_sub(1) * 99 / 100).copied().unwrap_or_default()
+    let rank = (lags.len() * 99).div_ceil(100);
+    rank.checked_sub(1).map_or(Duration::ZERO, |it| lags[it])
 }

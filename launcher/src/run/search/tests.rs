@@ -44,7 +44,7 @@ fn workload(is_closed: bool) -> Workload {
     let (input, output) = (LengthDistribution::fixed(5), LengthDistribution::fixed(4));
     serde_json::from_value(json!({
         "api": "OpenAICompletions", "streaming": true, "sampling": {"ignoreEos": true},
-        "stages": [Stage::new("s", placeholder(over, template))],
+        "stages": [Stage::new("s", first_load(over, template))],
         "requests": {"random": {"input": input, "output": output, "text": "words"}},
     }))
     .unwrap()

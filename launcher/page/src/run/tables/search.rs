@@ -11,5 +11,5 @@ pub(crate) fn search(document: &ReportDocument) -> Option<Table> {
     let table = Table::of(Section::Search, notes(found).join(" "))
         .texts(["Trial", load, "Result", "Missed most, of allowed"])
         .numbers(["Requests", "Time"]);
-    table.rows(rows(found)).filled()
+    table.rows(rows(found).map(Vec::from)).filled()
 }
