@@ -19,6 +19,8 @@ const BUDGETS: (u32, u32) = (1_200, 2_400);
 /// The shortest and the longest time limit that a spec may set, in seconds. The shortest suffices for all steps of a search: raising the load takes
 /// two to three minutes, a confirmation takes three, and the trial that lowers the load from an overload takes three.
 const BUDGET_RANGE: (u32, u32) = (600, 86_400);
+/// The time that a run needs beside its trials, in seconds: the last trial may end a little late, and its requests are aborted.
+const BESIDE_TRIALS: u32 = 60;
 const RISK: f64 = 0.05;
 const RISK_RANGE: (f64, f64) = (0.001, 0.5);
 /// The default of `highest`: the highest load that a search tries.
@@ -69,6 +71,14 @@ pub(super) fn search(
     let (least, most) = BUDGET_RANGE;
     if !(least..=most).contains(&seconds) {
         errors.add(&format!("{FIELD}.budgetSeconds"), &format!("is {seconds}; write a number from {least} to {most}"));
+    }
+    let run_seconds = effective.execution.deadlines.run_seconds;
+    let needed = seconds.saturating_add(BESIDE_TRIALS);
+    if run_seconds < needed {
+        let message = format!(
+            "is {run_seconds}, and a search of {seconds} seconds needs {needed}; raise it, or lower spec.search.budgetSeconds"
+        );
+        errors.add("spec.execution.deadlines.runSeconds", &message);
     }
     let risk = written.risk.as_ref().map_or(RISK, |it| {
         let (least, most) = RISK_RANGE;
@@ -216,6 +226,12 @@ mod tests {
     fn what_cannot_be_searched_is_refused() {
         assert_refused("{}", "", "", "spec.search: has no objectives to hold");
         assert_refused("{budgetSeconds: 60}", TTFT, "", "spec.search.budgetSeconds: is 60; write");
+        assert_refused(
+            "{budgetSeconds: 7200}",
+            TTFT,
+            "",
+            "spec.execution.deadlines.runSeconds: is 3600, and a search of 7200",
+        );
         assert_refused("{risk: 0}", TTFT, "", "spec.search.risk: is 0; write a number from 0.001 to 0.5");
         assert_refused("{risk: low}", TTFT, "", "spec.search.risk: is \"low\"; write");
         assert_refused("{first: 9, highest: 8}", TTFT, "", "spec.search.first: is 9, above highest");

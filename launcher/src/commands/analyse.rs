@@ -46,6 +46,11 @@ pub(crate) struct AnalyseArgs {
 
 pub(crate) fn run(args: &AnalyseArgs) -> anyhow::Result<u8> {
     let (path, document) = report_file::read(&args.path)?;
+    if document.search.is_some() {
+        bail!(
+            "the run is a search, whose objectives chose the loads that it tried; run the search again with other objectives"
+        )
+    }
     // Check the output folder first, because the analysis may take minutes.
     if let Some(output) = args.output.as_deref().filter(|it| it.symlink_metadata().is_ok()) {
         bail!("--output {} exists; name a new folder", output.display())

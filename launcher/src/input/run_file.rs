@@ -24,6 +24,10 @@ const MAX_LISTED: usize = 48;
 pub(super) const DEFAULT_NAMESPACE: &str = "default";
 /// The name that replaces one that cannot be generated. The problem has already been reported.
 const GENERATED: &str = "run";
+/// The default of `execution.deadlines.runSeconds`.
+const DEFAULT_RUN_SECONDS: u64 = 3_600;
+/// The time that a run needs beside the trials of a search, in seconds.
+const SECONDS_BESIDE_TRIALS: u64 = 60;
 
 pub(super) struct RunFile {
     root: Node,
@@ -281,6 +285,13 @@ impl RunFile {
             if let Some(value) = value {
                 written[key] = value;
             }
+        }
+        // No flag sets the time limit of the run, so a long search raises its default.
+        let is_long = |it: &u64| it + SECONDS_BESIDE_TRIALS > DEFAULT_RUN_SECONDS;
+        if let Some(seconds) = seconds.filter(is_long)
+            && spec["execution"]["deadlines"]["runSeconds"].is_null()
+        {
+            spec["execution"]["deadlines"]["runSeconds"] = (seconds + SECONDS_BESIDE_TRIALS).into();
         }
     }
 
