@@ -78,12 +78,12 @@ fn outcome(verdict: &Result<RequestOutcome, Failure>) -> RequestOutcome {
 }
 
 /// Cuts a body in many ways and compares the results. Returns the number of ways.
-fn check_cuts(case: &Case) -> usize {
+fn assert_cuts(case: &Case) -> usize {
     let (body, name) = (case.body.as_slice(), &case.name);
     let whole = meaning(&feed(case, &[body], constant));
     assert_eq!(meaning(&feed(case, &case.pieces(), constant)), whole, "{name} in its frames");
     let mut cuts = 2;
-    let mut check = |pieces: &[&[u8]], how: &str, at: usize| {
+    let mut assert_same = |pieces: &[&[u8]], how: &str, at: usize| {
         assert_eq!(meaning(&feed(case, pieces, constant)), whole, "{name} cut {how} {at}");
         cuts += 1;
     };
@@ -91,20 +91,20 @@ fn check_cuts(case: &Case) -> usize {
         for offset in 0..size.min(body.len()) {
             let (first, rest) = body.split_at(offset);
             let pieces: Vec<&[u8]> = [first].into_iter().chain(rest.chunks(size)).collect();
-            check(&pieces, &format!("into pieces of {size} from"), offset);
+            assert_same(&pieces, &format!("into pieces of {size} from"), offset);
         }
     }
     if body.len() <= MAX_IN_TWO {
         for at in 0..=body.len() {
             let (first, rest) = body.split_at(at);
-            check(&[first, rest], "in two at", at);
+            assert_same(&[first, rest], "in two at", at);
         }
     }
     cuts
 }
 
 /// Compares the launcher's result with the result of the independent reader.
-fn check_meaning(case: &Case) {
+fn assert_meaning(case: &Case) {
     let expected = reading::read(case);
     let second = |place: usize| Duration::from_secs(place as u64 + 1);
     let (answer, verdict) = feed(case, &case.pieces(), second);
@@ -132,7 +132,7 @@ fn check_meaning(case: &Case) {
 
 /// Compares the kept output with the independent reader's, and everything else with the result without kept output. Returns how many token
 /// ids were compared.
-fn check_output(case: &Case) -> usize {
+fn assert_output(case: &Case) -> usize {
     let name = &case.name;
     let mut keeping = Answer::default();
     keeping.keep_output();
@@ -151,7 +151,7 @@ fn check_output(case: &Case) -> usize {
 }
 
 /// Reads the response through the whole client, over loopback.
-async fn check_socket(case: &Case) {
+async fn assert_socket(case: &Case) {
     let expected = feed(case, &case.pieces(), constant);
     let (answer, verdict) = socket::call(case).await;
     let name = &case.name;
@@ -179,15 +179,15 @@ fn every_recorded_answer_means_what_it_says_however_it_arrives() {
     for case in &folder.cases {
         // A failing case must not hide later cases. Its panic message shows what is wrong.
         let checked = catch_unwind(AssertUnwindSafe(|| {
-            cuts += check_cuts(case);
+            cuts += assert_cuts(case);
             if !case.is_generation() {
                 *folder.skipped.entry("only cut: another endpoint").or_default() += 1;
                 return;
             }
-            check_meaning(case);
-            ids += check_output(case);
+            assert_meaning(case);
+            ids += assert_output(case);
             read += 1;
-            runtime.block_on(check_socket(case));
+            runtime.block_on(assert_socket(case));
             replayed += 1;
         }));
         failed.extend(checked.is_err().then_some(&case.name));
@@ -206,7 +206,7 @@ fn every_recorded_answer_means_what_it_says_however_it_arrives() {
 }
 
 /// Checks a made-up response in the same ways as a recorded one.
-fn made_up(name: &str, kind: &str, body: &[u8], expected: RequestOutcome, events: u32) {
+fn assert_made_up(name: &str, kind: &str, body: &[u8], expected: RequestOutcome, events: u32) {
     let case = Case {
         name: name.to_owned(),
         path: Some("/v1/chat/completions".to_owned()),
@@ -220,11 +220,11 @@ fn made_up(name: &str, kind: &str, body: &[u8], expected: RequestOutcome, events
     };
     let reading = reading::read(&case);
     assert_eq!((reading.outcome, reading.events), (expected, events), "{name}");
-    check_cuts(&case);
-    check_meaning(&case);
-    check_output(&case);
+    assert_cuts(&case);
+    assert_meaning(&case);
+    assert_output(&case);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(check_socket(&case));
+    runtime.block_on(assert_socket(&case));
 }
 
 #[test]
@@ -234,7 +234,8 @@ fn dialects_that_no_recording_holds_are_understood() {
     let token = |text: &str| format!("data: {{\"choices\":[{{\"index\":0,\"text\":\"{text}\"}}]}}\n\n");
     let end = |reason: &str| format!("data: {{\"choices\":[{{\"text\":\"\",\"finish_reason\":\"{reason}\"}}]}}\n\n");
     let done = "data: [DONE]\n\n";
-    let stream = |name: &str, body: &str, expected, events| made_up(name, EVENTS, body.as_bytes(), expected, events);
+    let stream =
+        |name: &str, body: &str, expected, events| assert_made_up(name, EVENTS, body.as_bytes(), expected, events);
     stream("a keep-alive before the first event", &format!(": ping\n\n\n{}{done}", token("a")), Ok, 1);
     stream("a byte order mark", &format!("\u{feff}{}{done}", token("a")), Ok, 1);
     stream("CRLF", &format!("{}{}{done}", token("a"), token("b")).replace('\n', "\r\n"), Ok, 2);
@@ -258,83 +259,89 @@ fn dialects_that_no_recording_holds_are_understood() {
     stream("tokens without text, with a running usage", &format!("{silent}{silent}{done}"), Ok, 0);
     let broken = [token("a\u{e9}").replace('\u{e9}', "@").into_bytes(), done.as_bytes().to_vec()].concat();
     let broken: Vec<u8> = broken.into_iter().map(|it| if it == b'@' { 0xC3 } else { it }).collect();
-    made_up("half a letter", EVENTS, &broken, Ok, 1);
+    assert_made_up("half a letter", EVENTS, &broken, Ok, 1);
     let long = token(&"x".repeat(300_000)) + done;
-    made_up("a line of 300 kB", EVENTS, long.as_bytes(), Ok, 1);
-    made_up("JSON under a stream's request", "application/json", b"\xef\xbb\xbf{\"error\":\"no\"}", HttpError(500), 0);
+    assert_made_up("a line of 300 kB", EVENTS, long.as_bytes(), Ok, 1);
+    assert_made_up(
+        "JSON under a stream's request",
+        "application/json",
+        b"\xef\xbb\xbf{\"error\":\"no\"}",
+        HttpError(500),
+        0,
+    );
     let whole = format!("{{\"choices\":[{{\"text\":\"\",\"finish_reason\":\"length\"}}],{usage}}}");
-    made_up("an answer of silent tokens in one piece", "application/json", whole.as_bytes(), Ok, 0);
+    assert_made_up("an answer of silent tokens in one piece", "application/json", whole.as_bytes(), Ok, 0);
 }
 
-fn check(name: &str, events: u32, usage: Option<(u32, u32)>, expected: Result<RequestOutcome, Failure>) {
+fn assert_read(name: &str, events: u32, usage: Option<(u32, u32)>, expected: Result<RequestOutcome, Failure>) {
     // The response counts as ended, because it was cut by whoever recorded it.
     let case = Case { ended: true, ..case(name) };
     let (answer, verdict) = feed(&case, &case.pieces(), constant);
     assert_eq!(verdict, expected, "{name}");
     assert_eq!(answer.content_events, events, "{name}");
     assert_eq!(answer.usage.prompt_tokens.zip(answer.usage.completion_tokens), usage, "{name}");
-    check_cuts(&case);
+    assert_cuts(&case);
 }
 
-fn ok(name: &str, events: u32, usage: Option<(u32, u32)>) {
-    check(name, events, usage, Ok(RequestOutcome::Ok));
+fn assert_ok(name: &str, events: u32, usage: Option<(u32, u32)>) {
+    assert_read(name, events, usage, Ok(RequestOutcome::Ok));
 }
 
-fn failed(name: &str, events: u32, usage: Option<(u32, u32)>, outcome: RequestOutcome, message: &str) {
-    check(name, events, usage, Err(Failure::new(outcome, message)));
+fn assert_failed(name: &str, events: u32, usage: Option<(u32, u32)>, outcome: RequestOutcome, message: &str) {
+    assert_read(name, events, usage, Err(Failure::new(outcome, message)));
 }
 
 #[test]
 fn vllm_streams_have_their_events_and_usage() {
-    ok("vllm-0.32.0-default/chat-stream.json", 8, None);
-    ok("vllm-0.32.0-default/chat-stream-usage.json", 8, Some((15, 8)));
-    ok("vllm-0.32.0-default/chat-stream-one-token.json", 1, Some((15, 1)));
-    ok("vllm-0.32.0-default/completions-stream.json", 8, None);
-    ok("vllm-0.32.0-default/completions-stream-usage.json", 8, Some((5, 8)));
-    ok("vllm-0.16.0-default/chat-stream.json", 8, None);
-    ok("vllm-0.16.0-default/completions-stream-continuous-usage.json", 8, Some((5, 8)));
-    ok("vllm-0.32.0-full/chat-stream-continuous-only.json", 8, None);
-    ok("vllm-0.32.0-full/completions-stream-stop.json", 1, Some((5, 1)));
+    assert_ok("vllm-0.32.0-default/chat-stream.json", 8, None);
+    assert_ok("vllm-0.32.0-default/chat-stream-usage.json", 8, Some((15, 8)));
+    assert_ok("vllm-0.32.0-default/chat-stream-one-token.json", 1, Some((15, 1)));
+    assert_ok("vllm-0.32.0-default/completions-stream.json", 8, None);
+    assert_ok("vllm-0.32.0-default/completions-stream-usage.json", 8, Some((5, 8)));
+    assert_ok("vllm-0.16.0-default/chat-stream.json", 8, None);
+    assert_ok("vllm-0.16.0-default/completions-stream-continuous-usage.json", 8, Some((5, 8)));
+    assert_ok("vllm-0.32.0-full/chat-stream-continuous-only.json", 8, None);
+    assert_ok("vllm-0.32.0-full/completions-stream-stop.json", 1, Some((5, 1)));
     // Each event contains four tokens.
-    ok("vllm-0.32.0-small/chat-stream-usage.json", 3, Some((15, 8)));
+    assert_ok("vllm-0.32.0-small/chat-stream-usage.json", 3, Some((15, 8)));
 }
 
 #[test]
 fn reasoning_and_tool_calls_are_output() {
-    ok("vllm-0.32.0-reasoning/chat-stream-usage.json", 8, Some((15, 8)));
-    ok("vllm-0.32.0-full/chat-stream-tool-auto.json", 8, Some((118, 8)));
-    ok("vllm-0.32.0-full/chat-stream-tool-required.json", 63, Some((118, 120)));
+    assert_ok("vllm-0.32.0-reasoning/chat-stream-usage.json", 8, Some((15, 8)));
+    assert_ok("vllm-0.32.0-full/chat-stream-tool-auto.json", 8, Some((118, 8)));
+    assert_ok("vllm-0.32.0-full/chat-stream-tool-required.json", 63, Some((118, 120)));
 }
 
 #[test]
 fn an_answer_whose_only_token_has_no_text_is_an_answer() {
-    ok("vllm-0.32.0-full/chat-stream-one-token.json", 0, Some((15, 1)));
+    assert_ok("vllm-0.32.0-full/chat-stream-one-token.json", 0, Some((15, 1)));
 }
 
 #[test]
 fn answers_in_one_piece_have_usage_and_no_events() {
-    ok("vllm-0.32.0-default/chat-nonstream.json", 0, Some((15, 8)));
-    ok("vllm-0.32.0-reasoning/chat-nonstream.json", 0, Some((15, 8)));
-    ok("llama-cpp-python-0.3.36/completions-nonstream.json", 0, Some((5, 8)));
+    assert_ok("vllm-0.32.0-default/chat-nonstream.json", 0, Some((15, 8)));
+    assert_ok("vllm-0.32.0-reasoning/chat-nonstream.json", 0, Some((15, 8)));
+    assert_ok("llama-cpp-python-0.3.36/completions-nonstream.json", 0, Some((5, 8)));
 }
 
 #[test]
 fn other_servers_are_understood() {
-    ok("llama-cpp-python-0.3.36/chat-stream.json", 8, None);
+    assert_ok("llama-cpp-python-0.3.36/chat-stream.json", 8, None);
     // These servers send no `[DONE]`.
-    ok("transformers-serve-5.19.0-plain/chat-stream.json", 3, Some((15, 8)));
-    ok("transformers-serve-5.19.0-plain/completions-stream.json", 8, Some((5, 8)));
-    ok("fakellm-0.3.5/chat-stream.json", 6, None);
+    assert_ok("transformers-serve-5.19.0-plain/chat-stream.json", 3, Some((15, 8)));
+    assert_ok("transformers-serve-5.19.0-plain/completions-stream.json", 8, Some((5, 8)));
+    assert_ok("fakellm-0.3.5/chat-stream.json", 6, None);
     // There is no content type, and the whole text is in the chunk with the role.
-    ok("mock-llm-npm-0.1.29/chat-stream.json", 1, None);
+    assert_ok("mock-llm-npm-0.1.29/chat-stream.json", 1, None);
 }
 
 #[test]
 fn answers_that_ended_early_are_broken() {
     let cut = "the stream ended before its end";
-    failed("llama-cpp-python-0.3.36/chat-stream-client-cut.json", 4, None, RequestOutcome::BrokenStream, cut);
-    failed("transformers-serve-5.19.0-cb/chat-stream.json", 0, None, RequestOutcome::BrokenStream, cut);
-    failed(
+    assert_failed("llama-cpp-python-0.3.36/chat-stream-client-cut.json", 4, None, RequestOutcome::BrokenStream, cut);
+    assert_failed("transformers-serve-5.19.0-cb/chat-stream.json", 0, None, RequestOutcome::BrokenStream, cut);
+    assert_failed(
         "vllm-0.32.0-reasoning/chat-stream-engine-killed.json",
         122,
         Some((15, 129)),
@@ -342,7 +349,7 @@ fn answers_that_ended_early_are_broken() {
         "an error in the stream: InternalServerError: EngineCore encountered an issue. See stack trace (above) for the root cause.",
     );
     // SIGTERM ended the server. It sent the finish reason `abort`, then the usage and `[DONE]` as usual.
-    failed(
+    assert_failed(
         "vllm-0.32.0-small/chat-stream-server-sigterm-smooth.json",
         37,
         Some((15, 142)),
@@ -353,7 +360,7 @@ fn answers_that_ended_early_are_broken() {
 
 #[test]
 fn errors_under_status_200_are_errors() {
-    failed(
+    assert_failed(
         "vllm-0.16.0-default/completions-stream-default-max-tokens.json",
         0,
         None,
@@ -384,7 +391,7 @@ fn every_recorded_error_has_its_status_and_a_short_message() {
 
 #[test]
 fn several_prompts_and_choices_share_one_usage() {
-    ok("vllm-0.32.0-default/chat-stream-n2.json", 7, Some((15, 8)));
-    ok("vllm-0.32.0-full/completions-stream-two-prompts.json", 8, Some((10, 8)));
-    ok("vllm-0.32.0-default/completions-nonstream-two-token-prompts.json", 0, Some((5, 4)));
+    assert_ok("vllm-0.32.0-default/chat-stream-n2.json", 7, Some((15, 8)));
+    assert_ok("vllm-0.32.0-full/completions-stream-two-prompts.json", 8, Some((10, 8)));
+    assert_ok("vllm-0.32.0-default/completions-nonstream-two-token-prompts.json", 0, Some((5, 4)));
 }

@@ -29,7 +29,7 @@ fn times(phase: &PhaseQueries) -> Vec<Duration> {
 }
 
 /// Checks that the settings are rejected, with a message that begins with `begin`.
-fn refused(settings: Settings, count: u64, begin: &str) {
+fn assert_refused(settings: Settings, count: u64, begin: &str) {
     let message = performance(&settings, count).expect_err("is refused").to_string();
     assert!(message.starts_with(begin), "{message}");
 }
@@ -47,29 +47,33 @@ fn what_would_not_end_is_refused() {
     let long = |it: Settings| Settings { min_duration_ms: u64::MAX, ..it };
     let equal = |it: Settings| Settings { sample_concatenate_permutation: true, ..it };
 
-    refused(server(0.0, 1), 9, "server_target_qps is 0; ");
-    refused(server(f64::NAN, 1), 9, "server_target_qps is NaN; ");
-    refused(server(f64::INFINITY, 1), 9, "server_target_qps is inf; ");
-    refused(offline(0.0), 9, "offline_expected_qps is 0; ");
-    refused(single(0.0), 9, "single_stream_expected_latency_ns is 0; ");
-    refused(single(-1.0), 9, "single_stream_expected_latency_ns is -1; ");
-    refused(multi(0), 9, "multi_stream_samples_per_query is 0; ");
-    refused(Settings::default(), 0, "total_sample_count is 0; ");
+    assert_refused(server(0.0, 1), 9, "server_target_qps is 0; ");
+    assert_refused(server(f64::NAN, 1), 9, "server_target_qps is NaN; ");
+    assert_refused(server(f64::INFINITY, 1), 9, "server_target_qps is inf; ");
+    assert_refused(offline(0.0), 9, "offline_expected_qps is 0; ");
+    assert_refused(single(0.0), 9, "single_stream_expected_latency_ns is 0; ");
+    assert_refused(single(-1.0), 9, "single_stream_expected_latency_ns is -1; ");
+    assert_refused(multi(0), 9, "multi_stream_samples_per_query is 0; ");
+    assert_refused(Settings::default(), 0, "total_sample_count is 0; ");
 
-    refused(server(20_000.0, 600), 9, "server_target_qps is 20000 and min_duration_ms 600000, for which");
-    refused(server(f64::MAX, 1), 9, "server_target_qps is 1797");
-    refused(long(server(1.0, 1)), 9, "server_target_qps is 1 and min_duration_ms 18446744073709551615");
-    refused(long(equal(server(1.0, 1))), 9, "server_target_qps is 1 and");
-    refused(single(0.1), 9, "single_stream_expected_latency_ns is 0.1 and min_duration_ms 10000");
-    refused(long(equal(Settings::default())), 9, "single_stream_expected_latency_ns is 1000000 and");
-    refused(offline(1e300), 9, "offline_expected_qps is 1000000");
-    refused(multi(u64::MAX), 9, "multi_stream_samples_per_query is 18446744073709551615");
-    refused(least(u64::MAX), 9, "min_query_count is 18446744073709551615");
-    refused(equal(least(u64::MAX)), 9, "min_query_count is 18446744073709551615");
-    refused(Settings { scenario: Scenario::Offline, ..least(u64::MAX) }, 9, "min_query_count is 18446744073709551615");
-    refused(Settings::default(), u64::MAX, "performance_sample_count is 18446744073709551615");
-    refused(server(1e-12, 1), 9, "server_target_qps is 0.000000000001, so that a query would be due after");
-    refused(single(f64::MAX), 9, "single_stream_expected_latency_ns is 1797");
+    assert_refused(server(20_000.0, 600), 9, "server_target_qps is 20000 and min_duration_ms 600000, for which");
+    assert_refused(server(f64::MAX, 1), 9, "server_target_qps is 1797");
+    assert_refused(long(server(1.0, 1)), 9, "server_target_qps is 1 and min_duration_ms 18446744073709551615");
+    assert_refused(long(equal(server(1.0, 1))), 9, "server_target_qps is 1 and");
+    assert_refused(single(0.1), 9, "single_stream_expected_latency_ns is 0.1 and min_duration_ms 10000");
+    assert_refused(long(equal(Settings::default())), 9, "single_stream_expected_latency_ns is 1000000 and");
+    assert_refused(offline(1e300), 9, "offline_expected_qps is 1000000");
+    assert_refused(multi(u64::MAX), 9, "multi_stream_samples_per_query is 18446744073709551615");
+    assert_refused(least(u64::MAX), 9, "min_query_count is 18446744073709551615");
+    assert_refused(equal(least(u64::MAX)), 9, "min_query_count is 18446744073709551615");
+    assert_refused(
+        Settings { scenario: Scenario::Offline, ..least(u64::MAX) },
+        9,
+        "min_query_count is 18446744073709551615",
+    );
+    assert_refused(Settings::default(), u64::MAX, "performance_sample_count is 18446744073709551615");
+    assert_refused(server(1e-12, 1), 9, "server_target_qps is 0.000000000001, so that a query would be due after");
+    assert_refused(single(f64::MAX), 9, "single_stream_expected_latency_ns is 1797");
 }
 
 #[test]
@@ -80,20 +84,24 @@ fn what_the_library_leaves_to_chance_is_refused() {
         settings
     };
     let same = |it: &mut Settings| (it.performance_issue_same, it.performance_issue_same_index) = (true, 9);
-    refused(of(same), 9, "performance_issue_same_index is 9, but the sample set has 9 samples; ");
-    refused(of(|it| (it.min_duration_ms, it.min_query_count) = (0, 0)), 9, "min_duration_ms 0 and min_query_count 0");
+    assert_refused(of(same), 9, "performance_issue_same_index is 9, but the sample set has 9 samples; ");
+    assert_refused(
+        of(|it| (it.min_duration_ms, it.min_query_count) = (0, 0)),
+        9,
+        "min_duration_ms 0 and min_query_count 0",
+    );
     let equal = |it: &mut Settings| (it.sample_concatenate_permutation, it.min_query_count) = (true, 0);
-    refused(of(equal), 9, "min_query_count is 0; ");
+    assert_refused(of(equal), 9, "min_query_count is 0; ");
     let too_few = |it: &mut Settings| {
         (it.scenario, it.performance_issue_unique) = (Scenario::Offline, true);
         it.performance_sample_count_override = 10;
     };
-    refused(of(too_few), 9, "performance_sample_count with performance_issue_unique is 10 of 9 samples; ");
+    assert_refused(of(too_few), 9, "performance_sample_count with performance_issue_unique is 10 of 9 samples; ");
     let multi = |it: &mut Settings| {
         (it.scenario, it.performance_issue_unique) = (Scenario::MultiStream, true);
         it.sample_concatenate_permutation = true;
     };
-    refused(of(multi), 9, "performance_issue_unique is true, as is sample_concatenate_permutation");
+    assert_refused(of(multi), 9, "performance_issue_unique is true, as is sample_concatenate_permutation");
     let none = Qsl { performance_sample_count: 0, ..qsl(9) };
     let message = QueryGenerator::new(&server(1.0, 1), &none).err().unwrap().to_string();
     assert!(message.starts_with("performance_sample_count is 0; "), "{message}");

@@ -6,7 +6,7 @@ use workload_profiles::loadgen::{ConfFile, Mode, Round, Scenario, Settings, appl
 /// The modes, in the order of their numbers in configuration files.
 const MODES: [Mode; 4] = [Mode::SubmissionRun, Mode::AccuracyOnly, Mode::PerformanceOnly, Mode::FindPeakPerformance];
 
-pub fn check(case: &Value) {
+pub fn assert_case(case: &Value) {
     let text = |key: &str| case[key].as_str().unwrap();
     let (name, model) = (text("name"), text("model"));
     let scenario = Scenario::ALL.into_iter().find(|it| it.name() == text("scenario")).unwrap();

@@ -4,7 +4,7 @@ use loadgen::results::early_stopping::EarlyStopping;
 use serde_json::Value;
 
 /// Compares every row of a table.
-pub fn check(table: &Value) {
+pub fn assert_case(table: &Value) {
     let share = |key: &str| table[key].as_f64().unwrap();
     let (p, d, c) = (share("p"), share("d"), share("c"));
     let test = EarlyStopping::new(p, d, c).unwrap();

@@ -55,12 +55,12 @@ fn read(name: &str) -> Option<Value> {
     Some(serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display())))
 }
 
-/// Runs `check` for each entry of a list in a file, and reports the number of entries. The list must not be empty.
-fn compare(name: &str, list: &str, check: impl Fn(&Value)) {
+/// Runs `assert_case` for each entry of a list in a file, and reports the number of entries. The list must not be empty.
+fn assert_each(name: &str, list: &str, assert_case: impl Fn(&Value)) {
     let Some(file) = read(name) else { return };
     let entries = file[list].as_array().unwrap_or_else(|| panic!("{name} has no {list}"));
     assert!(!entries.is_empty(), "{name} has no {list}");
-    entries.iter().for_each(check);
+    entries.iter().for_each(assert_case);
     tell(&format!("{name}: {} {list}", entries.len()));
 }
 
@@ -94,27 +94,27 @@ fn the_folder_has_recordings() {
 
 #[test]
 fn draws_are_those_of_the_library() {
-    compare("random-primitives.json", "cases", random::check);
+    assert_each("random-primitives.json", "cases", random::assert_case);
 }
 
 #[test]
 fn queries_are_those_of_the_library() {
-    compare("generated-queries.json", "cases", queries::check);
+    assert_each("generated-queries.json", "cases", queries::assert_case);
 }
 
 #[test]
 fn early_stopping_is_that_of_the_library() {
-    compare("early-stopping-min-queries.json", "tables", early_stopping::check);
+    assert_each("early-stopping-min-queries.json", "tables", early_stopping::assert_case);
 }
 
 #[test]
 fn configuration_files_are_read_as_by_the_library() {
-    compare("config.json", "cases", config::check);
+    assert_each("config.json", "cases", config::assert_case);
 }
 
 #[test]
 fn results_are_those_of_the_library() {
-    compare("summaries.json", "cases", summaries::check);
+    assert_each("summaries.json", "cases", summaries::assert_case);
 }
 
 #[test]
@@ -127,6 +127,6 @@ fn logs_of_runs_are_those_of_the_library() {
     let mut runs: Vec<PathBuf> = fs::read_dir(&path).unwrap().map(|it| it.unwrap().path()).collect();
     runs.sort();
     assert!(!runs.is_empty(), "{} has no runs", path.display());
-    let lines: usize = runs.iter().map(|it| runs::check(it)).sum();
+    let lines: usize = runs.iter().map(|it| runs::assert_case(it)).sum();
     tell(&format!("runs: {} cases, {lines} lines of detail logs", runs.len()));
 }

@@ -10,7 +10,7 @@ use workload_profiles::{
 use crate::{digest, integers};
 
 /// Compares all phases of a test.
-pub fn check(case: &Value) {
+pub fn assert_case(case: &Value) {
     let name = case["name"].as_str().unwrap();
     let qsl: Qsl = serde_json::from_value(case["qsl"].clone()).unwrap();
     let settings = settings(&case["settings"]);

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::{digest, integers};
 
 /// Compares all draws of a seed.
-pub fn check(case: &Value) {
+pub fn assert_case(case: &Value) {
     let seed = case["seed"].as_u64().unwrap();
     let fresh = || Mt19937::new(seed);
     let mut random = fresh();

@@ -29,7 +29,7 @@ use crate::{queries, summaries};
 type Line = (String, String, bool, bool);
 
 /// Compares all logs of a run. Returns the number of lines in its detail log.
-pub fn check(folder: &Path) -> usize {
+pub fn assert_case(folder: &Path) -> usize {
     let name = folder.file_name().unwrap().to_str().unwrap();
     let text = |file: &str| fs::read_to_string(folder.join(file)).unwrap();
     let json = |file: &str| -> Value { serde_json::from_str(&text(file)).unwrap() };

@@ -20,7 +20,7 @@ use workload_profiles::{
 
 use crate::queries;
 
-pub fn check(case: &Value) {
+pub fn assert_case(case: &Value) {
     let name = case["name"].as_str().unwrap();
     let mut log = empty(
         queries::settings(&case["settings"]),
