@@ -164,7 +164,7 @@ fn is_word(it: char) -> bool {
     it.is_ascii_alphanumeric() || matches!(it, '_' | '-')
 }
 
-/// Whether a name is that of an error class, such as `AuthenticationError`. The text after such a name is no secret.
+/// Whether a name belongs to an error class, such as `AuthenticationError`. The text after such a name is no secret.
 fn is_class(word: &str) -> bool {
     ["error", "exception", "warning"].into_iter().any(|it| ends_with(word, it))
 }

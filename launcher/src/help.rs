@@ -96,7 +96,8 @@ mod tests {
         assert!(widest.chars().count() <= SCREEN.1, "shorten this text: {widest}");
         assert_eq!(command().render_long_help().to_string(), help);
         for found in command().get_subcommands().filter(|it| !it.is_hide_set()) {
-            let line = format!("  {:<16}{}\n", found.get_name(), found.get_about().unwrap());
+            let about = found.get_about().map(ToString::to_string).unwrap_or_default();
+            let line = format!("  {:<16}{about}\n", found.get_name());
             assert_eq!(help.matches(&line).count(), 1, "{line}{help}");
         }
     }

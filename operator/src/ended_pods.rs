@@ -37,8 +37,8 @@ pub fn ended(pod: &Pod) -> Option<Ended> {
     }
 }
 
-/// Why Kubernetes disrupted a pod: an eviction, a preemption or a lost node. `None` if it did not. A pod that the kubelet evicts because it exceeded
-/// its own limit, such as that of ephemeral storage, gets no condition for it.
+/// Why Kubernetes disrupted a pod: an eviction, a preemption or a lost node. `None` if it did not. If the kubelet evicts a pod
+/// because the pod exceeded a limit of its own, such as its ephemeral storage, Kubernetes sets no condition.
 pub(crate) fn disruption(pod: &Pod) -> Option<String> {
     let status = pod.status.as_ref()?;
     let condition = status.conditions.iter().flatten().find(|it| it.type_ == "DisruptionTarget" && it.status == "True");

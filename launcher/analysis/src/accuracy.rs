@@ -170,7 +170,7 @@ impl Accuracy {
     /// One sentence per doubt that is not already a reason of the verdict.
     pub(crate) fn remarks(&self) -> impl Iterator<Item = String> {
         let doubts = self.doubts.iter().filter(|it| !self.reasons.contains(it));
-        doubts.map(|it| format!("the scores may not be those of the model: {it}"))
+        doubts.map(|it| format!("the scores may not describe the model: {it}"))
     }
 }
 

@@ -298,7 +298,7 @@ fn it_is_seen_when_the_engine_is_ready() {
     was_asked.recv_timeout(SOON).unwrap();
     assert_eq!(wrapped.started().ready, None);
     is_ready.store(true, Ordering::SeqCst);
-    // The time is available at once, without waiting for the wrapper's next probe.
+    // The wrapper reports the time immediately. It does not wait for its next probe.
     let started = wrapped.started();
     assert!(started.ready.unwrap() >= started.started && started.ready_ms.is_some(), "{started:?}");
     wrapped.signal(Signal::TERM);

@@ -50,7 +50,7 @@ pub fn headline(accuracy: &Accuracy) -> String {
 pub fn notes(accuracy: &Accuracy) -> Vec<String> {
     let undecided = accuracy.reasons.iter().map(|it| format!("no verdict: {it}"));
     let doubts = accuracy.doubts.iter().filter(|it| !accuracy.reasons.contains(it));
-    let doubts = doubts.map(|it| format!("the scores may not be those of the model: {it}"));
+    let doubts = doubts.map(|it| format!("the scores may not describe the model: {it}"));
     let missing = accuracy.not_computed.iter().map(|it| format!("{} is not computed: {}", it.figure, it.reason));
     undecided.chain(doubts).chain(missing).chain(accuracy.method.iter().cloned()).collect()
 }

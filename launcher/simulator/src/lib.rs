@@ -1,7 +1,7 @@
 //! A simulated vLLM: an OpenAI server that answers at the speed of an engine with batching.
 //!
-//! A request passes through validation, then the engine (scheduler and latency, in simulated steps), then a stream of chunks. The protocol equals
-//! that of vLLM 0.32: status codes, error bodies, chunk shapes and metrics. The simulator has three uses: to try everything without a GPU, to test
+//! A request passes through validation, then the engine (scheduler and latency, in simulated steps), then a stream of chunks. The protocol
+//! equals vLLM 0.32's protocol: status codes, error bodies, chunk shapes and metrics. The simulator has three uses: to try everything without a GPU, to test
 //! the launcher against times that can be computed by hand, and, with the instant preset, to measure the launcher itself. There is no tokenizer:
 //! token ids are derived from the words. Requests for absent features are refused by `refusals`.
 

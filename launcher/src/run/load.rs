@@ -211,8 +211,7 @@ impl<'a> Setup<'a, '_> {
 }
 
 impl<'a> Setup<'a, '_> {
-    /// Does everything before the load: reads the files, waits for the target, and plans the requests. The only requests it sends are those of the
-    /// readiness probe.
+    /// Does everything before the load: reads the files, waits for the target, and plans the requests. Only the readiness probe sends requests.
     pub(super) fn prepare(&self) -> Result<Prepared, Failure> {
         let Setup { input, options, process, .. } = *self;
         let Sources { files, secrets, .. } = process.sources(input, options)?;

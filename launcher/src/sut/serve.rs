@@ -27,7 +27,7 @@ const MAX_WAITING: usize = 4_000_000;
 const MAX_AT_ONCE: usize = 16;
 /// Number of idle connections that are opened before the first sample, and kept open.
 const SPARE: usize = 16;
-/// Number of bytes that are read from the pipe at once.
+/// Maximum number of bytes per read from the pipe.
 const READ_BYTES: usize = 64 << 10;
 
 /// The pipe from the LoadGen program.

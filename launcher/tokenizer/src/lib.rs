@@ -18,7 +18,7 @@ const MAX_REASON: usize = 300;
 /// Why a tokenizer cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenizerError {
-    /// The bytes are not those of a `tokenizer.json`.
+    /// The bytes are no `tokenizer.json`.
     #[error(
         "is not the tokenizer.json of a model: {reason}; give the file of this name that the model is published with"
     )]

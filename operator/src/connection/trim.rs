@@ -28,7 +28,7 @@ enum Rule {
     Limited,
     /// Annotations.
     Annotations,
-    /// The spec of an object, of which the operator reads only a few fields.
+    /// The spec of an object. The operator reads only a few of its fields.
     Spec,
     /// All parts are kept.
     All,

@@ -49,7 +49,7 @@ pub use times::TimeDraws;
 pub(crate) use trace_blocks::BlockTexts;
 use trace_blocks::TraceBlocks;
 
-/// All requests of a workload, each of which is generated on demand.
+/// Generates the requests of a workload on demand.
 #[derive(Debug)]
 pub struct Requests {
     source: Source,

@@ -122,7 +122,7 @@ impl Records {
 
     /// Makes room for the next record, if there is memory.
     pub(super) fn find_place(&mut self) -> Place {
-        // Once a record was dropped, no worker keeps any more records. So the kept records are those of the requests that ended first.
+        // After the first dropped record, no worker keeps a record. So the records that remain belong to the requests that ended first.
         match self.has_place() {
             _ if self.budget.is_spent() => Place::None,
             true => Place::Block,

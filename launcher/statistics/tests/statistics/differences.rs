@@ -26,7 +26,7 @@ fn quantiles_have_the_values_of_the_tables() {
         close(upper_quantile(1.0 - probability), -value, 1e-6);
     }
     assert_eq!((upper_quantile(0.5), upper_quantile(0.0)), (0.0, f64::INFINITY));
-    // From the NIST/SEMATECH e-Handbook of Statistical Methods, section 1.3.6.7.2. At 95 %, the values equal those of `t_95`.
+    // From the NIST/SEMATECH e-Handbook of Statistical Methods, section 1.3.6.7.2. At 95 %, `two_sided` equals `t_95`.
     for (probability, degrees, value) in
         [(0.02, 9, 2.821), (0.002, 9, 4.297), (0.002, 29, 3.396), (0.01, 5, 4.032), (0.1, 20, 1.725)]
     {
