@@ -230,6 +230,7 @@ reference: prepare ## Write the pages of commands and fields, docs/reference-*.m
 crd: ## Write the generated CRDs into the chart
 	cargo run --quiet -p crds --features kube --bin crdgen > charts/benchwright/files/benchmarkruns.yaml
 	cargo run --quiet -p crds --features kube --bin crdgen -- schedules > charts/benchwright/files/benchmarkschedules.yaml
+	cargo run --quiet -p crds --features kube --bin crdgen -- sweeps > charts/benchwright/files/benchmarksweeps.yaml
 
 docs: prepare python ## Build the documentation as a site that needs no network: target/book/index.html; broken links fail
 	@[[ -x $(mdbook) ]] || cargo install --quiet mdbook --version $(mdbook_version) --locked --no-default-features --features search \

@@ -1,9 +1,9 @@
-//! The CustomResourceDefinitions of BenchmarkRun and BenchmarkSchedule, as the chart ships them.
+//! The CustomResourceDefinitions of BenchmarkRun, BenchmarkSchedule and BenchmarkSweep, as the chart ships them.
 
 use kube::CustomResourceExt as _;
 use serde_json::{Map, Value, json};
 
-use crate::{BenchmarkRun, BenchmarkSchedule};
+use crate::{BenchmarkRun, BenchmarkSchedule, BenchmarkSweep};
 
 /// JSON pointer to the properties of a custom resource in its definition.
 const SCHEMA: &str = "/spec/versions/0/schema/openAPIV3Schema/properties";
@@ -26,7 +26,19 @@ pub fn crd_yaml() -> Result<String, Box<dyn std::error::Error>> {
 /// # Errors
 /// A schema that cannot be written as YAML, as for [`crd_yaml`].
 pub fn schedule_crd_yaml() -> Result<String, Box<dyn std::error::Error>> {
-    let mut crd = serde_json::to_value(BenchmarkSchedule::crd())?;
+    template_yaml(serde_json::to_value(BenchmarkSchedule::crd())?)
+}
+
+/// The definition of BenchmarkSweep as YAML, completed in the same way as BenchmarkRun's.
+///
+/// # Errors
+/// A schema that cannot be written as YAML, as for [`crd_yaml`].
+pub fn sweep_crd_yaml() -> Result<String, Box<dyn std::error::Error>> {
+    template_yaml(serde_json::to_value(BenchmarkSweep::crd())?)
+}
+
+/// Completes the definition of a kind with a run template.
+fn template_yaml(mut crd: Value) -> Result<String, Box<dyn std::error::Error>> {
     let run = at(&mut crd, &format!("{SCHEMA}/spec/properties/runTemplate/properties/spec"))?;
     complete_run(run)?;
     visit(run, &mut forget_transitions);

@@ -9,6 +9,7 @@ pub mod accuracy;
 pub mod any_value;
 pub mod benchmark_run;
 pub mod benchmark_schedule;
+pub mod benchmark_sweep;
 #[cfg(feature = "kube")]
 mod definition;
 pub mod envelope;
@@ -43,7 +44,9 @@ pub use benchmark_run::BenchmarkRunSpec;
 #[cfg(feature = "kube")]
 pub use benchmark_schedule::BenchmarkSchedule;
 #[cfg(feature = "kube")]
-pub use definition::{crd_yaml, schedule_crd_yaml};
+pub use benchmark_sweep::BenchmarkSweep;
+#[cfg(feature = "kube")]
+pub use definition::{crd_yaml, schedule_crd_yaml, sweep_crd_yaml};
 pub use envelope::{ArtifactRef, Envelope};
 pub use exit_code::ExitCode;
 pub use figure::{Microseconds, Milli};

@@ -14,6 +14,13 @@ fn the_chart_holds_the_generated_crd_of_schedules() {
     assert!(held == generated, "charts/benchwright/files/benchmarkschedules.yaml is another one: run `make crd`");
 }
 
+#[test]
+fn the_chart_holds_the_generated_crd_of_sweeps() {
+    let held = include_str!("../../charts/benchwright/files/benchmarksweeps.yaml");
+    let generated = crds::sweep_crd_yaml().unwrap();
+    assert!(held == generated, "charts/benchwright/files/benchmarksweeps.yaml is another one: run `make crd`");
+}
+
 /// The schedule's CRD must not contain the rules that compare a run with its stored version. They would make the run template immutable.
 #[test]
 fn the_template_of_a_schedule_has_the_rules_of_a_run_but_may_change() {
@@ -25,7 +32,7 @@ fn the_template_of_a_schedule_has_the_rules_of_a_run_but_may_change() {
 
 #[test]
 fn kubernetes_knows_every_format_of_the_crds() {
-    let crd = crds::crd_yaml().unwrap() + &crds::schedule_crd_yaml().unwrap();
+    let crd = crds::crd_yaml().unwrap() + &crds::schedule_crd_yaml().unwrap() + &crds::sweep_crd_yaml().unwrap();
     let formats: std::collections::BTreeSet<_> =
         crd.lines().filter_map(|it| it.trim().strip_prefix("format: ")).collect();
     assert!(!formats.is_empty());

@@ -1,5 +1,5 @@
-//! Checks the file of a BenchmarkRun or a BenchmarkSchedule against the schema of its CustomResourceDefinition, as the API server does. Reports each
-//! problem with its position, the value and the remedy. Rules that involve several fields or the meaning of a text are in [`crate::resolve`].
+//! Checks the file of a BenchmarkRun, BenchmarkSchedule or BenchmarkSweep against the schema of its CustomResourceDefinition, as the API server does.
+//! Reports each problem with its position, the value and the remedy. Rules that involve several fields or the meaning of a text are in [`crate::resolve`].
 
 mod wanted;
 
@@ -17,9 +17,11 @@ use crate::{
 /// The CRDs as the chart contains them. A test compares them with the types.
 const RUN_CRD: &str = include_str!("../../../charts/benchwright/files/benchmarkruns.yaml");
 const SCHEDULE_CRD: &str = include_str!("../../../charts/benchwright/files/benchmarkschedules.yaml");
+const SWEEP_CRD: &str = include_str!("../../../charts/benchwright/files/benchmarksweeps.yaml");
 
 static RUN_SCHEMA: LazyLock<Value> = LazyLock::new(|| of_file(RUN_CRD));
 static SCHEDULE_SCHEMA: LazyLock<Value> = LazyLock::new(|| of_file(SCHEDULE_CRD));
+static SWEEP_SCHEMA: LazyLock<Value> = LazyLock::new(|| of_file(SWEEP_CRD));
 
 /// The schema of a whole file. It accepts any `metadata`, because the API server checks that with its own schema.
 fn of_file(crd: &str) -> Value {
@@ -73,6 +75,11 @@ pub fn check(root: &Node) -> Checked {
 /// Checks the whole file of a BenchmarkSchedule against the schema.
 pub fn check_schedule(root: &Node) -> Checked {
     check_against(&SCHEDULE_SCHEMA, root)
+}
+
+/// Checks the whole file of a BenchmarkSweep against the schema.
+pub fn check_sweep(root: &Node) -> Checked {
+    check_against(&SWEEP_SCHEMA, root)
 }
 
 fn check_against(schema: &Value, root: &Node) -> Checked {

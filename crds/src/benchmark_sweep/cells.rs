@@ -1,0 +1,142 @@
+//! The cells of a sweep: all combinations of levels that are not filtered out.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{Factor, Selection, fields};
+use crate::{AnyValue, resolve::FieldError, wording::suggestion};
+
+/// One combination of levels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// The levels, one per factor, in the order of the factors.
+    pub levels: Vec<String>,
+    /// The name in tables and folders, such as `server=a,rate=10`.
+    pub name: String,
+    /// The spec of the cell's runs, as JSON. The template with the levels' fields.
+    pub spec: Value,
+}
+
+/// A factor whose levels have names.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct NamedFactor {
+    pub(super) name: String,
+    /// The levels: the name, and the fields that it sets.
+    pub(super) levels: Vec<(String, BTreeMap<String, AnyValue>)>,
+}
+
+impl NamedFactor {
+    /// Names the levels of a factor. `path`: the path of the factor.
+    pub(super) fn new(factor: &Factor, path: &str, errors: &mut Vec<FieldError>) -> NamedFactor {
+        let mut add =
+            |field: &str, message: String| errors.push(FieldError { path: format!("{path}{field}"), message });
+        let levels: Vec<(String, BTreeMap<String, AnyValue>)> = match &factor.field {
+            Some(field) if factor.levels.is_empty() => {
+                let named = |it: &AnyValue| (level_name(&it.text()), BTreeMap::from([(field.clone(), it.clone())]));
+                factor.values.iter().map(named).collect()
+            }
+            None if factor.values.is_empty() => {
+                factor.levels.iter().map(|it| (it.name.clone(), it.set.clone())).collect()
+            }
+            _ => {
+                let message = "has values without field, or levels beside field; write field and values for a factor that varies one field, or \
+                               levels for one that varies several";
+                add("", message.to_owned());
+                Vec::new()
+            }
+        };
+        for (at, (name, _)) in levels.iter().enumerate() {
+            if let Some(first) = levels[..at].iter().position(|it| it.0 == *name) {
+                let field = if factor.levels.is_empty() { "values" } else { "levels" };
+                let message =
+                    format!("is called {name}, like level {first}; take one out, or write levels with different names");
+                add(&format!(".{field}[{at}]"), message);
+            }
+        }
+        NamedFactor { name: factor.name.clone(), levels }
+    }
+
+    fn has(&self, level: &str) -> bool {
+        self.levels.iter().any(|it| it.0 == level)
+    }
+}
+
+/// The name of a level for a value: the value, with every character that is unsafe in names of folders replaced by a dash.
+fn level_name(value: &str) -> String {
+    let safe = |it: char| if it.is_ascii_alphanumeric() || "._+".contains(it) { it } else { '-' };
+    let name: String = value.trim().chars().map(safe).take(63).collect();
+    let name = name.trim_matches('-');
+    if name.is_empty() { "empty".to_owned() } else { name.to_owned() }
+}
+
+/// Which levels a selection names, by factor. `path`: the path of the selection.
+pub(super) fn selected(
+    selection: &Selection,
+    factors: &[NamedFactor],
+    path: &str,
+    errors: &mut Vec<FieldError>,
+) -> BTreeMap<usize, String> {
+    let mut found = BTreeMap::new();
+    for (name, level) in selection {
+        let Some(at) = factors.iter().position(|it| it.name == *name) else {
+            let message = format!("is no factor; {}", suggestion(name, factors.iter().map(|it| it.name.as_str())));
+            errors.push(FieldError { path: format!("{path}.{name}"), message });
+            continue;
+        };
+        let level = level_name(&level.text());
+        if factors[at].has(&level) {
+            found.insert(at, level);
+        } else {
+            let known = factors[at].levels.iter().map(|it| it.0.as_str());
+            let message = format!("is {level}, which is no level of {name}; {}", suggestion(&level, known));
+            errors.push(FieldError { path: format!("{path}.{name}"), message });
+        }
+    }
+    found
+}
+
+/// Whether a cell has all these levels.
+pub(super) fn matches(levels: &[String], selection: &BTreeMap<usize, String>) -> bool {
+    selection.iter().all(|(at, level)| levels[*at] == *level)
+}
+
+/// The number of combinations before the filters. Saturates.
+pub(super) fn combinations(factors: &[NamedFactor]) -> usize {
+    factors.iter().fold(1, |count, it| count.saturating_mul(it.levels.len()))
+}
+
+/// All combinations of levels. The last factor varies fastest. Call this only for a small number of [`combinations`].
+pub(super) fn all(factors: &[NamedFactor]) -> Vec<Vec<usize>> {
+    factors.iter().fold(vec![Vec::new()], |cells, factor| {
+        let extended =
+            |cell: Vec<usize>| (0..factor.levels.len()).map(move |level| cell.iter().copied().chain([level]).collect());
+        cells.into_iter().flat_map(extended).collect()
+    })
+}
+
+/// Creates the cell of a combination. A field that cannot be set is an error of its level, which is added once.
+pub(super) fn cell(
+    combination: &[usize],
+    factors: &[NamedFactor],
+    template: &Value,
+    errors: &mut Vec<FieldError>,
+) -> Cell {
+    let chosen = || factors.iter().zip(combination).map(|(factor, level)| (factor, &factor.levels[*level]));
+    let mut spec = template.clone();
+    for (at, (_, (name, set))) in chosen().enumerate() {
+        for (field, value) in set {
+            if let Err(message) = fields::set(&mut spec, field, value.0.clone()) {
+                let error = FieldError {
+                    path: format!("spec.factors[{at}]"),
+                    message: format!("level {name}: {field} {message}"),
+                };
+                if !errors.contains(&error) {
+                    errors.push(error);
+                }
+            }
+        }
+    }
+    let name = chosen().map(|(factor, level)| format!("{}={}", factor.name, level.0)).collect::<Vec<_>>().join(",");
+    Cell { levels: chosen().map(|it| it.1.0.clone()).collect(), name, spec }
+}
