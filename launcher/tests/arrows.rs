@@ -36,6 +36,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("offline-engine", &["clock", "frames"]),
     ("startup", &["crds"]),
     ("search", &["statistics"]),
+    ("sweep", &["crds", "document", "figures", "report", "statistics"]),
     ("statistics", &[]),
     ("figures", &["crds"]),
     ("charts", &[]),
@@ -73,7 +74,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("comparison", &["analysis", "crds", "document", "figures", "report", "statistics", "workload-profiles"]),
     ("compare-command", &["comparison", "crds", "document", "files", "page", "report"]),
-    ("page", &["charts", "comparison", "crds", "document", "figures", "report", "workload-profiles"]),
+    ("page", &["charts", "comparison", "crds", "document", "figures", "report", "sweep", "workload-profiles"]),
     ("submission", &["crds", "document", "files", "loadgen", "report", "workload-profiles"]),
     ("simulator", &["clock", "crds"]),
     (
@@ -130,6 +131,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "simulator",
             "startup",
             "submission",
+            "sweep",
             "tokenizer",
             "workload-files",
             "workload-profiles",
@@ -160,12 +162,23 @@ const PURE: [&str; 17] = [
 ];
 
 /// Crates that process measured data. Their own code is not asynchronous.
-const WITHOUT_RUNTIME: [&str; 9] =
-    ["analysis", "archive", "compare-command", "comparison", "document", "files", "page", "report", "submission"];
+const WITHOUT_RUNTIME: [&str; 10] = [
+    "analysis",
+    "archive",
+    "compare-command",
+    "comparison",
+    "document",
+    "files",
+    "page",
+    "report",
+    "submission",
+    "sweep",
+];
 
 /// Crates that work on the files of finished runs, or on measured data. They must not depend on code that sends load.
-const WITHOUT_ENGINE: [&str; 10] = [
+const WITHOUT_ENGINE: [&str; 11] = [
     "kubectl-benchwright",
+    "sweep",
     "compare-command",
     "comparison",
     "document",

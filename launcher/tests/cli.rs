@@ -67,6 +67,8 @@ mod server_metrics;
 mod startup;
 #[path = "cli/sut.rs"]
 mod sut;
+#[path = "cli/sweep.rs"]
+mod sweep;
 #[path = "cli/validate.rs"]
 mod validate;
 #[path = "cli/windows.rs"]

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Factor, Selection, fields};
+use super::{
+    fields,
+    spec::{Factor, Selection},
+};
 use crate::{AnyValue, resolve::FieldError, wording::suggestion};
 
 /// One combination of levels.
@@ -64,10 +67,12 @@ impl NamedFactor {
 
 /// The name of a level for a value: the value, with every character that is unsafe in names of folders replaced by a dash.
 fn level_name(value: &str) -> String {
+    let value = value.trim();
     let safe = |it: char| if it.is_ascii_alphanumeric() || "._+".contains(it) { it } else { '-' };
-    let name: String = value.trim().chars().map(safe).take(63).collect();
+    let name: String = value.chars().map(safe).take(63).collect();
     let name = name.trim_matches('-');
-    if name.is_empty() { "empty".to_owned() } else { name.to_owned() }
+    let sign = if value.starts_with('-') { "-" } else { "" };
+    if name.is_empty() { "empty".to_owned() } else { format!("{sign}{name}") }
 }
 
 /// Which levels a selection names, by factor. `path`: the path of the selection.

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use super::{OnFailure, ResolvedSweep};
+use super::{resolve::ResolvedSweep, spec::OnFailure};
 
 /// The state of an attempt to run a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,10 +5,11 @@ use std::{collections::BTreeMap, time::Duration};
 use serde_json::Value;
 
 use super::{
-    BenchmarkSweepSpec, Cell, MAX_CELLS, MAX_FACTORS, MAX_LEVELS, MAX_SWEEP_NAME_BYTES, MAX_SWEEP_REPEATS, OnFailure,
-    SweepOrder,
-    cells::{self, NamedFactor},
-    default_repeats,
+    cells::{self, Cell, NamedFactor},
+    spec::{
+        BenchmarkSweepSpec, MAX_CELLS, MAX_FACTORS, MAX_LEVELS, MAX_SWEEP_NAME_BYTES, MAX_SWEEP_REPEATS, OnFailure,
+        Selection, SweepOrder, default_repeats,
+    },
 };
 use crate::{resolve::FieldError, units::Seed, wording::quoted};
 
@@ -95,7 +96,7 @@ pub fn resolve(name: &str, spec: &BenchmarkSweepSpec, uid: &str) -> Result<Resol
         add(&mut errors, "spec.repeats", message);
     }
     let factors = factors(spec, &mut errors);
-    let selected = |all: &[super::Selection], field: &str, errors: &mut Vec<FieldError>| -> Vec<_> {
+    let selected = |all: &[Selection], field: &str, errors: &mut Vec<FieldError>| -> Vec<_> {
         let found = all.iter().enumerate();
         found.map(|(at, it)| cells::selected(it, &factors, &format!("spec.{field}[{at}]"), errors)).collect()
     };

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::benchmark_run::MAX_NAME_BYTES;
 
 /// A spec with two factors: two servers, and three rates.
 fn spec(more: Value) -> BenchmarkSweepSpec {
@@ -116,6 +117,13 @@ fn a_wrong_spec_is_refused_with_field_value_and_remedy() {
     check_refused(lost, "spec.factors[0]", "level x: target.server.args[3] names element 3 of a list of 0");
     let both = json!({"factors": [{"name": "a", "field": "seed", "values": [1], "levels": [{"name": "b"}]}]});
     check_refused(both, "spec.factors[0]", "levels beside field");
+}
+
+#[test]
+fn values_of_any_kind_name_their_levels() {
+    let values = json!([-3, 3, "[1, 8]", "--no-prefix-caching", "a/b", true, ""]);
+    let sweep = resolved(json!({"factors": [{"name": "x", "field": "profile.variables.x", "values": values}]}));
+    assert_eq!(names(&sweep), ["x=-3", "x=3", "x=1--8", "x=-no-prefix-caching", "x=a-b", "x=true", "x=empty"]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Renders HTML pages of reports and of comparisons, including their figures. Pure: a document in, text out.
+//! Renders HTML pages of reports of comparisons and of sweeps, including their figures. Pure: a document in, text out.
 
 pub mod comparison;
 #[cfg(test)]
@@ -7,6 +7,7 @@ mod frame;
 pub mod panels;
 pub mod run;
 pub mod startup;
+pub mod sweep;
 mod table;
 mod text;
 mod verdict;

@@ -81,7 +81,7 @@ fn remedy(error: &io::Error, chosen_by: ChosenBy) -> String {
 ///
 /// # Errors
 /// The folder cannot be created.
-pub(super) fn claim(root: &Path, name: &str) -> Result<String, StorageError> {
+pub fn claim(root: &Path, name: &str) -> Result<String, StorageError> {
     fs::create_dir_all(root).map_err(|source| StorageError::new(root, source))?;
     for number in 1..=MAX_SAME_NAME {
         let name = numbered(name, number);

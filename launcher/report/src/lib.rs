@@ -35,12 +35,12 @@ pub mod stages_csv;
 pub mod startup;
 pub mod terminal;
 mod text;
-mod text_table;
+pub mod text_table;
 mod uncertainty;
 
 pub use accuracy::AccuracyFile;
 pub use benchmark_run::Inputs;
-pub use folder::{ChosenBy, Folder, StorageError, Stored};
+pub use folder::{ChosenBy, Folder, StorageError, Stored, claim as claim_folder};
 pub use loadgen::{LoadGenConfig, LoadGenSummary};
 pub use policy::policy;
 pub use provenance::{contamination, exposure};

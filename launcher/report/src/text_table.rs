@@ -27,10 +27,11 @@ const STYLES: [(Style, char); 6] = [
 const END: char = '\u{2069}';
 
 /// A text on one line, with or without a style.
-pub(super) struct Cell(String);
+/// The text of a cell, on one line.
+pub struct Cell(String);
 
 /// A table with words in the first column and figures in the others.
-pub(super) struct Table {
+pub struct Table {
     table: comfy_table::Table,
     /// Whether a column with marks, such as verdicts, comes before the first column.
     has_marks: bool,
@@ -51,7 +52,7 @@ impl Cell {
 }
 
 /// Creates a table without rows. A line separates the header from the rows. A title may have several lines.
-pub(super) fn new_table(header: &[&str]) -> Table {
+pub fn new_table(header: &[&str]) -> Table {
     let mut table = comfy_table::Table::new();
     table.load_style(STYLE);
     if !header.is_empty() {
@@ -60,7 +61,8 @@ pub(super) fn new_table(header: &[&str]) -> Table {
     Table { table, has_marks: false }
 }
 
-pub(super) fn add_row<C: Into<Cell>>(table: &mut Table, name: String, cells: impl IntoIterator<Item = C>) {
+/// Adds a row. The first column contains words, and the others contain figures.
+pub fn add_row<C: Into<Cell>>(table: &mut Table, name: String, cells: impl IntoIterator<Item = C>) {
     let cells = cells.into_iter().map(|it| it.into().0);
     table.table.add_row(iter::once(one_line(&name)).chain(cells));
 }
@@ -73,18 +75,18 @@ pub(super) fn add_marked_row(table: &mut Table, mark: Cell, name: String, cells:
 
 /// Returns the text of a table that fits a terminal. Columns are separated by two spaces, or by one if that leaves room for the first column. Only
 /// the first column may be wrapped, because it contains words.
-pub(super) fn fitted(table: Table) -> String {
+pub fn fitted(table: Table) -> String {
     fitted_beside(table, 0)
 }
 
 /// Like [`fitted`], but the first column is not made narrower than `first` characters. So the table may become wider than a terminal.
-pub(super) fn fitted_beside(table: Table, first: u16) -> String {
+pub fn fitted_beside(table: Table, first: u16) -> String {
     table.text(WIDTH, first, Paint::OFF)
 }
 
 impl Table {
     /// Returns the text with at most `width` characters per line. It is wider only if the figures alone need more.
-    pub(super) fn painted(self, width: u16, paint: Paint) -> String {
+    pub fn painted(self, width: u16, paint: Paint) -> String {
         self.text(width, 0, paint)
     }
 

@@ -32,4 +32,5 @@ pub(crate) mod sim;
 pub(crate) mod startup;
 pub(crate) mod submission;
 pub(crate) mod sut;
+pub(crate) mod sweep;
 pub(crate) mod validate;

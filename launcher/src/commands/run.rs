@@ -25,6 +25,9 @@ pub(crate) struct RunArgs {
     /// Each run creates its own folder in this folder [default: results, in a pod /results]
     #[arg(long, value_name = "DIR", help_heading = "Results")]
     results: Option<PathBuf>,
+    /// The name of this run's results folder below --results; `sweep` starts its runs with this flag
+    #[arg(long, value_name = "NAME", hide = true, requires = "results")]
+    folder: Option<String>,
     /// Write no results folder
     #[arg(long, conflicts_with = "results", help_heading = "Results")]
     no_results: bool,
@@ -65,6 +68,7 @@ pub(crate) fn run(args: &RunArgs) -> u8 {
         input: args.mounted.clone(),
         local: LocalOptions { repeat: args.repeat, ..args.input.options() },
         results: args.results.clone(),
+        folder: args.folder.clone(),
         no_results: args.no_results,
         now: args.now,
         threads: args.threads.map(usize::from),

@@ -213,6 +213,7 @@ impl RunArgs {
             input: None,
             local: LocalOptions::default(),
             results: Some(self.results.clone()),
+            folder: None,
             no_results: false,
             now: false,
             threads: None,

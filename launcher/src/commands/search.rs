@@ -102,6 +102,7 @@ pub(crate) fn run(args: &SearchArgs) -> u8 {
         input: None,
         local: LocalOptions { search: Some(search), ..args.input.options() },
         results: args.results.clone(),
+        folder: None,
         no_results: args.no_results,
         now: false,
         threads: args.threads.map(usize::from),

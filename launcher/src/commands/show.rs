@@ -16,7 +16,7 @@ use launcher::console;
 pub(crate) struct ShowArgs {
     /// A results folder, such as results/latest
     folder: PathBuf,
-    /// The file to print [default: report.md, or repeats.md for several runs of a load]
+    /// The file to print [default: report.md, repeats.md for several runs of a load, or sweep.md for a sweep]
     #[arg(long, value_name = "NAME")]
     file: Option<PathBuf>,
 }
@@ -39,6 +39,6 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
 
 /// Returns the file of a folder that people should read first.
 fn default_file(folder: &Path) -> &'static str {
-    let is_series = !folder.join("report.md").exists() && folder.join("repeats.md").exists();
-    if is_series { "repeats.md" } else { "report.md" }
+    let other = ["repeats.md", "sweep.md"].into_iter().find(|it| folder.join(it).exists());
+    other.filter(|_| !folder.join("report.md").exists()).unwrap_or("report.md")
 }

@@ -1,4 +1,4 @@
-//! [I/O] `benchwright validate`: reports for CI what the operator would report for the BenchmarkRuns and BenchmarkSchedules in files.
+//! [I/O] `benchwright validate`: reports for CI what the operator would report for the BenchmarkRuns, BenchmarkSchedules and BenchmarkSweeps in files.
 
 use std::path::{Path, PathBuf};
 
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &ValidateArgs) -> anyhow::Result<u8> {
     let checked = input::check_files(&[&args.files[..], &args.more_files].concat(), &rules);
     anyhow::ensure!(
         !checked.is_empty(),
-        "none of the files has a BenchmarkRun or a BenchmarkSchedule; give the files that kubectl would apply"
+        "none of the files has a BenchmarkRun, a BenchmarkSchedule or a BenchmarkSweep; give the files that kubectl would apply"
     );
     let mut lines = String::new();
     for run in &checked {

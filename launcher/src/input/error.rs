@@ -73,6 +73,15 @@ pub enum InputError {
         found: String,
     },
     #[error(
+        "{path} is a {found}; this command needs a {GROUP}/{VERSION} BenchmarkSweep, such as examples/sweep.yaml; `benchwright run` runs a {KIND}",
+        path = path.display()
+    )]
+    NoSweep {
+        path: PathBuf,
+        /// The kind of the document.
+        found: String,
+    },
+    #[error(
         "{path} is the run.yaml of a results folder, which records how a run was resolved; to repeat the run give the \
          benchmarkrun.yaml beside it",
         path = path.display()
@@ -130,6 +139,28 @@ impl InputError {
             ),
             error => error.to_string(),
         }
+    }
+
+    /// The problems as one text, for a document that the user did not write: without its name and without positions in it.
+    pub(crate) fn causes(&self) -> String {
+        let without_place = |problem: &String| match problem.split_once(": ") {
+            Some((field, message)) => {
+                let field = field.split_once(", line ").map_or(field, |(field, _)| field);
+                format!("{field}: {message}")
+            }
+            None => problem.clone(),
+        };
+        match self {
+            InputError::Fields { problems, .. }
+            | InputError::Denied { problems, .. }
+            | InputError::Flags { problems } => problems.iter().map(without_place).collect::<Vec<_>>().join("; "),
+            error => error.to_string(),
+        }
+    }
+
+    /// The error for a sweep in `path` one of whose cells has this error.
+    pub(super) fn of_cell(&self, path: &Path, cell: &str) -> Self {
+        InputError::Fields { path: path.to_owned(), problems: vec![format!("cell {cell}: {}", self.causes())] }
     }
 
     /// An unusable field of a BenchmarkRun file.

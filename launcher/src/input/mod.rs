@@ -8,6 +8,7 @@ mod options;
 mod overrides;
 mod profile_file;
 mod run_file;
+mod sweep_file;
 #[cfg(test)]
 mod tests;
 mod unused_fields;
@@ -24,6 +25,7 @@ pub use error::InputError;
 pub use local::{from_file, from_source};
 pub(crate) use mounted::from_folder;
 pub use options::{LocalOptions, RunSource, SearchOptions};
+pub use sweep_file::SweepFile;
 pub use validate::{CheckedRun, Rules, check_files, check_text};
 
 #[derive(Clone, Debug)]

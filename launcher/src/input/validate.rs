@@ -1,4 +1,4 @@
-//! [I/O] Checks the BenchmarkRuns and BenchmarkSchedules in files like the operator, without a cluster.
+//! [I/O] Checks the BenchmarkRuns, BenchmarkSchedules and BenchmarkSweeps in files like the operator, without a cluster.
 
 use std::{
     collections::BTreeSet,
@@ -8,7 +8,7 @@ use std::{
 use crds::{
     EffectiveSpec, Settings, any_value,
     benchmark_run::{BenchmarkRunSpec, GROUP, KIND, KeyRef, VERSION},
-    benchmark_schedule,
+    benchmark_schedule, benchmark_sweep,
     resolve::{ProfileSource, ResolvedRun},
     wording::quoted,
     yaml::{self, Problem},
@@ -21,6 +21,7 @@ use super::{
     InputError,
     files_here::{self, FilesHere},
     run_file::{DEFAULT_NAMESPACE, RunFile},
+    sweep_file::SweepFile,
     user_files::read,
 };
 
@@ -42,7 +43,7 @@ pub struct Rules {
     pub own_image: String,
 }
 
-/// A BenchmarkRun or a BenchmarkSchedule in a file, or an unreadable file.
+/// A BenchmarkRun, a BenchmarkSchedule or a BenchmarkSweep in a file, or an unreadable file.
 #[derive(Debug)]
 pub struct CheckedRun {
     /// The file that contains the object.
@@ -55,7 +56,7 @@ pub struct CheckedRun {
     pub error: Option<InputError>,
 }
 
-/// Checks all BenchmarkRuns and BenchmarkSchedules in the files. A file may contain several documents of any kind, such as the output of kustomize.
+/// Checks all BenchmarkRuns, BenchmarkSchedules and BenchmarkSweeps in the files. A file may contain several documents of any kind, such as the output of kustomize.
 /// ConfigMaps in the files provide the profiles.
 pub fn check_files(files: &[PathBuf], rules: &Rules) -> Vec<CheckedRun> {
     let mut objects = Objects::default();
@@ -89,7 +90,15 @@ pub fn check_text(text: &str, file: &Path, rules: &Rules) -> Result<(), InputErr
 struct Document {
     file: PathBuf,
     text: String,
-    is_schedule: bool,
+    kind: Kind,
+}
+
+/// The kind of an object that is checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Run,
+    Schedule,
+    Sweep,
 }
 
 struct ConfigMap {
@@ -124,10 +133,15 @@ impl Objects {
             let ours = word("apiVersion").starts_with(&format!("{GROUP}/"));
             match word("kind") {
                 // A `List` may contain runs, so it is kept and refused later.
-                KIND | "List" => self.runs.push(Document { file: file.to_owned(), text, is_schedule: false }),
+                KIND | "List" => self.runs.push(Document { file: file.to_owned(), text, kind: Kind::Run }),
                 kind if ours => {
-                    let is_schedule = kind == benchmark_schedule::KIND && word("apiVersion").ends_with(VERSION);
-                    self.runs.push(Document { file: file.to_owned(), text, is_schedule });
+                    let kind = match kind {
+                        _ if !word("apiVersion").ends_with(VERSION) => Kind::Run,
+                        benchmark_schedule::KIND => Kind::Schedule,
+                        benchmark_sweep::KIND => Kind::Sweep,
+                        _ => Kind::Run,
+                    };
+                    self.runs.push(Document { file: file.to_owned(), text, kind });
                 }
                 "ConfigMap" => {
                     let whole = root.to_json();
@@ -152,11 +166,15 @@ impl Objects {
 
     fn check(
         &self,
-        Document { file, text, is_schedule }: &Document,
+        Document { file, text, kind }: &Document,
         rules: &Rules,
-        names: &mut BTreeSet<(bool, Option<String>, String)>,
+        names: &mut BTreeSet<(Kind, Option<String>, String)>,
     ) -> CheckedRun {
-        let parse = if *is_schedule { RunFile::parse_schedule } else { RunFile::parse };
+        let parse = match kind {
+            Kind::Run => RunFile::parse,
+            Kind::Schedule => RunFile::parse_schedule,
+            Kind::Sweep => return self.check_sweep(file, text, rules),
+        };
         let mut run = match parse(file, text) {
             Ok(run) => run,
             Err(error) => {
@@ -167,14 +185,36 @@ impl Objects {
         let name = run.name().to_owned();
         let mut notices =
             run.dropped.iter().map(|it| Notice { path: it.path.clone(), message: it.message.clone() }).collect();
-        let known =
-            !run.is_generated() && !names.insert((*is_schedule, run.namespace().map(str::to_owned), name.clone()));
+        let known = !run.is_generated() && !names.insert((*kind, run.namespace().map(str::to_owned), name.clone()));
         let error = self.refusal(file, &mut run, rules, &mut notices).err().or_else(|| {
             let message =
                 format!("is {}, which an earlier document has too; give each document its own name", quoted(&name));
             known.then(|| InputError::field(file, "metadata.name", &message))
         });
         CheckedRun { file: file.clone(), name, notices, error }
+    }
+
+    /// Checks a sweep, and the runs of all its cells. The first run that would be refused is reported, with the name of its cell.
+    fn check_sweep(&self, file: &Path, text: &str, rules: &Rules) -> CheckedRun {
+        let mut notices = Vec::new();
+        let mut check = || {
+            let sweep_file = SweepFile::parse(file, text)?;
+            let name = sweep_file.name.clone();
+            let sweep = sweep_file.cells(file, "")?;
+            for (number, cell) in sweep.cells.iter().enumerate() {
+                let mut run = RunFile::parse(file, &sweep_file.document(&sweep, number, 1, false))?;
+                // Notices are the same for all cells, except for their values.
+                let mut of_cell = Vec::new();
+                self.refusal(file, &mut run, rules, &mut of_cell).map_err(|error| error.of_cell(file, &cell.name))?;
+                notices.extend(of_cell.into_iter().filter(|_| number == 0));
+            }
+            Ok(name)
+        };
+        let (name, error) = match check() {
+            Ok(name) => (name, None),
+            Err(error) => (String::new(), Some(error)),
+        };
+        CheckedRun { file: file.to_owned(), name, notices, error }
     }
 
     /// Returns why the operator would refuse the run before it creates the first object.

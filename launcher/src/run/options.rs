@@ -22,6 +22,8 @@ pub struct RunOptions {
     pub local: LocalOptions,
     /// The folder for the results folders of all runs.
     pub results: Option<PathBuf>,
+    /// The name of this run's results folder below `results`. `None`: the name contains the time and the run.
+    pub folder: Option<String>,
     /// Whether to write no results folder.
     pub no_results: bool,
     /// Whether to send the load instead of waiting for a person, in the pod of a run with `spec.launcher.debug`.

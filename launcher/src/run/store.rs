@@ -40,7 +40,7 @@ pub(super) struct Place {
 
 impl Place {
     /// Returns the place for a run's results. In a pod, the folder has the name of the attempt's Job, which is unique. A load that a person sends has
-    /// the time in its folder's name, too. Elsewhere the name is `<time>-<run>`. Deletes incomplete folders that killed launchers left in this place.
+    /// the time in its folder's name, too. Elsewhere the name is that of the options, or `<time>-<run>`. Deletes incomplete folders that killed launchers left in this place.
     /// `None` if no folder is wanted.
     pub(super) fn new(run: &ResolvedRun, options: &RunOptions, now: Timestamp) -> Option<Place> {
         if !run.store_results || options.no_results {
@@ -58,7 +58,7 @@ impl Place {
         } else {
             partial::sweep(&root, Leftovers::OfThisHost);
             let time = now.to_zoned(TimeZone::UTC).strftime("%Y%m%dT%H%M%SZ");
-            format!("{time}-{}", run.name)
+            options.folder.clone().unwrap_or_else(|| format!("{time}-{}", run.name))
         };
         Some(Place { root, name, local: !options.in_pod(), chosen_by: options.results_chosen_by() })
     }

@@ -7,6 +7,7 @@
 pub mod batch_means;
 pub mod binomial;
 pub mod bins;
+pub mod blocks;
 pub mod difference;
 pub mod effective_sample_size;
 pub mod enough;

@@ -162,11 +162,18 @@ impl Running {
     }
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
+impl Running {
+    /// Kills the process, and waits for its end. Processes that it has started live on.
+    pub fn kill(&mut self) {
         // The process may have ended already. This is not an error.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.kill();
     }
 }
 

@@ -13,7 +13,7 @@ use crds::{
     units::Span,
 };
 use managed_server::{state, state::State, sweep};
-use tracing::info;
+use tracing::{info, warn};
 
 use super::{Managed, find};
 use crate::{
@@ -147,6 +147,29 @@ fn refuse_unreadable(folder: &Path) -> anyhow::Result<()> {
         shown.join("; ")
     );
     Ok(())
+}
+
+/// The key of the server of a run; `None` if the run has no managed server. Runs whose servers have the same start configuration have equal keys.
+pub fn key(input: &Input) -> Option<String> {
+    let Endpoint::Server(server) = &input.run.endpoint else { return None };
+    Some(find::key(server))
+}
+
+/// Whether a server with this key is running and outlives its run.
+pub fn runs(key: &str) -> bool {
+    find::running(&state::folder(), key).is_some()
+}
+
+/// Ends the servers with this key that outlive their runs. Problems are logged.
+pub fn end(key: &str) {
+    let folder = state::folder();
+    for server in state::all(&folder).into_iter().filter(|it| it.key == key && it.lasting) {
+        info!(server = server.name, "the server is being ended");
+        match sweep(&server, &folder) {
+            Ok(ended) => ended.leftovers.notes().iter().for_each(|it| warn!(server = server.name, "{it}")),
+            Err(error) => warn!(server = server.name, %error, "the server could not be ended"),
+        }
+    }
 }
 
 /// Prints the servers. Returns whether there is any.

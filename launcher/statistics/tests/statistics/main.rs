@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "in helpers of tests as in tests themselves")]
 
 mod basics;
+mod blocks;
 mod differences;
 mod intervals;
 #[allow(dead_code, reason = "the example uses the rest")]

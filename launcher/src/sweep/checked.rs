@@ -1,0 +1,58 @@
+//! [I/O] Checks the runs of all cells before the first one starts.
+
+use std::path::Path;
+
+use crds::benchmark_sweep::ResolvedSweep;
+
+use crate::input::{Input, InputError, LocalOptions, RunSource, SweepFile, from_source};
+
+/// Maximum number of problems in one error.
+const MAX_LISTED: usize = 24;
+
+/// A sweep whose runs can all be run.
+#[derive(Clone, Debug)]
+pub(super) struct CheckedSweep {
+    pub(super) sweep: ResolvedSweep,
+    /// The input of the first run of each cell.
+    pub(super) inputs: Vec<Input>,
+}
+
+/// Resolves the sweep, and checks the runs of all of its cells. `uid`: a text that is new for each sweep.
+///
+/// # Errors
+/// One error contains all wrong fields of the sweep, or the wrong fields of its cells.
+pub(super) fn check(
+    file: &SweepFile,
+    path: &Path,
+    uid: &str,
+    options: &LocalOptions,
+) -> Result<CheckedSweep, InputError> {
+    let sweep = file.cells(path, uid)?;
+    // Each problem, and the cells that have it.
+    let (mut inputs, mut problems) = (Vec::new(), Vec::<(String, Vec<&str>)>::new());
+    for (number, cell) in sweep.cells.iter().enumerate() {
+        match from_source(&RunSource::Document(file.document(&sweep, number, 1, false)), options) {
+            Ok(input) => inputs.push(input),
+            Err(error) => {
+                let text = error.causes();
+                match problems.iter_mut().find(|it| it.0 == text) {
+                    Some((_, cells)) => cells.push(&cell.name),
+                    None => problems.push((text, vec![&cell.name])),
+                }
+            }
+        }
+    }
+    if problems.is_empty() {
+        return Ok(CheckedSweep { sweep, inputs });
+    }
+    let line = |(text, cells): &(String, Vec<&str>)| match cells[..] {
+        [first, _, ..] => format!("cell {first} and {} more: {text}", cells.len() - 1),
+        [only] => format!("cell {only}: {text}"),
+        [] => text.clone(),
+    };
+    let mut listed: Vec<String> = problems.iter().take(MAX_LISTED).map(line).collect();
+    if problems.len() > MAX_LISTED {
+        listed.push(format!("and {} more problems", problems.len() - MAX_LISTED));
+    }
+    Err(InputError::Fields { path: path.to_owned(), problems: listed })
+}
