@@ -5,6 +5,7 @@
 
 mod cells;
 mod fields;
+pub mod in_cluster;
 mod next;
 mod resolve;
 pub mod status;
