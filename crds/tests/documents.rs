@@ -81,8 +81,11 @@ fn every_documented_run_is_one_and_is_read_in_one_way() {
         let document = yaml::read(&text).unwrap().unwrap();
         let mut odd = Vec::new();
         odd_words(&document.root, &mut odd);
-        let is_schedule = document.root.get("kind").and_then(|it| it.value.text()) == Some("BenchmarkSchedule");
-        let check = if is_schedule { schema::check_schedule } else { schema::check };
+        let check = match document.root.get("kind").and_then(|it| it.value.text()) {
+            Some("BenchmarkSchedule") => schema::check_schedule,
+            Some("BenchmarkSweep") => schema::check_sweep,
+            _ => schema::check,
+        };
         let problems = [document.problems, document.ambiguous_keys, check(&document.root).problems].concat();
         let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
         assert!(problems.is_empty() && odd.is_empty(), "{place}: {problems:?} {odd:?}");
