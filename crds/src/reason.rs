@@ -170,16 +170,26 @@ words! {
         Reread,
         /// A schedule waits for its next time, or for a change of its trigger.
         Scheduled,
-        /// A run of the schedule is in progress.
+        /// A run of the schedule or sweep is in progress.
         RunActive,
-        /// A schedule started a run.
+        /// A schedule or sweep started a run.
         RunStarted,
         /// A scheduled time passed without starting a run, because another run was in progress or the time had passed too long ago.
         RunSkipped,
-        /// The API server refused to create a run of a schedule.
+        /// The API server refused to create a run of a schedule or sweep.
         StartRefused,
         /// The run of a schedule's trigger did not succeed.
         TriggeredRunFailed,
+        /// A sweep pauses before its next run.
+        CoolingDown,
+        /// A run of a sweep used all of its attempts without valid figures.
+        RunFailed,
+        /// Every run of the sweep has valid figures.
+        SweepSucceeded,
+        /// A sweep ended, and at least one of its runs has no valid figures.
+        SweepFailed,
+        /// The time limit of the sweep passed before its last run.
+        BudgetExceeded,
     }
 }
 

@@ -30,6 +30,22 @@ fn the_template_of_a_schedule_has_the_rules_of_a_run_but_may_change() {
     assert!(rules(&schedule) > rules(&run) / 2, "{} of {}", rules(&schedule), rules(&run));
 }
 
+/// The chart's policy and the operator divide the fields that name an object or an image. Each field must be in the list of exactly one of them.
+#[test]
+fn a_level_of_a_sweep_sets_no_reference_that_admission_does_not_check() {
+    use std::collections::BTreeSet;
+
+    use crds::benchmark_sweep::in_cluster::{CHECKED, FIXED};
+    let policy = include_str!("../../charts/benchwright/templates/secret-access.yaml");
+    let quoted = |text: &str| text.split('"').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+    let references = policy.lines().filter(|it| it.trim_start().starts_with("(list \""));
+    let references: BTreeSet<String> = references.filter_map(|it| quoted(it).into_iter().nth(1)).collect();
+    let known: BTreeSet<String> = FIXED.iter().chain(&CHECKED).map(|it| (*it).to_owned()).collect();
+    assert_eq!(known, references);
+    let levels = policy.split_once("$levels := list").expect("the paths of levels").1;
+    assert_eq!(quoted(levels.split_once("}}").expect("an end").0), CHECKED);
+}
+
 #[test]
 fn kubernetes_knows_every_format_of_the_crds() {
     let crd = crds::crd_yaml().unwrap() + &crds::schedule_crd_yaml().unwrap() + &crds::sweep_crd_yaml().unwrap();

@@ -6,10 +6,11 @@ use std::{fmt::Write as _, fs, path::Path};
 
 use serde_json::Value;
 
-const HEAD: &str = "# Fields of BenchmarkRun and BenchmarkSchedule
+const HEAD: &str = "# Fields of BenchmarkRun, BenchmarkSchedule and BenchmarkSweep
 
 Every field of the API, from the CRDs. `make reference` writes this page; edit the descriptions in `crds/src`.
-[benchmarkrun.md](benchmarkrun.md) explains a run by an example, [schedules.md](schedules.md) a schedule.
+[benchmarkrun.md](benchmarkrun.md) explains a run by an example, [schedules.md](schedules.md) a schedule and
+[sweep-cluster.md](sweep-cluster.md) a sweep.
 `kubectl explain benchmarkrun.spec.target` prints the same text. `[]` is an item of a list, `<name>` a key of a map.
 ";
 
@@ -104,9 +105,11 @@ fn tables(text: &mut String, name: &str, schema: &Value) {
 
 fn page() -> String {
     let mut text = HEAD.to_owned();
-    for (kind, yaml) in
-        [("BenchmarkRun", crds::crd_yaml().unwrap()), ("BenchmarkSchedule", crds::schedule_crd_yaml().unwrap())]
-    {
+    for (kind, yaml) in [
+        ("BenchmarkRun", crds::crd_yaml().unwrap()),
+        ("BenchmarkSchedule", crds::schedule_crd_yaml().unwrap()),
+        ("BenchmarkSweep", crds::sweep_crd_yaml().unwrap()),
+    ] {
         let mut crd: Value = serde_saphyr::from_str(&yaml).unwrap();
         let mut schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"].take();
         let run = &mut schema["spec"]["properties"]["runTemplate"]["properties"]["spec"];

@@ -17,6 +17,7 @@ use crate::{
     namespaces::Namespaces,
     phase_times::PhaseTimes,
     plan::policy::Policy,
+    sweeps::FinishedRuns,
     targets::Targets,
     turns::{Looks, Turns},
     wakes::Wakes,
@@ -52,6 +53,10 @@ pub struct Context {
     pub namespaces: Namespaces,
     /// Schedules that need a turn because one of their runs has ended.
     pub schedules: Wakes,
+    /// Sweeps that need a turn because one of their runs has ended.
+    pub sweeps: Wakes,
+    /// The finished runs of sweeps in progress.
+    pub finished_runs: FinishedRuns,
     /// Locks for shared servers. A turn holds the lock while it begins to use a server, or removes one.
     pub shared_servers: SharedServers,
     /// For each run that waits in a queue: when other runs began to wait for its target or slot.
@@ -77,6 +82,8 @@ impl Context {
             targets: Targets::default(),
             namespaces: Namespaces::default(),
             schedules: Wakes::default(),
+            sweeps: Wakes::default(),
+            finished_runs: FinishedRuns::default(),
             shared_servers: SharedServers::default(),
             wanted: WantedSince::default(),
         }

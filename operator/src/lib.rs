@@ -25,6 +25,7 @@ pub mod reconcile;
 pub mod schedules;
 pub mod servers;
 pub mod smoke_test;
+pub mod sweeps;
 pub mod targets;
 pub mod traces;
 pub mod turns;

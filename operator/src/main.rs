@@ -23,6 +23,7 @@ use operator::{
     pod_flags::PodFlags,
     schedules, servers,
     smoke_test::{self, SmokeTest},
+    sweeps,
     traces::{self, Traces},
     watches,
 };
@@ -72,6 +73,9 @@ struct Flags {
     /// Start no runs for BenchmarkSchedules, and do not watch them
     #[arg(long)]
     no_schedules: bool,
+    /// Start no runs for BenchmarkSweeps, and do not watch them
+    #[arg(long)]
+    no_sweeps: bool,
     /// Suffix of a Service's DNS name after `<service>.<namespace>.`
     #[arg(long, default_value_t = Settings::default().service_domain)]
     service_domain: String,
@@ -221,7 +225,9 @@ async fn lead(
     caches.get_or_init(|| runs);
     let scheduled = namespaces.iter().filter(|_| !flags.no_schedules);
     let schedules = scheduled.map(|it| schedules::controller(*it, context, ended(end.clone())));
-    let controllers = controllers.into_iter().chain(schedules);
+    let swept = namespaces.iter().filter(|_| !flags.no_sweeps);
+    let sweeps = swept.map(|it| sweeps::controller(*it, context, ended(end.clone())));
+    let controllers = controllers.into_iter().chain(schedules).chain(sweeps);
     let turns = async {
         join_all(controllers).await;
         context.events.drain(LAST_EVENTS).await;

@@ -1,5 +1,5 @@
-//! Wakes objects that wait for another object: a run that waits for the end of the run in front of it, and a schedule that waits for the end of its
-//! run.
+//! Wakes objects that wait for another object: a run that waits for the end of the run in front of it, and a schedule or sweep that waits for the end
+//! of its run.
 
 use std::sync::{Mutex, PoisonError};
 

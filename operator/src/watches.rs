@@ -188,13 +188,13 @@ fn noted(event: Event<Guarded>, context: &Context) -> Event<CachedRun> {
     match event {
         Event::Apply(run) => {
             if run.0.as_ref().is_ok_and(BenchmarkRun::is_finished) {
-                wake_schedule(run.meta(), context);
+                wake_owner(run.meta(), context);
             }
             Event::Apply(note(run))
         }
         Event::InitApply(run) => Event::InitApply(note(run)),
         Event::Delete(run) => {
-            wake_schedule(run.meta(), context);
+            wake_owner(run.meta(), context);
             Event::Delete(note(run))
         }
         Event::Init => Event::Init,
@@ -202,10 +202,12 @@ fn noted(event: Event<Guarded>, context: &Context) -> Event<CachedRun> {
     }
 }
 
-/// Wakes the schedule of a run that has ended or is gone, because the schedule may start its next run.
-fn wake_schedule(run: &ObjectMeta, context: &Context) {
-    if let Some(schedule) = run.labels.as_ref().and_then(|it| it.get(meta::SCHEDULE)) {
-        context.schedules.wake(place(run).0, schedule);
+/// Wakes the schedule or sweep of a run that has ended or is gone, because its next run may start.
+fn wake_owner(run: &ObjectMeta, context: &Context) {
+    for (label, wakes) in [(meta::SCHEDULE, &context.schedules), (meta::SWEEP, &context.sweeps)] {
+        if let Some(owner) = run.labels.as_ref().and_then(|it| it.get(label)) {
+            wakes.wake(place(run).0, owner);
+        }
     }
 }
 

@@ -190,7 +190,7 @@ fn the_chart_grants_what_is_documented_and_nothing_on_secrets_logs_or_exec() {
     let rules = &chart[chart.find("define \"benchwright.rules\"").unwrap()..];
     let servers = include_str!("../../charts/benchwright/templates/managed-servers.yaml");
     let [granted, of_servers] = [rules, servers].map(granted);
-    assert_eq!((granted.len(), of_servers.len()), (18, 2), "{granted:?} {of_servers:?}");
+    assert_eq!((granted.len(), of_servers.len()), (20, 2), "{granted:?} {of_servers:?}");
     for (resource, verbs) in granted.into_iter().chain(of_servers) {
         assert!(
             DOC.contains(&format!("{resource} | {verbs} |")),
@@ -229,6 +229,11 @@ fn ten_thousand_runs_give_at_most_two_hundred_series_without_a_name_of_a_run() {
         Reason::RunSkipped,
         Reason::StartRefused,
         Reason::TriggeredRunFailed,
+        Reason::CoolingDown,
+        Reason::RunFailed,
+        Reason::SweepSucceeded,
+        Reason::SweepFailed,
+        Reason::BudgetExceeded,
         Reason::ServerStarting,
         Reason::ServerStopping,
         Reason::ServerNotGone,

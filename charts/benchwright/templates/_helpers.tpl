@@ -81,6 +81,11 @@ role names it, and roles with all rights on all API groups include it. */}}
 authorizer.group('operator.benchwright.dev').resource('benchmarkruns').namespace(request.namespace).check(request.operation.lowerAscii()).allowed()
 {{- end -}}
 
+{{/* Whether the operator starts runs of sweeps. Values that `--reuse-values` keeps of an older release lack the key. */}}
+{{- define "benchwright.sweeps" -}}
+{{- if dig "enabled" true (.Values.sweeps | default dict) }}true{{ end }}
+{{- end -}}
+
 {{/* The operator's rights in a namespace; docs/operator.md lists them. */}}
 {{- define "benchwright.rules" -}}
 - apiGroups: [operator.benchwright.dev]
@@ -92,15 +97,25 @@ authorizer.group('operator.benchwright.dev').resource('benchmarkruns').namespace
 - apiGroups: [benchwright.dev]
   resources: [benchmarkruns/status]
   verbs: [patch]
-{{- if .Values.schedules.enabled }}
+{{- if or .Values.schedules.enabled (include "benchwright.sweeps" .) }}
 - apiGroups: [benchwright.dev]
   resources: [benchmarkruns]
   verbs: [create]
+{{- end }}
+{{- if .Values.schedules.enabled }}
 - apiGroups: [benchwright.dev]
   resources: [benchmarkschedules]
   verbs: [get, list, watch, patch]
 - apiGroups: [benchwright.dev]
   resources: [benchmarkschedules/status]
+  verbs: [patch]
+{{- end }}
+{{- if include "benchwright.sweeps" . }}
+- apiGroups: [benchwright.dev]
+  resources: [benchmarksweeps]
+  verbs: [get, list, watch]
+- apiGroups: [benchwright.dev]
+  resources: [benchmarksweeps/status]
   verbs: [patch]
 {{- end }}
 - apiGroups: [batch]

@@ -17,8 +17,8 @@ pub struct Cell {
     pub levels: Vec<String>,
     /// The name in tables and folders, such as `server=a,rate=10`.
     pub name: String,
-    /// The spec of the cell's runs, as JSON. The template with the levels' fields.
-    pub spec: Value,
+    /// The positions of the levels, one per factor.
+    pub(super) choice: Vec<usize>,
 }
 
 /// A factor whose levels have names.
@@ -120,28 +120,36 @@ pub(super) fn all(factors: &[NamedFactor]) -> Vec<Vec<usize>> {
     })
 }
 
-/// Creates the cell of a combination. A field that cannot be set is an error of its level, which is added once.
-pub(super) fn cell(
-    combination: &[usize],
-    factors: &[NamedFactor],
-    template: &Value,
-    errors: &mut Vec<FieldError>,
-) -> Cell {
-    let chosen = || factors.iter().zip(combination).map(|(factor, level)| (factor, &factor.levels[*level]));
+/// Creates the cell of a combination.
+pub(super) fn cell(choice: Vec<usize>, factors: &[NamedFactor]) -> Cell {
+    let levels: Vec<String> = factors.iter().zip(&choice).map(|(it, level)| it.levels[*level].0.clone()).collect();
+    let name =
+        factors.iter().zip(&levels).map(|(it, level)| format!("{}={level}", it.name)).collect::<Vec<_>>().join(",");
+    Cell { levels, name, choice }
+}
+
+/// The fields that a cell sets, in the order of the factors: the position of the factor, the name of the level, and the field with its value.
+pub(super) fn changes<'a>(
+    cell: &'a Cell,
+    factors: &'a [NamedFactor],
+) -> impl Iterator<Item = (usize, &'a str, &'a str, &'a AnyValue)> {
+    let chosen = factors.iter().zip(&cell.choice).map(|(factor, level)| &factor.levels[*level]).enumerate();
+    chosen
+        .flat_map(|(at, (name, set))| set.iter().map(move |(field, value)| (at, name.as_str(), field.as_str(), value)))
+}
+
+/// Builds the spec of a cell's runs: the template with the fields of the levels. A field that cannot be set is an error of its level. It is added to
+/// `errors` once.
+pub(super) fn spec(cell: &Cell, factors: &[NamedFactor], template: &Value, errors: &mut Vec<FieldError>) -> Value {
     let mut spec = template.clone();
-    for (at, (_, (name, set))) in chosen().enumerate() {
-        for (field, value) in set {
-            if let Err(message) = fields::set(&mut spec, field, value.0.clone()) {
-                let error = FieldError {
-                    path: format!("spec.factors[{at}]"),
-                    message: format!("level {name}: {field} {message}"),
-                };
-                if !errors.contains(&error) {
-                    errors.push(error);
-                }
+    for (at, name, field, value) in changes(cell, factors) {
+        if let Err(message) = fields::set(&mut spec, field, value.0.clone()) {
+            let error =
+                FieldError { path: format!("spec.factors[{at}]"), message: format!("level {name}: {field} {message}") };
+            if !errors.contains(&error) {
+                errors.push(error);
             }
         }
     }
-    let name = chosen().map(|(factor, level)| format!("{}={}", factor.name, level.0)).collect::<Vec<_>>().join(",");
-    Cell { levels: chosen().map(|it| it.1.0.clone()).collect(), name, spec }
+    spec
 }

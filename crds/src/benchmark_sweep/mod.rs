@@ -5,6 +5,7 @@
 
 mod cells;
 mod fields;
+pub mod in_cluster;
 mod next;
 mod resolve;
 mod spec;
@@ -18,6 +19,6 @@ pub use resolve::{ResolvedSweep, SweepFactor, resolve};
 #[cfg(feature = "kube")]
 pub use spec::BenchmarkSweep;
 pub use spec::{
-    BenchmarkSweepSpec, Factor, KIND, Level, MAX_CELLS, MAX_FACTORS, MAX_LEVELS, MAX_SWEEP_NAME_BYTES,
-    MAX_SWEEP_REPEATS, OnFailure, Selection, SweepOrder,
+    BenchmarkSweepSpec, Factor, KIND, Level, MAX_CELLS, MAX_FACTORS, MAX_LEVELS, MAX_SWEEP_ATTEMPTS,
+    MAX_SWEEP_NAME_BYTES, MAX_SWEEP_REPEATS, OnFailure, Selection, SweepOrder,
 };

@@ -7,14 +7,15 @@ use serde_json::Value;
 use super::{
     cells::{self, Cell, NamedFactor},
     spec::{
-        BenchmarkSweepSpec, MAX_CELLS, MAX_FACTORS, MAX_LEVELS, MAX_SWEEP_NAME_BYTES, MAX_SWEEP_REPEATS, OnFailure,
-        Selection, SweepOrder, default_repeats,
+        BenchmarkSweepSpec, MAX_CELLS, MAX_FACTORS, MAX_LEVELS, MAX_SWEEP_ATTEMPTS, MAX_SWEEP_NAME_BYTES,
+        MAX_SWEEP_REPEATS, OnFailure, Selection, SweepOrder, default_repeats,
     },
 };
 use crate::{resolve::FieldError, units::Seed, wording::quoted};
 
-/// Maximum number of combinations before filters. More would only cost time, because at most [`MAX_CELLS`] may remain.
-const MAX_COMBINATIONS: usize = 100_000;
+/// Maximum number of combinations before filters. It bounds the time and memory that a tenant's sweep costs the operator. At most [`MAX_CELLS`] may
+/// remain.
+const MAX_COMBINATIONS: usize = 10_000;
 
 /// A sweep that is ready to run.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +37,9 @@ pub struct ResolvedSweep {
     pub seed: Seed,
     /// Whether all repeats have the same seed, because the template sets one.
     pub fixed_seed: bool,
+    /// The template's spec as JSON. The specs of the cells are built when they are needed, because 256 large specs would fill the operator's memory.
+    pub(super) template: Value,
+    pub(super) settings: Vec<NamedFactor>,
 }
 
 /// A factor and the names of its levels.
@@ -52,14 +56,37 @@ impl ResolvedSweep {
         if self.fixed_seed { self.seed } else { self.seed.of_repeat(repeat) }
     }
 
-    /// The name of the BenchmarkRun of a run, such as `batching-c3-r2`. At most 46 bytes.
+    /// The name of the BenchmarkRun of a run, such as `batching-c3-r2`. At most 43 bytes.
     pub fn run_name(&self, cell: usize, repeat: u32) -> String {
         format!("{}-c{}-r{repeat}", self.name, cell + 1)
     }
 
+    /// The name of the BenchmarkRun of an attempt. The first attempt has the name of the run; later ones append the attempt, such as
+    /// `batching-c3-r2-a2`. At most 46 bytes.
+    pub fn attempt_name(&self, cell: usize, repeat: u32, attempt: u32) -> String {
+        let name = self.run_name(cell, repeat);
+        if attempt == 1 { name } else { format!("{name}-a{attempt}") }
+    }
+
+    /// Cell, repeat and attempt of the BenchmarkRun with this name. `None` if no run of the sweep has this name.
+    pub fn attempt_named(&self, name: &str) -> Option<(usize, u32, u32)> {
+        let (cell, rest) = name.strip_prefix(&self.name)?.strip_prefix("-c")?.split_once("-r")?;
+        let (repeat, attempt) = rest.split_once("-a").unwrap_or((rest, "1"));
+        let cell = cell.parse::<usize>().ok()?.checked_sub(1).filter(|it| *it < self.cells.len())?;
+        let repeat = repeat.parse().ok().filter(|it| (1..=self.repeats).contains(it))?;
+        let attempt = attempt.parse().ok().filter(|it| (1..=MAX_SWEEP_ATTEMPTS).contains(it))?;
+        // Other spellings of the same numbers, such as `c03`, are not names of this sweep.
+        (self.attempt_name(cell, repeat, attempt) == name).then_some((cell, repeat, attempt))
+    }
+
+    /// The spec of a cell as JSON: the template with the fields of the cell's levels.
+    pub fn cell_spec(&self, cell: usize) -> Value {
+        cells::spec(&self.cells[cell], &self.settings, &self.template, &mut Vec::new())
+    }
+
     /// The spec of a run as JSON: the cell's spec with the seed of the repeat.
     pub fn run_spec(&self, cell: usize, repeat: u32) -> Value {
-        let mut spec = self.cells[cell].spec.clone();
+        let mut spec = self.cell_spec(cell);
         spec["seed"] = self.seed_of(repeat).0.into();
         spec
     }
@@ -76,7 +103,7 @@ pub fn resolve(name: &str, spec: &BenchmarkSweepSpec, uid: &str) -> Result<Resol
     };
     if name.len() > MAX_SWEEP_NAME_BYTES {
         let message = format!(
-            "is {}, of {} bytes; use at most {MAX_SWEEP_NAME_BYTES}, because the names of its runs append the cell and the repeat",
+            "is {}, of {} bytes; use at most {MAX_SWEEP_NAME_BYTES}, because the names of its runs append cell, repeat and attempt",
             quoted(name),
             name.len()
         );
@@ -141,7 +168,10 @@ pub fn resolve(name: &str, spec: &BenchmarkSweepSpec, uid: &str) -> Result<Resol
     if !errors.is_empty() {
         return Err(errors);
     }
-    let cells: Vec<Cell> = kept.iter().map(|it| cells::cell(it, &factors, &template, &mut errors)).collect();
+    let cells: Vec<Cell> = kept.into_iter().map(|it| cells::cell(it, &factors)).collect();
+    for cell in &cells {
+        cells::spec(cell, &factors, &template, &mut errors);
+    }
     if !errors.is_empty() {
         return Err(errors);
     }
@@ -152,8 +182,8 @@ pub fn resolve(name: &str, spec: &BenchmarkSweepSpec, uid: &str) -> Result<Resol
         baselines: baselines(&cells, &baseline),
         order: order(cells.len(), repeats, spec.order.unwrap_or_default(), seed),
         factors: factors
-            .into_iter()
-            .map(|it| SweepFactor { name: it.name, levels: it.levels.into_iter().map(|it| it.0).collect() })
+            .iter()
+            .map(|it| SweepFactor { name: it.name.clone(), levels: it.levels.iter().map(|it| it.0.clone()).collect() })
             .collect(),
         cells,
         repeats,
@@ -163,6 +193,8 @@ pub fn resolve(name: &str, spec: &BenchmarkSweepSpec, uid: &str) -> Result<Resol
         budget: spec.budget_seconds.map(|it| Duration::from_secs(it.into())),
         seed,
         fixed_seed: spec.run_template.spec.seed.is_some(),
+        template,
+        settings: factors,
     })
 }
 

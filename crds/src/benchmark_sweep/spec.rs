@@ -12,8 +12,8 @@ use crate::{AnyValue, benchmark_run::MAX_NAME_BYTES, benchmark_schedule::RunTemp
 
 /// The kind of a sweep.
 pub const KIND: &str = "BenchmarkSweep";
-/// Maximum length of a sweep's name, in bytes. The names of its runs append `-c256-r10`.
-pub const MAX_SWEEP_NAME_BYTES: usize = MAX_NAME_BYTES - "-c256-r10".len();
+/// Maximum length of a sweep's name, in bytes. The names of its runs append `-c256-r10-a5`.
+pub const MAX_SWEEP_NAME_BYTES: usize = MAX_NAME_BYTES - "-c256-r10-a5".len();
 /// Maximum number of factors.
 pub const MAX_FACTORS: usize = 8;
 /// Maximum number of levels of a factor.
@@ -22,6 +22,8 @@ pub const MAX_LEVELS: usize = 64;
 pub const MAX_CELLS: usize = 256;
 /// Maximum number of repeats of each cell.
 pub const MAX_SWEEP_REPEATS: u32 = 10;
+/// Maximum number of attempts per run.
+pub const MAX_SWEEP_ATTEMPTS: u32 = 5;
 /// By default, a sweep has so many repeats that its runs leave at least this number of degrees of freedom for the spread between runs. With fewer,
 /// intervals are several times as wide.
 const WANTED_DEGREES_OF_FREEDOM: u32 = 4;
@@ -49,8 +51,8 @@ pub(super) fn default_repeats(cells: usize) -> u32 {
         category = "benchwright",
         derive = "PartialEq",
         doc = "Runs one template with every combination of some settings, one run at a time",
-        validation = Rule::new("self.metadata.name.size() <= 37 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')")
-            .message("metadata.name must be at most 37 letters a-z, digits and dashes and begin with a letter: the names of its runs append the cell and the repeat"),
+        validation = Rule::new("self.metadata.name.size() <= 34 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')")
+            .message("metadata.name must be at most 34 letters a-z, digits and dashes and begin with a letter: the names of its runs append cell, repeat and attempt"),
         printcolumn(name = "Phase", type_ = "string", json_path = ".status.phase"),
         printcolumn(name = "Runs", type_ = "string", json_path = ".status.progress"),
         printcolumn(name = "Failed", type_ = "integer", json_path = ".status.failed"),
@@ -82,18 +84,18 @@ pub struct BenchmarkSweepSpec {
 
     /// Combinations to leave out. Each entry maps factors to levels, and leaves out all cells with these levels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(feature = "kube", schemars(length(max = 256)))]
+    #[cfg_attr(feature = "kube", schemars(schema_with = "selections"))]
     pub exclude: Vec<Selection>,
 
     /// Combinations to keep. A cell is kept if it has all levels of at least one entry. Absent: all cells.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(feature = "kube", schemars(length(max = 256)))]
+    #[cfg_attr(feature = "kube", schemars(schema_with = "selections"))]
     pub only: Vec<Selection>,
 
     /// The levels that the other levels of the same factors are compared with. Each cell is compared with the cell that differs from it only in these
     /// factors. Default: the first level of the first factor.
     #[serde(default)]
-    #[cfg_attr(feature = "kube", schemars(with = "Selection"))]
+    #[cfg_attr(feature = "kube", schemars(schema_with = "selection"))]
     pub baseline: Option<Selection>,
 
     /// How many times each cell runs. All cells run once before any cell runs again. With 1, the spread between runs is unknown, so that no difference
@@ -120,7 +122,7 @@ pub struct BenchmarkSweepSpec {
     #[cfg_attr(feature = "kube", schemars(with = "OnFailure"))]
     pub on_failure: Option<OnFailure>,
 
-    /// Time limit of the whole sweep. After it, no further run starts. Default: no limit.
+    /// Time limit of the whole sweep, from the creation of its first run. After it, no further run starts. Default: no limit.
     #[cfg_attr(feature = "kube", schemars(range(min = 60, max = 2_592_000)))]
     pub budget_seconds: Option<u32>,
 
@@ -144,6 +146,19 @@ fn unchanged(field: &str) -> kube::core::Rule {
 /// Levels of some factors, by the factors' names. A level is named as in the cells: by its name, or by its value.
 pub type Selection = BTreeMap<String, AnyValue>;
 
+/// Schema of a selection. CEL rules cannot refer to a field whose members have no type, as those of [`AnyValue`]. They can refer to an object with
+/// unknown fields, and then compare all of its members.
+#[cfg(feature = "kube")]
+fn selection(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({"type": "object", "x-kubernetes-preserve-unknown-fields": true, "maxProperties": MAX_FACTORS})
+}
+
+/// Schema of a list of selections.
+#[cfg(feature = "kube")]
+fn selections(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({"type": "array", "maxItems": 256, "items": selection(generator)})
+}
+
 /// A setting that varies. Either `field` and `values`, or `levels`.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -151,7 +166,8 @@ pub type Selection = BTreeMap<String, AnyValue>;
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 #[cfg_attr(
     feature = "kube",
-    x_kube(validation = Rule::new("has(self.field) == has(self.values) && has(self.field) != has(self.levels)")
+    // CEL cannot refer to `values`, because its items have no type. `resolve` checks that it belongs to `field`.
+    x_kube(validation = Rule::new("has(self.field) != has(self.levels)")
         .message("write field and values for a factor that varies one field, or levels for one that varies several"))
 )]
 pub struct Factor {

@@ -54,7 +54,7 @@ fn every_combination_is_a_cell_with_its_own_spec() {
     let last = sweep.run_spec(5, 2);
     assert_eq!(last["target"]["url"], "http://b:8000");
     assert_eq!(last["profile"]["variables"], json!({"rate": "10"}));
-    assert_eq!(sweep.cells[0].spec["target"]["url"], "http://a:8000");
+    assert_eq!(sweep.cell_spec(0)["target"]["url"], "http://a:8000");
 }
 
 #[test]
@@ -130,7 +130,9 @@ fn values_of_any_kind_name_their_levels() {
 fn a_huge_matrix_is_refused_with_its_count() {
     let factor = |name: &str, levels: usize| json!({"name": name, "field": format!("profile.variables.{name}"), "values": (0..levels).collect::<Vec<_>>()});
     let large = json!({"factors": [factor("a", 50), factor("b", 50), factor("c", 40)]});
-    check_refused(large, "spec.factors", "have 100000 cells; at most 256 can run");
+    check_refused(large, "spec.factors", "have 100000 combinations; use fewer levels: at most 256 cells can run");
+    let many = json!({"factors": [factor("a", 50), factor("b", 50)]});
+    check_refused(many, "spec.factors", "have 2500 cells; at most 256 can run");
     let huge: Vec<Value> = ["a", "b", "c", "d", "e", "f", "g", "h"].into_iter().map(|it| factor(it, 64)).collect();
     check_refused(json!({"factors": huge}), "spec.factors", "have 281474976710656 combinations");
 }
@@ -139,9 +141,22 @@ fn a_huge_matrix_is_refused_with_its_count() {
 fn names_of_runs_fit_a_benchmark_run() {
     let name = "n".repeat(MAX_SWEEP_NAME_BYTES);
     let sweep = resolve(&name, &spec(json!({})), "uid").expect("the longest name");
-    assert!(sweep.run_name(MAX_CELLS - 1, MAX_SWEEP_REPEATS).len() <= MAX_NAME_BYTES);
+    assert_eq!(sweep.attempt_name(MAX_CELLS - 1, MAX_SWEEP_REPEATS, MAX_SWEEP_ATTEMPTS).len(), MAX_NAME_BYTES);
     let errors = resolve(&format!("{name}n"), &spec(json!({})), "uid").expect_err("too long");
     assert_eq!(errors[0].path, "metadata.name");
+}
+
+#[test]
+fn the_name_of_a_run_tells_its_cell_repeat_and_attempt() {
+    let sweep = resolved(json!({"repeats": 2}));
+    for at in [(0, 1, 1), (5, 2, 1), (3, 1, 5)] {
+        assert_eq!(sweep.attempt_named(&sweep.attempt_name(at.0, at.1, at.2)), Some(at));
+    }
+    for name in
+        ["sweep-c0-r1", "sweep-c7-r1", "sweep-c1-r3", "sweep-c01-r1", "sweep-c1-r1-a1", "sweep-c1-r1-a6", "swee-c1-r1"]
+    {
+        assert_eq!(sweep.attempt_named(name), None, "{name}");
+    }
 }
 
 /// Plays a sweep. `fails(cell, repeat, attempt)` says whether an attempt fails. Returns all attempts in order, and why the sweep ended.

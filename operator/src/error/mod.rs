@@ -10,8 +10,8 @@ pub enum Error {
     /// The API server refused a request, or did not respond.
     #[error("the API server: {0}")]
     Api(#[from] kube::Error),
-    /// The task that renders a profile panicked or was cancelled.
-    #[error("an internal error ended the rendering of the profile: {0}")]
+    /// The task that renders a profile or resolves a sweep panicked or was cancelled.
+    #[error("an internal error ended the rendering of the profile, or the resolution of the sweep: {0}")]
     Render(tokio::task::JoinError),
     /// The turn exceeded its time limit.
     #[error("the turn took longer than {0:?}")]

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crds::{BenchmarkRun, BenchmarkSchedule, RunIdentity, benchmark_schedule::status::Start, resolve::ServerNames};
+use crds::{
+    BenchmarkRun, BenchmarkSchedule, BenchmarkSweep, RunIdentity, benchmark_schedule::status::Start,
+    resolve::ServerNames,
+};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::{Resource as _, ResourceExt as _};
 
@@ -24,6 +27,14 @@ pub const SCHEDULE: &str = "benchwright.dev/schedule";
 const SCHEDULE_TIME: &str = "benchwright.dev/schedule-time";
 /// The annotation with the text of the trigger that started the run.
 const TRIGGER: &str = "benchwright.dev/trigger";
+/// The label of a run with the name of the sweep that started it.
+pub const SWEEP: &str = "benchwright.dev/sweep";
+/// The label of a sweep's run with the number of its cell, from 1.
+const CELL: &str = "benchwright.dev/cell";
+/// The label of a sweep's run with the number of the repeat, from 1.
+const REPEAT: &str = "benchwright.dev/repeat";
+/// The annotation of a sweep's run with the levels of its cell, such as `server=a,rate=10`.
+const LEVELS: &str = "benchwright.dev/levels";
 /// The annotation on a server's Deployment with the bearer token for its log. The annotation is needed because the operator does not read the
 /// environment of pods.
 pub const LOG_TOKEN: &str = "benchwright.dev/log-token";
@@ -181,8 +192,42 @@ pub fn of_schedule(schedule: &BenchmarkSchedule, start: &Start) -> ObjectMeta {
 
 /// Whether a schedule controls an object. It checks the owner reference, because labels can be copied.
 pub fn is_of_schedule(schedule: &BenchmarkSchedule, metadata: &ObjectMeta) -> bool {
+    is_controlled_by(&schedule.metadata, metadata)
+}
+
+/// Labels of a run that a sweep starts, beside the labels of its template. `cell` counts from 0, `repeat` from 1.
+pub fn labels_of_sweep(sweep: &BenchmarkSweep, cell: usize, repeat: u32) -> BTreeMap<String, String> {
+    [(SWEEP, sweep.name_any()), (CELL, (cell + 1).to_string()), (REPEAT, repeat.to_string())]
+        .into_iter()
+        .map(|(key, value)| (key.to_owned(), value))
+        .collect()
+}
+
+/// Metadata of a run that a sweep starts. The run is deleted together with the sweep. `levels` is the name of the cell.
+pub fn of_sweep(sweep: &BenchmarkSweep, name: String, (cell, repeat): (usize, u32), levels: &str) -> ObjectMeta {
+    let template = &sweep.spec.run_template.metadata;
+    let mut labels = template.labels.clone();
+    labels.extend(labels_of_sweep(sweep, cell, repeat));
+    let mut annotations = template.annotations.clone();
+    annotations.insert(LEVELS.to_owned(), levels.to_owned());
+    ObjectMeta {
+        name: Some(name),
+        namespace: sweep.namespace(),
+        labels: Some(labels),
+        annotations: Some(annotations),
+        owner_references: sweep.controller_owner_ref(&()).map(|it| vec![it]),
+        ..ObjectMeta::default()
+    }
+}
+
+/// Whether a sweep controls an object, by the same criteria as [`is_of_schedule`].
+pub fn is_of_sweep(sweep: &BenchmarkSweep, metadata: &ObjectMeta) -> bool {
+    is_controlled_by(&sweep.metadata, metadata)
+}
+
+fn is_controlled_by(owner: &ObjectMeta, metadata: &ObjectMeta) -> bool {
     let mut owners = metadata.owner_references.iter().flatten();
-    owners.any(|it| it.controller == Some(true) && Some(&it.uid) == schedule.metadata.uid.as_ref())
+    owners.any(|it| it.controller == Some(true) && Some(&it.uid) == owner.uid.as_ref())
 }
 
 /// Whether the Job with this UID controls a pod. Labels are no proof, because they can be copied, and another Job may have the same name. The owner

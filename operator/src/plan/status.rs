@@ -279,6 +279,36 @@ fn conditions(run: &BenchmarkRun, before: &BenchmarkRunStatus, next: &NextStatus
     all
 }
 
+/// Whether an object is ready, whether it will become ready without an intervention, and the reason and message for both.
+pub type Verdict = (bool, bool, Reason, String);
+
+/// Sets Ready, and either removes Reconciling and Stalled or sets one of them, as kstatus expects.
+pub fn set_verdict(
+    all: &mut Vec<Condition>,
+    generation: i64,
+    now: Timestamp,
+    (ready, reconciling, reason, message): Verdict,
+) {
+    use ConditionStatus::{False, True};
+    let message = truncate_message(&message);
+    let mut put = |kind: &str, status| {
+        set_condition(all, generation, now, kind, (status, reason, message.clone()));
+    };
+    put("Ready", if ready { True } else { False });
+    let gone: &[&str] = match (ready, reconciling) {
+        (true, _) => &["Reconciling", "Stalled"],
+        (false, true) => {
+            put("Reconciling", True);
+            &["Stalled"]
+        }
+        (false, false) => {
+            put("Stalled", True);
+            &["Reconciling"]
+        }
+    };
+    all.retain(|it| !gone.contains(&it.kind.as_str()));
+}
+
 /// Sets one condition. Its transition time only changes together with its status.
 pub fn set_condition(
     all: &mut Vec<Condition>,

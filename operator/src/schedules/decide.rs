@@ -10,7 +10,6 @@ use crds::{
         times::Times,
     },
     hex,
-    status::ConditionStatus,
 };
 use jiff::Timestamp;
 use kube::ResourceExt as _;
@@ -18,7 +17,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::plan::{
     PlannedEvent,
-    status::{set_condition, truncate, truncate_message},
+    status::{Verdict, set_verdict, truncate},
 };
 
 /// The annotation on a schedule with the last trigger that started a run. Unlike the status it is part of a backup, so a restored schedule does not
@@ -243,7 +242,8 @@ impl<'a> Turn<'a> {
     fn into_decision(mut self) -> Decision {
         let counted = self.times.as_ref().filter(|_| !self.spec.suspend);
         self.status.next_schedule_time = counted.and_then(|it| it.next(self.now));
-        self.set_conditions();
+        let verdict = self.verdict();
+        set_verdict(&mut self.status.conditions, self.status.observed_generation, self.now, verdict);
         let delete = self.outdated();
         let triggered = self.status.triggered.as_ref().map(|it| &it.trigger);
         let mark = triggered.filter(|it| self.schedule.annotations().get(TRIGGERED) != Some(it)).cloned();
@@ -256,32 +256,8 @@ impl<'a> Turn<'a> {
         Decision { status, create, delete, mark, events, next_look }
     }
 
-    fn set_conditions(&mut self) {
-        use ConditionStatus::{False, True};
-        let (ready, reconciling, reason, message) = self.verdict();
-        let generation = self.status.observed_generation;
-        let message = truncate_message(&message);
-        let conditions = &mut self.status.conditions;
-        let mut put = |kind: &str, status| {
-            set_condition(conditions, generation, self.now, kind, (status, reason, message.clone()));
-        };
-        put("Ready", if ready { True } else { False });
-        let gone: &[&str] = match (ready, reconciling) {
-            (true, _) => &["Reconciling", "Stalled"],
-            (false, true) => {
-                put("Reconciling", True);
-                &["Stalled"]
-            }
-            (false, false) => {
-                put("Stalled", True);
-                &["Reconciling"]
-            }
-        };
-        conditions.retain(|it| !gone.contains(&it.kind.as_str()));
-    }
-
     /// Returns whether the schedule is ready, whether it will become ready without an intervention, and the reason and message for both.
-    fn verdict(&self) -> (bool, bool, Reason, String) {
+    fn verdict(&self) -> Verdict {
         if let Some(problem) = &self.problem {
             return (false, false, Reason::InvalidSpec, problem.clone());
         }

@@ -32,6 +32,11 @@ fn fails_a_run(reason: Reason) -> bool {
         | Reason::ReadFailed
         | Reason::Retrying
         | Reason::RunSucceeded
+        | Reason::CoolingDown
+        | Reason::RunFailed
+        | Reason::SweepSucceeded
+        | Reason::SweepFailed
+        | Reason::BudgetExceeded
         | Reason::SLOMet
         | Reason::Unreadable
         | Reason::Cancelled

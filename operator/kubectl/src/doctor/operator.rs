@@ -20,6 +20,8 @@ const CHART: &str = "app.kubernetes.io/part-of=benchwright";
 const OF_RUNS: &str = "-secret-access";
 /// Suffix of the name of the chart's policy for schedules.
 const OF_SCHEDULES: &str = "-schedule-secret-access";
+/// Suffix of the name of the chart's policy for sweeps.
+const OF_SWEEPS: &str = "-sweep-secret-access";
 /// Suffix of the name of the chart's policy with limits for runs and schedules.
 const OF_LIMITS: &str = "-policy";
 const IMAGE_FLAG: &str = "--launcher-image=";
@@ -126,7 +128,9 @@ async fn policies(connection: &Connection) -> Vec<Finding> {
 /// Checks the chart's policies for runs and for schedules. A policy only has an effect if a binding with the action Deny refers to it.
 fn judge_policy(policies: &[String], bindings: &[ValidatingAdmissionPolicyBinding]) -> Finding {
     let of_schedules = policies.iter().find(|it| it.ends_with(OF_SCHEDULES));
-    let of_runs = policies.iter().find(|it| it.ends_with(OF_RUNS) && !it.ends_with(OF_SCHEDULES));
+    let is_of_runs =
+        |it: &&String| it.ends_with(OF_RUNS) && ![OF_SCHEDULES, OF_SWEEPS].iter().any(|of| it.ends_with(of));
+    let of_runs = policies.iter().find(is_of_runs);
     let both = [("runs", of_runs), ("schedules", of_schedules)];
     if let Some((kind, _)) = both.iter().find(|(_, it)| it.is_none()) {
         return Finding::warning(

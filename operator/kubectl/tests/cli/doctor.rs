@@ -127,6 +127,7 @@ async fn a_policy_counts_if_it_is_the_one_on_secrets_and_denies() {
     // The chart also has a policy for the schema, which does not protect Secrets.
     warns_without(&["schema"], &[binding("benchwright-operator-schema", "Deny")], "none for runs").await;
     warns_without(&["schedule-secret-access"], &[], "none for runs").await;
+    warns_without(&["sweep-secret-access"], &[], "none for runs").await;
     warns_without(&["secret-access"], &[binding(runs, "Deny")], "none for schedules").await;
     let both = ["secret-access", "schedule-secret-access"];
     let of_schedules = binding("benchwright-operator-schedule-secret-access", "Deny");
