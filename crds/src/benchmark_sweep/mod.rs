@@ -15,10 +15,10 @@ mod tests;
 
 pub use cells::Cell;
 pub use next::{Attempt, Attempts, Ended, Next, next};
-pub use resolve::{ResolvedSweep, SweepFactor, resolve};
+pub use resolve::{ResolvedSweep, SweepEngagement, SweepFactor, resolve};
 #[cfg(feature = "kube")]
 pub use spec::BenchmarkSweep;
 pub use spec::{
-    BenchmarkSweepSpec, Factor, KIND, Level, MAX_CELLS, MAX_FACTORS, MAX_LEVELS, MAX_SWEEP_ATTEMPTS,
+    BenchmarkSweepSpec, Engagement, Factor, KIND, Level, MAX_CELLS, MAX_FACTORS, MAX_LEVELS, MAX_SWEEP_ATTEMPTS,
     MAX_SWEEP_NAME_BYTES, MAX_SWEEP_REPEATS, OnFailure, Selection, SweepOrder,
 };

@@ -37,9 +37,20 @@ pub struct ResolvedSweep {
     pub seed: Seed,
     /// Whether all repeats have the same seed, because the template sets one.
     pub fixed_seed: bool,
+    pub engaged: Vec<SweepEngagement>,
     /// The template's spec as JSON. The specs of the cells are built when they are needed, because 256 large specs would fill the operator's memory.
     pub(super) template: Value,
     pub(super) settings: Vec<NamedFactor>,
+}
+
+/// A bound on a figure that holds if a setting is active.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SweepEngagement {
+    /// The numbers of the cells that must meet the bound.
+    pub cells: Vec<usize>,
+    pub figure: String,
+    pub min: Option<f64>,
+    pub max: Option<f64>,
 }
 
 /// A factor and the names of its levels.
@@ -129,6 +140,12 @@ pub fn resolve(name: &str, spec: &BenchmarkSweepSpec, uid: &str) -> Result<Resol
     };
     let excluded = selected(&spec.exclude, "exclude", &mut errors);
     let only = selected(&spec.only, "only", &mut errors);
+    let engaged: Vec<Selection> = spec.engaged.iter().map(|it| it.when.clone()).collect();
+    let engaged = selected(&engaged, "engaged", &mut errors);
+    for (at, it) in spec.engaged.iter().enumerate().filter(|(_, it)| it.min.is_none() && it.max.is_none()) {
+        let message = format!("has no bound on {}; write min, max or both", it.figure);
+        add(&mut errors, &format!("spec.engaged[{at}]"), message);
+    }
     let baseline = match (&spec.baseline, factors.first()) {
         (Some(chosen), _) => cells::selected(chosen, &factors, "spec.baseline", &mut errors),
         (None, Some(first)) => first.levels.first().map(|it| (0, it.0.clone())).into_iter().collect(),
@@ -177,6 +194,13 @@ pub fn resolve(name: &str, spec: &BenchmarkSweepSpec, uid: &str) -> Result<Resol
     }
     let repeats = spec.repeats.unwrap_or_else(|| default_repeats(cells.len()));
     let seed = spec.run_template.spec.seed.map_or_else(|| Seed::drawn(uid), Seed);
+    let engaged = spec.engaged.iter().zip(&engaged).map(|(it, when)| SweepEngagement {
+        cells: (0..cells.len()).filter(|cell| cells::matches(&cells[*cell].levels, when)).collect(),
+        figure: it.figure.clone(),
+        min: it.min,
+        max: it.max,
+    });
+    let engaged: Vec<SweepEngagement> = engaged.collect();
     Ok(ResolvedSweep {
         name: name.to_owned(),
         baselines: baselines(&cells, &baseline),
@@ -193,6 +217,7 @@ pub fn resolve(name: &str, spec: &BenchmarkSweepSpec, uid: &str) -> Result<Resol
         budget: spec.budget_seconds.map(|it| Duration::from_secs(it.into())),
         seed,
         fixed_seed: spec.run_template.spec.seed.is_some(),
+        engaged,
         template,
         settings: factors,
     })

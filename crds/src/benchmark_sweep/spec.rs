@@ -98,6 +98,12 @@ pub struct BenchmarkSweepSpec {
     #[cfg_attr(feature = "kube", schemars(schema_with = "selection"))]
     pub baseline: Option<Selection>,
 
+    /// What shows that the settings under test were active, such as a minimum share of cached tokens where prefix caching is on. A comparison of a cell
+    /// that does not meet it is undecided. In a cluster this field has no effect, because the operator does not compare cells.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 16)))]
+    pub engaged: Vec<Engagement>,
+
     /// How many times each cell runs. All cells run once before any cell runs again. With 1, the spread between runs is unknown, so that no difference
     /// between cells is significant. Default: 2 for five or more cells, 3 for three or four cells, 5 for two.
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 10)))]
@@ -191,6 +197,28 @@ pub struct Factor {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 64)))]
     pub levels: Vec<Level>,
+}
+
+/// A bound on a figure that holds if a setting is active.
+#[serde_with::skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "kube", derive(KubeSchema))]
+pub struct Engagement {
+    /// The cells that must meet the bound, by their levels. Absent: all cells.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(schema_with = "selection"))]
+    pub when: Selection,
+
+    /// The figure, such as cachedShare or outputTokensPerSecond. Times have a statistic, as in ttft.p50, and are in milliseconds.
+    #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 64)))]
+    pub figure: String,
+
+    /// Minimum of the mean over the runs of a cell.
+    pub min: Option<f64>,
+
+    /// Maximum of the mean over the runs of a cell.
+    pub max: Option<f64>,
 }
 
 /// A level of a factor.

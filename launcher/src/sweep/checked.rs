@@ -28,6 +28,12 @@ pub(super) fn check(
     options: &LocalOptions,
 ) -> Result<CheckedSweep, InputError> {
     let sweep = file.cells(path, uid)?;
+    let names = sweep.engaged.iter().enumerate();
+    let unknown = names.filter_map(|(at, it)| Some((at, sweep::figure_named(&it.figure).err()?)));
+    let unknown: Vec<String> = unknown.map(|(at, error)| format!("spec.engaged[{at}].figure: {error}")).collect();
+    if !unknown.is_empty() {
+        return Err(InputError::Fields { path: path.to_owned(), problems: unknown });
+    }
     // Each problem, and the cells that have it.
     let (mut inputs, mut problems) = (Vec::new(), Vec::<(String, Vec<&str>)>::new());
     for (number, cell) in sweep.cells.iter().enumerate() {

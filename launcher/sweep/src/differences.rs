@@ -6,6 +6,7 @@ use statistics::{Interval, blocks::Blocks};
 
 use crate::{
     document::{Answer, ComparisonDocument, DifferenceDocument, Verdict},
+    engaged::unmet,
     readings::{DECIDING, Readings, Scale},
 };
 
@@ -33,7 +34,13 @@ pub(crate) fn all(sweep: &ResolvedSweep, readings: &Readings<'_>) -> Vec<Compari
         stages.iter().filter_map(move |(stage, figures)| {
             let figures = figures.iter().filter_map(|(value, blocks)| difference(*value, blocks, cell, base, error));
             let figures: Vec<DifferenceDocument> = figures.collect();
-            let (answer, sentence) = answer(&figures)?;
+            let (mut answer, mut sentence) = answer(&figures)?;
+            let unmet: Vec<String> =
+                [cell, base].into_iter().flat_map(|it| unmet(sweep, readings, it, stage)).collect();
+            if !unmet.is_empty() {
+                answer = Answer::Undecided;
+                sentence = format!("undecided, because a setting was not active: {}", unmet.join("; "));
+            }
             Some(ComparisonDocument {
                 cell: sweep.cells[cell].name.clone(),
                 baseline: sweep.cells[base].name.clone(),

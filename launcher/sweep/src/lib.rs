@@ -6,6 +6,7 @@
 mod answer;
 mod differences;
 mod document;
+mod engaged;
 mod markdown;
 mod pareto;
 mod readings;
@@ -23,6 +24,7 @@ pub use document::{
     Answer, CellDocument, CellStageDocument, ComparisonDocument, DifferenceDocument, FORMAT, FigureDocument,
     FrontDocument, RunDocument, SweepDocument, Verdict,
 };
+pub use engaged::figure_named;
 pub use markdown::markdown;
 pub use rows::{columns, label, progress, rows, word};
 pub use run::Run;

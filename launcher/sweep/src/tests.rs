@@ -109,6 +109,33 @@ fn a_slower_cell_with_the_same_rate_is_not_on_the_front() {
 }
 
 #[test]
+fn a_comparison_counts_only_if_the_setting_was_active() {
+    let engaged = |figure: &str, min: f64| {
+        let mut sweep = sweep(servers(), 3);
+        let bound =
+            crds::benchmark_sweep::SweepEngagement { cells: vec![1], figure: figure.into(), min: Some(min), max: None };
+        sweep.engaged = vec![bound];
+        let runs = (0..3).flat_map(|cell| [1, 2, 3].map(|repeat| (cell, repeat)));
+        let runs: Vec<Run> =
+            runs.map(|(cell, repeat)| run(cell, repeat, 100.0 + 20.0 * cell as f64 + repeat as f64, 1_000.0)).collect();
+        let comparison = evaluated(&sweep, &runs).comparisons[0].clone();
+        (comparison.answer, comparison.sentence)
+    };
+    assert_eq!(engaged("outputTokensPerSecond", 900.0).0, Answer::Worse);
+    let (answer, sentence) = engaged("outputTokensPerSecond", 1_100.0);
+    assert_eq!(answer, Answer::Undecided);
+    assert!(sentence.ends_with("server=b: outputTokensPerSecond is 1000, below 1100"), "{sentence}");
+    assert!(engaged("cachedShare", 0.3).1.ends_with("server=b: cachedShare was not measured"));
+}
+
+#[test]
+fn figures_are_known_by_their_names() {
+    assert_eq!(crate::figure_named("ttft.p50").map(|it| it.name()), Ok("ttft.p50".to_owned()));
+    let error = crate::figure_named("cacheShare").unwrap_err();
+    assert!(error.contains("did you mean cachedShare?"), "{error}");
+}
+
+#[test]
 fn one_repeat_shows_no_difference() {
     let sweep = sweep(servers(), 1);
     let runs = [run(0, 1, 100.0, 1_000.0), run(1, 1, 150.0, 1_000.0)];

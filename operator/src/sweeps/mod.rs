@@ -5,14 +5,11 @@
 //! API server, and nothing has to be stored before it.
 
 pub mod decide;
+mod finished_runs;
 #[cfg(test)]
 mod tests;
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use crds::{
     BenchmarkRun, BenchmarkSweep, Reason, RunIdentity,
@@ -41,6 +38,7 @@ use serde_json::json;
 use tracing::{debug, info, warn};
 
 use self::decide::{Figures, OwnRun, Plan, Refusal, RunState, Start, Wait, decide};
+pub use self::finished_runs::FinishedRuns;
 use crate::{
     apply::{REFUSALS, patch_status},
     cached_run::{Guarded, PAGE},
@@ -68,31 +66,6 @@ const LABEL_MANAGER: &str = "benchwright-operator/sweep";
 type Known = PartialObjectMeta<BenchmarkSweep>;
 /// A sweep with its defaults, or its wrong fields.
 type Resolved = Result<ResolvedSweep, Vec<FieldError>>;
-
-/// The finished runs of sweeps in progress, by the UIDs of sweep and run. A finished run never changes, so a turn reads in full only the runs that are
-/// not here. Without them, each turn of a sweep with 2,560 runs would read all of them.
-#[derive(Debug, Default)]
-pub struct FinishedRuns(Mutex<HashMap<String, HashMap<String, OwnRun>>>);
-
-impl FinishedRuns {
-    fn of(&self, sweep_uid: &str) -> HashMap<String, OwnRun> {
-        self.lock().get(sweep_uid).cloned().unwrap_or_default()
-    }
-
-    /// Replaces the runs of a sweep. So deleted runs do not stay in memory.
-    fn set(&self, sweep_uid: &str, runs: HashMap<String, OwnRun>) {
-        self.lock().insert(sweep_uid.to_owned(), runs);
-    }
-
-    fn forget(&self, sweep_uid: &str) {
-        self.lock().remove(sweep_uid);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, HashMap<String, OwnRun>>> {
-        // Every operation leaves the map in a valid state.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// The loop over the sweeps of one namespace or of all. After `end` is ready, it finishes the turns in progress and ends.
 pub fn controller(
