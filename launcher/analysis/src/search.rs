@@ -1,7 +1,7 @@
 //! The result of a search for the highest load that meets the objectives, and its part in the verdict.
 
 use crds::{
-    LauncherReason,
+    LauncherReason, Milli, SearchEdge, SearchEnd, SearchStatus,
     benchmark_run::SearchOver,
     figure::rate_text,
     outcome::Outcome,
@@ -49,7 +49,7 @@ pub struct SearchResult {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SearchAnswer {
-    /// Requests per second, or requests in flight.
+    /// Requests per second, or users.
     pub load: f64,
     /// Upper limit of the probability that the load is above the capacity.
     pub risk: f64,
@@ -64,7 +64,7 @@ pub struct SearchTrial {
     /// The name of the trial's stage.
     pub stage: String,
     pub role: Role,
-    /// Requests per second, or requests in flight.
+    /// Requests per second, or users.
     pub load: f64,
     /// The duration of the trial and of the pause after it, in seconds.
     pub seconds: f64,
@@ -122,6 +122,28 @@ impl SearchResult {
             "{load} {verb} all objectives (risk of being too high: {risk} at most){why}.{}",
             edge.unwrap_or_default()
         )
+    }
+
+    /// The result for the status and the termination message.
+    pub fn status(&self) -> SearchStatus {
+        let seconds = |it: f64| it.round() as u32;
+        let answer = self.answer.as_ref();
+        SearchStatus {
+            over: self.over,
+            answer_milli: answer.map(|it| rounded_down(it.load)),
+            from_calm_milli: self.from_calm.map(rounded_down),
+            risk_milli: answer.map(|it| ((it.risk * 1_000.0 - ROUNDING).ceil() as u64).into()),
+            edge: self.edge.map(|it| SearchEdge {
+                estimate_milli: it.estimate.into(),
+                low_milli: it.low.into(),
+                high_milli: it.high.into(),
+            }),
+            stopped: self.stopped.map(|it| end(it).into()).unwrap_or_default(),
+            trials: self.trials.len() as u32,
+            resumed_trials: 0,
+            budget_seconds: seconds(self.budget_seconds),
+            used_seconds: seconds(self.used_seconds),
+        }
     }
 
     fn without_answer(&self) -> String {
@@ -183,6 +205,26 @@ impl SearchResult {
     }
 }
 
+/// A load in thousandths. Rounding it up would report a load that no trial confirmed.
+fn rounded_down(load: f64) -> Milli {
+    ((load * 1_000.0 + ROUNDING).floor() as u64).into()
+}
+
+/// The error of a product of floating-point numbers is below this.
+const ROUNDING: f64 = 1e-6;
+
+fn end(of: Stopped) -> SearchEnd {
+    match of {
+        Stopped::Confirmed => SearchEnd::Confirmed,
+        Stopped::Budget => SearchEnd::Budget,
+        Stopped::NoLoadPasses => SearchEnd::NoLoadPasses,
+        Stopped::HighestLoadPasses => SearchEnd::HighestLoadPasses,
+        Stopped::ClientLimited => SearchEnd::ClientLimited,
+        Stopped::DoesNotRecover => SearchEnd::DoesNotRecover,
+        Stopped::NotConfirmed => SearchEnd::NotConfirmed,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,6 +260,21 @@ mod tests {
             found(None, Stopped::Budget).sentence(),
             "No load was confirmed in 20 min. The capacity is probably near 15.6 requests/s."
         );
+    }
+
+    #[test]
+    fn the_status_never_exceeds_the_answer_or_understates_its_risk() {
+        let status = found(Some(14.2), Stopped::Confirmed).status();
+        assert_eq!((status.answer_milli, status.risk_milli), (Some(14_200.into()), Some(50.into())));
+        let edge = SearchEdge { estimate_milli: 15_600.into(), low_milli: 14_900.into(), high_milli: 16_400.into() };
+        assert_eq!((status.edge, status.stopped.known()), (Some(edge), Some(SearchEnd::Confirmed)));
+        assert_eq!((status.budget_seconds, status.used_seconds, status.trials), (1_200, 948, 0));
+        let mut low = found(Some(1.0 / 64.0), Stopped::Confirmed);
+        low.answer = low.answer.map(|it| SearchAnswer { risk: 0.0012, ..it });
+        assert_eq!((low.status().answer_milli, low.status().risk_milli), (Some(15.into()), Some(2.into())));
+        let without = found(None, Stopped::NoLoadPasses).status();
+        assert_eq!((without.answer_milli, without.risk_milli), (None, None));
+        assert_eq!(without.stopped.as_str(), "NoLoadPasses");
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub(crate) struct SearchArgs {
     /// The probability, at most, that the answer is above the capacity [default: 0.05]
     #[arg(long, value_name = "SHARE")]
     risk: Option<f64>,
-    /// The load of the first trial: requests per second, or requests in flight [default: 1]
+    /// The load of the first trial: requests per second, or users [default: 1]
     #[arg(long, value_name = "LOAD")]
     first: Option<f64>,
     /// The highest load to try
@@ -64,7 +64,7 @@ pub(crate) struct SearchArgs {
 enum OverArg {
     /// Requests per second of an open loop
     Rate,
-    /// Requests in flight of a closed loop
+    /// Users of a closed loop, each with one request in flight
     Concurrency,
 }
 
