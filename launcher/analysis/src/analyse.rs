@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crds::Met;
 use measurement::recorder::{StageTally, TimeSeries};
 
 use crate::{
@@ -41,6 +42,10 @@ pub fn analyse(evidence: &Evidence<'_>) -> Analysis {
         (Some(slo), Some(search)) => {
             match search.objectives(slo) {
                 Some(at_answer) => analysis.judge_objectives(&at_answer, None),
+                None if search.answer.is_some() => {
+                    let reason = "an earlier search, from which this one went on, confirmed the answer";
+                    analysis.objectives = Some(Objectives::without_figures(slo, Met::True, reason));
+                }
                 None => analysis.objectives = Some(Objectives::undecided(slo, "the search confirmed no load")),
             }
             search.judge(&mut analysis.verdict);

@@ -38,7 +38,7 @@ pub struct SearchResult {
     pub budget_seconds: f64,
     /// The time that all trials took, in seconds.
     pub used_seconds: f64,
-    /// Every trial, in order. Each is a stage of the run.
+    /// Every trial, in order. Each is a stage of the run, except for resumed trials.
     pub trials: Vec<SearchTrial>,
     /// Warnings about the answer, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -46,6 +46,7 @@ pub struct SearchResult {
 }
 
 /// A load that a trial confirmed.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SearchAnswer {
@@ -53,15 +54,16 @@ pub struct SearchAnswer {
     pub load: f64,
     /// Upper limit of the probability that the load is above the capacity.
     pub risk: f64,
-    /// The stage of the trial that confirmed the load.
-    pub stage: String,
+    /// The stage of the trial that confirmed the load, or that found that the server returns to it. Absent if only an earlier search, from which this
+    /// one went on, has such a stage.
+    pub stage: Option<String>,
 }
 
 /// A trial: a stage that tests one load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SearchTrial {
-    /// The name of the trial's stage.
+    /// The name of the trial's stage. A resumed trial has no stage in this report.
     pub stage: String,
     pub role: Role,
     /// Requests per second, or users.
@@ -73,6 +75,9 @@ pub struct SearchTrial {
     pub verdict: TrialResult,
     /// The probability, from 0 to 1, that all objectives hold at this load.
     pub belief: f64,
+    /// Whether an earlier search made the trial, from which this one went on. The report has no requests of the trial.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub resumed: bool,
     pub objectives: Vec<TrialObjective>,
 }
 
@@ -86,6 +91,22 @@ pub struct TrialObjective {
     pub share: Option<f64>,
     /// The largest share of requests that may miss the objective.
     pub allowed: f64,
+    /// The percentile that the objective limits, over the counted requests. A failed request counts as twice the limit. Absent for an objective on a
+    /// share, and if no request was counted.
+    pub value_ms: Option<f64>,
+    /// The limit of `value_ms`.
+    pub limit_ms: Option<f64>,
+}
+
+impl TrialObjective {
+    /// How close the objective is to its limit, which is at 1: the value divided by its limit, or the share of requests that missed the objective
+    /// divided by the allowed share. `None` if no request was counted.
+    pub fn ratio(&self) -> Option<f64> {
+        match (self.value_ms, self.limit_ms) {
+            (Some(value), Some(limit)) if limit > 0.0 => Some(value / limit),
+            _ => self.share.map(|it| it / self.allowed),
+        }
+    }
 }
 
 impl SearchResult {
@@ -140,7 +161,7 @@ impl SearchResult {
             }),
             stopped: self.stopped.map(|it| end(it).into()).unwrap_or_default(),
             trials: self.trials.len() as u32,
-            resumed_trials: 0,
+            resumed_trials: self.trials.iter().filter(|it| it.resumed).count() as u32,
             budget_seconds: seconds(self.budget_seconds),
             used_seconds: seconds(self.used_seconds),
         }
@@ -175,9 +196,9 @@ impl SearchResult {
         }
     }
 
-    /// The objectives of a run, applied only to the stage that confirmed the answer. `None` without an answer.
+    /// The objectives of a run, applied only to the stage of the answer. `None` without an answer, and if the run has no such stage.
     pub(crate) fn objectives(&self, slo: &ResolvedSlo) -> Option<ResolvedSlo> {
-        let stage = &self.answer.as_ref()?.stage;
+        let stage = self.answer.as_ref()?.stage.as_ref()?;
         let at_answer = |it: &ResolvedObjective| ResolvedObjective { stage: Some(stage.clone()), ..it.clone() };
         Some(ResolvedSlo { objectives: slo.objectives.iter().map(at_answer).collect(), ..slo.clone() })
     }
@@ -232,7 +253,7 @@ mod tests {
     fn found(answer: Option<f64>, stopped: Stopped) -> SearchResult {
         SearchResult {
             over: SearchOver::Rate,
-            answer: answer.map(|load| SearchAnswer { load, risk: 0.05, stage: "07-confirm-r14.2".into() }),
+            answer: answer.map(|load| SearchAnswer { load, risk: 0.05, stage: Some("07-confirm-r14.2".into()) }),
             from_calm: None,
             edge: Some(Edge { estimate: 15.6, low: 14.9, high: 16.4 }),
             binding: Some("tpot".into()),
