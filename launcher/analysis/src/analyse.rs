@@ -8,7 +8,7 @@ use measurement::recorder::{StageTally, TimeSeries};
 use crate::{
     Analysis, Contamination, DistributionFunctions, Evidence, Figures, Labels, LatencyOrigin, Objectives,
     SelfJudgement, SeriesFigures, SessionFigures, StageAnalysis, backlog, class, labels, rates::Plateaus, remarks,
-    servers::ServerAnalysis, timings::Timings, uncertainty, validity,
+    search::SearchResult, servers::ServerAnalysis, timings::Timings, uncertainty, validity,
 };
 
 /// Computes figures from counts and histograms, and judges them. The same evidence gives the same analysis.
@@ -80,7 +80,8 @@ fn figures(evidence: &Evidence<'_>) -> Analysis {
     let uncertainties = uncertainty::of_stages(measured.recorder, workload, &plateaus);
     let stages = workload.stages.iter().zip(tallies).zip(&timings).zip(uncertainties).enumerate();
     let mut stages: Vec<StageAnalysis> = stages.map(of_stage).collect();
-    let mut judgement = SelfJudgement::new(measured, &all, &stages);
+    let excused = evidence.search.map(SearchResult::limited_by_client).unwrap_or_default();
+    let mut judgement = SelfJudgement::new(measured, &all, &stages, &excused);
     let course = SeriesFigures::new(&TimeSeries::sum(series), workload.streaming);
     let findings = validity::Findings {
         stopped: measured.stopped,

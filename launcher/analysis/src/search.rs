@@ -145,6 +145,12 @@ impl SearchResult {
         )
     }
 
+    /// The stages of the trials that the launcher limited.
+    pub(crate) fn limited_by_client(&self) -> Vec<&str> {
+        let limited = self.trials.iter().filter(|it| it.verdict == TrialResult::ClientLimited && !it.resumed);
+        limited.map(|it| it.stage.as_str()).collect()
+    }
+
     /// The result for the status and the termination message.
     pub fn status(&self) -> SearchStatus {
         let seconds = |it: f64| it.round() as u32;

@@ -19,7 +19,7 @@ use super::{
     progress::Watcher,
     ready::{self, AllReady, Ready},
     replicas::Replicas,
-    search::{Search, Searcher},
+    search::{Drain, Search, Searcher},
     server_extras::Extras,
     server_metrics::ServerMetrics,
     signals::Deadline,
@@ -137,7 +137,8 @@ impl<'a> Setup<'a, '_> {
         let workload = files.bounded(&input.workload);
         let issued = match &input.run.search {
             Some(search) => {
-                Search::prepare(&input.run, search, &workload, options, self.store.path()).and_then(|search| {
+                let drain = Drain::new(ready.target.clone(), &ready.model, metrics.depth());
+                Search::prepare(&input.run, search, &workload, options, self.store.path(), drain).and_then(|search| {
                     let load = OneLoad {
                         workload: &search.workload,
                         phases: &[],

@@ -1,5 +1,6 @@
 //! Runs a search for the highest load that meets the objectives: one load whose stages are its trials.
 
+mod drain;
 mod objectives;
 mod saved;
 mod searcher;
@@ -21,9 +22,10 @@ use workload_profiles::{
 };
 
 use super::{Failure, RunOptions};
+pub(super) use drain::Drain;
 pub(super) use saved::{Earlier, FILE as TRIALS_FILE, end as end_file};
 use saved::{Ledger, SavedTrial};
-use searcher::{Found, Template};
+use searcher::{ClientLimits, Found, Template};
 pub(super) use searcher::{SearchStanding, Searcher};
 
 /// Maximum number of trials. The longest budgets end with fewer.
@@ -58,12 +60,13 @@ impl Search {
         workload: &Workload,
         options: &RunOptions,
         folder: Option<&Path>,
+        drain: Drain,
     ) -> Result<Search, Failure> {
         let objectives = objectives::of_run(run, &workload.goodput);
         let conditions = saved::conditions(run, workload, &objectives);
         let earlier = saved::find(run, options, &conditions, objectives.len())?;
         let ledger = folder.map(|it| Ledger::new(it, run, conditions));
-        Search::new(run, search, workload, earlier, ledger)
+        Search::new(run, search, workload, earlier, ledger, Some(drain))
     }
 
     fn new(
@@ -72,6 +75,7 @@ impl Search {
         workload: &Workload,
         earlier: Earlier,
         ledger: Option<Ledger>,
+        drain: Option<Drain>,
     ) -> Result<Search, Failure> {
         let (over, template) = template(search, workload).map_err(Failure::configuration)?;
         if has_itl_goal(run, workload) {
@@ -96,9 +100,9 @@ impl Search {
             ..Settings::new(unit)
         };
         let objectives = objectives::of_run(run, &workload.goodput);
-        let max_send_lag = run.validity.max_send_lag_p99.0;
+        let limits = ClientLimits { send_lag: run.validity.max_send_lag_p99.0, cpu_share: run.validity.max_cpu_share };
         let Earlier { trials, folder } = earlier;
-        let searcher = Searcher::new(settings, objectives, template, max_send_lag, trials, ledger);
+        let searcher = Searcher::new(settings, objectives, template, limits, trials, ledger, drain);
         let place = |number: usize| Stage::new(format!("trial-{number:02}"), first_load(over, template));
         let workload = Workload { stages: (1..=MOST_TRIALS).map(place).collect(), ..workload.clone() };
         Ok(Search {
@@ -118,16 +122,22 @@ impl Search {
 
     /// Ends the search. Removes the stages that were not run from the load. Returns the workload as it was issued, and the result of the search.
     pub(super) fn end(self, load: &mut LoadResult) -> (Workload, SearchResult) {
-        let Found { trials, stages, answer } = self.searcher.end(load.wall);
+        let Found { trials, stages, busy_before, answer } = self.searcher.end(load.wall);
         load.keep_stages(stages.len());
-        let result = self.result(trials, answer);
+        let result = self.result(trials, &busy_before, answer);
         (Workload { stages, ..self.workload }, result)
     }
 
-    fn result(&self, ended: Vec<SavedTrial>, answer: Option<search::Answer>) -> SearchResult {
+    fn result(&self, ended: Vec<SavedTrial>, busy_before: &[String], answer: Option<search::Answer>) -> SearchResult {
         let trials: Vec<search::Trial> = ended.iter().map(|it| it.trial.clone()).collect();
         let load = answer.and_then(|it| it.load);
         let mut notices = notices(&trials);
+        if !busy_before.is_empty() {
+            notices.push(format!(
+                "The server still had work of an earlier trial when these trials began: {}.",
+                busy_before.join(", ")
+            ));
+        }
         let resumed = ended.iter().filter(|it| it.shown.resumed).count();
         if resumed > 0 {
             notices.push(format!(

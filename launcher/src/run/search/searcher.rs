@@ -1,6 +1,7 @@
 //! Chooses and ends the trials of a search while its load runs.
 
 use std::{
+    pin::Pin,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -13,6 +14,7 @@ use tracing::info;
 use workload_profiles::workload::{Arrivals, Load, Margin, Rate, RatePoint, RateShape, Stage};
 
 use super::{
+    drain::Drain,
     objectives::{Reading, SearchObjective},
     saved::{Ledger, SavedTrial, TrialInProgress},
 };
@@ -51,13 +53,24 @@ pub(in crate::run) struct Searcher {
     settings: Settings,
     objectives: Vec<SearchObjective>,
     template: Template,
-    /// A trial counts only if the 99th percentile of its send lag is at most this long.
-    max_send_lag: Duration,
+    limits: ClientLimits,
+    /// Waits between trials until the server is idle; `None` in tests of the search alone.
+    drain: Option<Drain>,
     /// The trials of an earlier search, from which this one goes on.
     earlier: Vec<SavedTrial>,
     /// Where the trials are saved; `None` if there is no results folder.
     ledger: Option<Ledger>,
     state: Mutex<State>,
+}
+
+/// A trial beyond one of these limits shows nothing about the server.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ClientLimits {
+    /// Maximum 99th percentile of the send lag.
+    pub(super) send_lag: Duration,
+    /// Maximum share of the time in which a load thread uses a CPU or waits for one. A closed loop has no send lag: if the launcher is slow, its requests
+    /// are late without being due earlier.
+    pub(super) cpu_share: f64,
 }
 
 #[derive(Debug, Default)]
@@ -76,6 +89,7 @@ struct Running {
     ended: Vec<Vec<Seen>>,
     /// When each request that has ended was due, from the start of the trial in seconds, and its send lag.
     lags: Vec<(f64, Duration)>,
+    /// Whether the launcher was too slow for the load.
     is_late: bool,
     readings: Vec<Reading>,
     requests: usize,
@@ -99,6 +113,8 @@ pub(super) struct Found {
     pub(super) trials: Vec<SavedTrial>,
     /// The stages of the trials that this search made.
     pub(super) stages: Vec<Stage>,
+    /// The names of stages before which the server did not become idle.
+    pub(super) busy_before: Vec<String>,
     /// The answer. `None` if a stop ended the search.
     pub(super) answer: Option<Answer>,
 }
@@ -108,11 +124,12 @@ impl Searcher {
         settings: Settings,
         objectives: Vec<SearchObjective>,
         template: Template,
-        max_send_lag: Duration,
+        limits: ClientLimits,
         earlier: Vec<SavedTrial>,
         ledger: Option<Ledger>,
+        drain: Option<Drain>,
     ) -> Searcher {
-        Searcher { settings, objectives, template, max_send_lag, earlier, ledger, state: Mutex::default() }
+        Searcher { settings, objectives, template, limits, drain, earlier, ledger, state: Mutex::default() }
     }
 
     /// The seed of the load. A search that goes on draws other arrivals and lengths than its earlier part, because its tests must be independent of the
@@ -184,7 +201,9 @@ impl Searcher {
             state.ended.push(cut.end(now));
         }
         let stages: Vec<Stage> = state.ended.iter().map(|it| it.stage.clone()).collect();
-        Found { trials: self.finished(&state), stages, answer: state.answer.take() }
+        let busy = self.drain.as_ref().map(Drain::busy_before).unwrap_or_default();
+        let busy_before = busy.into_iter().filter_map(|it| Some(stages.get(it)?.name.clone())).collect();
+        Found { trials: self.finished(&state), stages, busy_before, answer: state.answer.take() }
     }
 
     /// The stage of a trial. Its measurement window begins with the first request that is evaluated.
@@ -285,9 +304,19 @@ impl Running {
 }
 
 impl Trials for Searcher {
-    fn begin(&self, stage: usize, now: Duration) -> Option<TrialStage> {
+    fn settle(&self, stage: usize) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(async move {
+            if let Some(drain) = &self.drain {
+                drain.settle(stage).await;
+            }
+        })
+    }
+
+    fn begin(&self, stage: usize, now: Duration, cpu_share: f64) -> Option<TrialStage> {
         let mut state = self.state();
-        if let Some(running) = state.running.take() {
+        if let Some(mut running) = state.running.take() {
+            // A warm-up has no verdict.
+            running.is_late |= cpu_share > self.limits.cpu_share && running.watch.plan().role != Role::WarmUp;
             let ended = running.end(now);
             let Trial { load, verdict, seconds, .. } = ended.trial;
             info!(load, ?verdict, seconds, stage = ended.stage.name, "a trial is over");
@@ -352,7 +381,7 @@ impl Trials for Searcher {
         let outcomes: Vec<Vec<Outcome>> = self.objectives.iter().zip(&mut running.ended).map(outcomes).collect();
         running.readings = self.objectives.iter().zip(&outcomes).map(|(it, of)| it.reading(of)).collect();
         running.requests = outcomes.iter().map(Vec::len).max().unwrap_or_default();
-        running.is_late = lag_p99(&running.lags, from) > self.max_send_lag;
+        running.is_late = lag_p99(&running.lags, from) > self.limits.send_lag;
         let is_over = running.watch.look(&outcomes).is_some();
         // A client that sends late sends another load than the trial tests. A longer trial would not change that, so the trial ends.
         let ends = is_over || (running.is_late && running.watch.plan().role != Role::WarmUp);

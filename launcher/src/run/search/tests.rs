@@ -10,7 +10,7 @@ use crds::{
 };
 use engine::{
     client::Target,
-    issue::{Files, LoadOrder, run_order_here},
+    issue::{Files, LoadOrder, Trials as _, run_order_here},
     stop::{Stop, StopReason},
 };
 use measurement::recorder::Keep;
@@ -72,7 +72,7 @@ fn search_from(
     earlier: Earlier,
     ledger: Option<Ledger>,
 ) -> (LoadResult, Workload, SearchResult) {
-    let search = Search::new(run, run.search.as_ref().unwrap(), workload, earlier, ledger)
+    let search = Search::new(run, run.search.as_ref().unwrap(), workload, earlier, ledger, None)
         .unwrap_or_else(|it| panic!("{}", it.message));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     let mut load = runtime.block_on(async {
@@ -198,7 +198,7 @@ fn a_load_that_cannot_be_varied_needs_its_kind() {
     workload.stages[0].load = Load::Burst { count: 8, max_concurrency: None };
     let without = run("{}", &latency());
     let refused = |run: &ResolvedRun| {
-        Search::new(run, run.search.as_ref().unwrap(), &workload, Earlier::default(), None)
+        Search::new(run, run.search.as_ref().unwrap(), &workload, Earlier::default(), None, None)
             .err()
             .map(|it| it.message)
     };
@@ -245,6 +245,22 @@ fn a_search_that_was_stopped_goes_on_after_its_last_finished_trial() {
     assert!(
         found.notices.iter().any(|it| it.starts_with(&format!("{finished} trials were made by an earlier search")))
     );
+}
+
+#[test]
+fn a_trial_in_which_the_launcher_needed_its_whole_cpu_shows_nothing_about_the_server() {
+    let (run, workload) = (run("{}", &latency()), workload(true));
+    let search = Search::new(&run, run.search.as_ref().unwrap(), &workload, Earlier::default(), None, None);
+    let searcher = search.unwrap_or_else(|it| panic!("{}", it.message)).searcher();
+    // Each start has the CPU share of the trial before it. The first trial is a warm-up, which has no verdict.
+    for (stage, seconds, cpu_share) in [(0, 0, 0.0), (1, 22, 1.0), (2, 60, 0.1), (3, 100, 1.0)] {
+        assert!(searcher.begin(stage, std::time::Duration::from_secs(seconds), cpu_share).is_some());
+    }
+    let found = searcher.end(std::time::Duration::from_secs(120));
+    let verdicts: Vec<(Role, Verdict)> = found.trials.iter().map(|it| (it.trial.role, it.trial.verdict)).collect();
+    let undecided = Verdict::Undecided;
+    assert_eq!(verdicts[..2], [(Role::WarmUp, undecided), (Role::Grow, undecided)]);
+    assert_eq!(verdicts[2].1, Verdict::ClientLimited);
 }
 
 #[test]
