@@ -16,6 +16,7 @@ use crate::{
     objective::{Met, ObjectiveCounts, ObjectiveStatus},
     outcome::Outcome,
     reason::{LauncherReason, Reported},
+    search_status::SearchStatus,
     summary::{RunSummary, StageSummary},
 };
 
@@ -75,6 +76,8 @@ pub struct Core {
     pub partial: bool,
     /// The figures, if there are any.
     pub summary: Option<RunSummary>,
+    /// The result of the search; absent if the run was none.
+    pub search: Option<SearchStatus>,
     /// Number of objectives per result; absent without objectives.
     pub objectives: Option<ObjectiveCounts>,
     /// How many folders of earlier runs `storage.pvc.retention` deleted.
@@ -250,7 +253,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::summary::Quantiles;
+    use crate::{SearchEdge, SearchEnd, benchmark_run::SearchOver, summary::Quantiles};
 
     fn largest() -> Envelope {
         let quantiles = Some(Quantiles {
@@ -301,6 +304,22 @@ mod tests {
                     total_tokens_per_second_milli: Some(12_345_678_000.into()),
                     mean_of_runs: Some(30),
                 }),
+                search: Some(SearchStatus {
+                    over: SearchOver::Concurrency,
+                    answer_milli: Some(1_000_000_000.into()),
+                    from_calm_milli: Some(1_000_000_000.into()),
+                    risk_milli: Some(500.into()),
+                    edge: Some(SearchEdge {
+                        estimate_milli: 1_000_000_000.into(),
+                        low_milli: 1_000_000_000.into(),
+                        high_milli: 1_000_000_000.into(),
+                    }),
+                    stopped: SearchEnd::HighestLoadPasses.into(),
+                    trials: 64,
+                    resumed_trials: 60,
+                    budget_seconds: 86_400,
+                    used_seconds: 86_400,
+                }),
                 objectives: Some(ObjectiveCounts { met: 10, missed: 11, inconclusive: 11 }),
                 deleted_folders: 10_000,
                 artifacts: (0..16).map(artifact).collect(),
@@ -319,6 +338,7 @@ mod tests {
         assert!(text.find('\n').is_some_and(|core| core < MAX_CORE_BYTES));
         let read = Envelope::parse(&text).unwrap();
         assert_eq!(read.core.summary, largest().core.summary);
+        assert_eq!(read.core.search, largest().core.search);
         assert!(read.stages_truncated && read.stages.len() >= 12, "{}", read.stages.len());
         let core = text.find('\n').map_or(0, |it| it + 1);
         println!(
@@ -374,6 +394,7 @@ mod tests {
             artifact.name = name;
         }
         envelope.stages.truncate(2);
+        envelope.core.search = None;
         let read = Envelope::parse(&envelope.to_text()).unwrap();
         assert_eq!(read.core.artifacts.len(), 15);
         assert_eq!((read.core.artifacts, read.stages), (envelope.core.artifacts, envelope.stages));

@@ -166,7 +166,8 @@ words! {
         CustomImage,
         /// The figures come from the existing results folder that `spec.execution.collect` names.
         Collected,
-        /// The figures come from the results folder of an earlier attempt, whose pod the cluster lost after the measurement had ended.
+        /// The figures come from the results folder of an earlier attempt, whose pod the cluster lost after the measurement had ended. Or a search went
+        /// on from the trials in such a folder.
         Reread,
         /// A schedule waits for its next time, or for a change of its trigger.
         Scheduled,
@@ -266,6 +267,26 @@ words! {
     }
 }
 
+words! {
+    /// Why a search ended. The launcher writes it.
+    SearchEnd {
+        /// A load was confirmed. Another trial would not raise the answer much, or there was no time for one.
+        Confirmed,
+        /// The time did not suffice for a confirmation.
+        Budget,
+        /// Every load failed.
+        NoLoadPasses,
+        /// The highest load was confirmed.
+        HighestLoadPasses,
+        /// The launcher cannot send more.
+        ClientLimited,
+        /// The server did not meet the objectives again at any confirmed load.
+        DoesNotRecover,
+        /// No confirmation passed.
+        NotConfirmed,
+    }
+}
+
 impl LauncherReason {
     /// The operator's reason for an attempt that ended with this launcher reason.
     pub fn attempt_reason(self) -> Reason {
@@ -326,6 +347,12 @@ impl From<Reason> for Reported<Reason> {
     }
 }
 
+impl From<SearchEnd> for Reported<SearchEnd> {
+    fn from(word: SearchEnd) -> Self {
+        word.name().into()
+    }
+}
+
 impl From<LauncherReason> for Reported<LauncherReason> {
     fn from(word: LauncherReason) -> Self {
         word.name().into()
@@ -377,6 +404,9 @@ mod tests {
             assert_eq!(serde_json::to_value(word).unwrap(), word.to_string());
         }
         for word in LauncherReason::ALL {
+            assert_eq!(Reported::from(*word).known(), Some(*word));
+        }
+        for word in SearchEnd::ALL {
             assert_eq!(Reported::from(*word).known(), Some(*word));
         }
     }

@@ -14,6 +14,7 @@ use crate::{
     objective::ObjectiveStatus,
     outcome::Outcome,
     reason::{Reason, Reported},
+    search_status::SearchStatus,
     server_status::ServerStatus,
     summary::{RunSummary, StageSummary},
 };
@@ -66,9 +67,11 @@ pub struct BenchmarkRunStatus {
     pub partial: bool,
     /// The headline figures.
     pub summary: Option<RunSummary>,
-    /// Figures of the summary as text for people, which `kubectl get` prints. Present only if the figures are valid (Passed, SLOViolated or
+    /// Figures of the summary and the answer of the search as text for people, which `kubectl get` prints. Present only if the figures are valid (Passed, SLOViolated or
     /// Inconclusive) and not partial. Programs should read the summary.
     pub columns: Option<Columns>,
+    /// The result of the search. Absent if the run was none, or if there are no figures yet.
+    pub search: Option<SearchStatus>,
     /// One row per stage, up to 24.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 24)))]
@@ -128,6 +131,7 @@ impl Default for BenchmarkRunStatus {
             partial: false,
             summary: None,
             columns: None,
+            search: None,
             stages: Vec::new(),
             stages_truncated: false,
             objectives: Vec::new(),
@@ -160,6 +164,27 @@ pub struct Columns {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
     pub output_tokens_per_second: String,
+    /// The answer of the search, such as `14.2/s` or `43 users`; `none` if there is no answer. Absent if the run was no search.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
+    pub answer: String,
+    /// Maximum probability that the answer is above the capacity, such as `5 %`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
+    pub risk: String,
+    /// An estimate of the capacity with its 10th and 90th percentile, such as `15.6 (14.9-16.4)`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[cfg_attr(feature = "kube", schemars(length(max = 80)))]
+    pub edge: String,
+}
+
+impl Columns {
+    /// The columns of a run with these figures and the result of its search, if it was one.
+    pub fn new(summary: &RunSummary, search: Option<&SearchStatus>) -> Columns {
+        let text = |text: fn(&SearchStatus) -> String| search.map(text).unwrap_or_default();
+        let (answer, risk) = (text(SearchStatus::answer_text), text(SearchStatus::risk_text));
+        Columns { answer, risk, edge: text(SearchStatus::edge_text), ..Columns::from(summary) }
+    }
 }
 
 impl From<&RunSummary> for Columns {
@@ -171,6 +196,7 @@ impl From<&RunSummary> for Columns {
             ttft_p99: time(summary.ttft.map(|it| it.p99_microseconds)),
             itl_p99: time(summary.itl.map(|it| it.p99_microseconds)),
             output_tokens_per_second: rate(summary.output_tokens_per_second_milli),
+            ..Columns::default()
         }
     }
 }

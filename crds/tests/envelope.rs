@@ -48,6 +48,7 @@ fn the_largest_accuracy_survives_beside_many_objectives_and_stages() {
             folder: None,
             partial: false,
             summary: None,
+            search: None,
             objectives: None,
             deleted_folders: 0,
             artifacts: Vec::new(),

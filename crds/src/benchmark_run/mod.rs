@@ -117,6 +117,10 @@ pub const MAX_PROMPT_SALT_BYTES: usize = 128;
         printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
         printcolumn(name = "Attempt", type_ = "integer", json_path = ".status.attempts[-1:].number", priority = 1),
         printcolumn(name = "Duration", type_ = "string", json_path = ".status.columns.duration", priority = 1),
+        printcolumn(name = "Answer", type_ = "string", json_path = ".status.columns.answer", priority = 1),
+        printcolumn(name = "Risk", type_ = "string", json_path = ".status.columns.risk", priority = 1),
+        printcolumn(name = "Edge", type_ = "string", json_path = ".status.columns.edge", priority = 1),
+        printcolumn(name = "Trials", type_ = "integer", json_path = ".status.search.trials", priority = 1),
         printcolumn(name = "Target", type_ = "string", json_path = ".status.resolved.endpoint", priority = 1),
         printcolumn(name = "Message", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].message", priority = 1)
     )

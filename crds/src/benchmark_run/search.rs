@@ -12,8 +12,8 @@ use crate::AnyValue;
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Search {
-    /// What the search varies. Rate: requests per second of an open loop. Concurrency: requests in flight of a closed loop. Default: the kind of load
-    /// of the profile's first stage.
+    /// What the search varies. Rate: requests per second of an open loop. Concurrency: users of a closed loop, each with one request in flight.
+    /// Default: the kind of load of the profile's first stage.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "SearchOver"))]
     pub over: Option<SearchOver>,
@@ -27,7 +27,7 @@ pub struct Search {
     #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::share"))]
     pub risk: Option<AnyValue>,
 
-    /// The load of the first trial: requests per second, or a number of requests in flight. Default: 1.
+    /// The load of the first trial: requests per second, or users. Default: 1.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::limit"))]
     pub first: Option<AnyValue>,
@@ -55,7 +55,7 @@ pub struct Search {
 pub enum SearchOver {
     /// Requests per second of an open loop.
     Rate,
-    /// Requests in flight of a closed loop.
+    /// Users of a closed loop.
     Concurrency,
 }
 

@@ -25,6 +25,7 @@ fn forged_word(run_uid: &str) -> String {
         folder: None,
         partial: false,
         summary: Some(RunSummary { requests: 999_999, ..RunSummary::default() }),
+        search: None,
         objectives: None,
         deleted_folders: 0,
         artifacts: Vec::new(),

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use crds::Met;
 use measurement::recorder::{StageTally, TimeSeries};
 
 use crate::{
     Analysis, Contamination, DistributionFunctions, Evidence, Figures, Labels, LatencyOrigin, Objectives,
     SelfJudgement, SeriesFigures, SessionFigures, StageAnalysis, backlog, class, labels, rates::Plateaus, remarks,
-    servers::ServerAnalysis, timings::Timings, uncertainty, validity,
+    search::SearchResult, servers::ServerAnalysis, timings::Timings, uncertainty, validity,
 };
 
 /// Computes figures from counts and histograms, and judges them. The same evidence gives the same analysis.
@@ -41,6 +42,10 @@ pub fn analyse(evidence: &Evidence<'_>) -> Analysis {
         (Some(slo), Some(search)) => {
             match search.objectives(slo) {
                 Some(at_answer) => analysis.judge_objectives(&at_answer, None),
+                None if search.answer.is_some() => {
+                    let reason = "an earlier search, from which this one went on, confirmed the answer";
+                    analysis.objectives = Some(Objectives::without_figures(slo, Met::True, reason));
+                }
                 None => analysis.objectives = Some(Objectives::undecided(slo, "the search confirmed no load")),
             }
             search.judge(&mut analysis.verdict);
@@ -75,7 +80,8 @@ fn figures(evidence: &Evidence<'_>) -> Analysis {
     let uncertainties = uncertainty::of_stages(measured.recorder, workload, &plateaus);
     let stages = workload.stages.iter().zip(tallies).zip(&timings).zip(uncertainties).enumerate();
     let mut stages: Vec<StageAnalysis> = stages.map(of_stage).collect();
-    let mut judgement = SelfJudgement::new(measured, &all, &stages);
+    let excused = evidence.search.map(SearchResult::limited_by_client).unwrap_or_default();
+    let mut judgement = SelfJudgement::new(measured, &all, &stages, &excused);
     let course = SeriesFigures::new(&TimeSeries::sum(series), workload.streaming);
     let findings = validity::Findings {
         stopped: measured.stopped,

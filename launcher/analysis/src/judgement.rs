@@ -84,7 +84,14 @@ pub struct StallFigures {
 }
 
 impl SelfJudgement {
-    pub(super) fn new(measured: &Measured<'_>, all: &Figures, stages: &[StageAnalysis]) -> SelfJudgement {
+    /// `excused`: stages in which the launcher may have been the limit, because their figures do not count: trials of a search that the launcher
+    /// limited.
+    pub(super) fn new(
+        measured: &Measured<'_>,
+        all: &Figures,
+        stages: &[StageAnalysis],
+        excused: &[&str],
+    ) -> SelfJudgement {
         let wall = measured.wall.as_secs_f64();
         let cores = (wall > 0.0).then(|| measured.own_cpu.as_secs_f64() / wall);
         let vitals = measured.vitals;
@@ -103,7 +110,7 @@ impl SelfJudgement {
             threads: measured.threads,
             cores,
             cpu_share: cores.map(|it| it / measured.threads.max(1) as f64),
-            busiest: busiest(measured, stages),
+            busiest: busiest(measured, stages, excused),
             throttling: vitals.throttling,
             steal_share: vitals.steal_share,
             stalls,
@@ -128,7 +135,8 @@ impl SelfJudgement {
     }
 }
 
-fn busiest(measured: &Measured<'_>, stages: &[StageAnalysis]) -> Option<Busiest> {
+fn busiest(measured: &Measured<'_>, stages: &[StageAnalysis], excused: &[&str]) -> Option<Busiest> {
+    let counts = |it: &&StageAnalysis| !excused.contains(&it.stage.name.as_str());
     let of = |vitals: &StageVitals, stage: Option<&StageAnalysis>| {
         let share = |time: Duration| time.as_secs_f64() / vitals.wall.as_secs_f64();
         (vitals.wall >= MIN_WINDOW).then(|| Busiest {
@@ -140,7 +148,9 @@ fn busiest(measured: &Measured<'_>, stages: &[StageAnalysis]) -> Option<Busiest>
     let of_stages = measured
         .workers
         .iter()
-        .flat_map(|worker| worker.stages.iter().zip(stages).filter_map(|(vitals, stage)| of(vitals, Some(stage))));
+        .flat_map(|worker| worker.stages.iter().zip(stages))
+        .filter(|(_, stage)| counts(stage))
+        .filter_map(|(vitals, stage)| of(vitals, Some(stage)));
     let most = |busy: &mut dyn Iterator<Item = Busiest>| busy.max_by(|a, b| a.share.total_cmp(&b.share));
     let whole = measured.workers.iter().filter_map(|worker| of(&worker.whole(), None));
     most(&mut { of_stages }).or_else(|| most(&mut { whole }))

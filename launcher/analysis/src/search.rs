@@ -1,7 +1,7 @@
 //! The result of a search for the highest load that meets the objectives, and its part in the verdict.
 
 use crds::{
-    LauncherReason,
+    LauncherReason, Milli, SearchEdge, SearchEnd, SearchStatus,
     benchmark_run::SearchOver,
     figure::rate_text,
     outcome::Outcome,
@@ -38,7 +38,7 @@ pub struct SearchResult {
     pub budget_seconds: f64,
     /// The time that all trials took, in seconds.
     pub used_seconds: f64,
-    /// Every trial, in order. Each is a stage of the run.
+    /// Every trial, in order. Each is a stage of the run, except for resumed trials.
     pub trials: Vec<SearchTrial>,
     /// Warnings about the answer, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -46,25 +46,27 @@ pub struct SearchResult {
 }
 
 /// A load that a trial confirmed.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SearchAnswer {
-    /// Requests per second, or requests in flight.
+    /// Requests per second, or users.
     pub load: f64,
     /// Upper limit of the probability that the load is above the capacity.
     pub risk: f64,
-    /// The stage of the trial that confirmed the load.
-    pub stage: String,
+    /// The stage of the trial that confirmed the load, or that found that the server returns to it. Absent if only an earlier search, from which this
+    /// one went on, has such a stage.
+    pub stage: Option<String>,
 }
 
 /// A trial: a stage that tests one load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SearchTrial {
-    /// The name of the trial's stage.
+    /// The name of the trial's stage. A resumed trial has no stage in this report.
     pub stage: String,
     pub role: Role,
-    /// Requests per second, or requests in flight.
+    /// Requests per second, or users.
     pub load: f64,
     /// The duration of the trial and of the pause after it, in seconds.
     pub seconds: f64,
@@ -73,6 +75,9 @@ pub struct SearchTrial {
     pub verdict: TrialResult,
     /// The probability, from 0 to 1, that all objectives hold at this load.
     pub belief: f64,
+    /// Whether an earlier search made the trial, from which this one went on. The report has no requests of the trial.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub resumed: bool,
     pub objectives: Vec<TrialObjective>,
 }
 
@@ -86,6 +91,22 @@ pub struct TrialObjective {
     pub share: Option<f64>,
     /// The largest share of requests that may miss the objective.
     pub allowed: f64,
+    /// The percentile that the objective limits, over the counted requests. A failed request counts as twice the limit. Absent for an objective on a
+    /// share, and if no request was counted.
+    pub value_ms: Option<f64>,
+    /// The limit of `value_ms`.
+    pub limit_ms: Option<f64>,
+}
+
+impl TrialObjective {
+    /// How close the objective is to its limit, which is at 1: the value divided by its limit, or the share of requests that missed the objective
+    /// divided by the allowed share. `None` if no request was counted.
+    pub fn ratio(&self) -> Option<f64> {
+        match (self.value_ms, self.limit_ms) {
+            (Some(value), Some(limit)) if limit > 0.0 => Some(value / limit),
+            _ => self.share.map(|it| it / self.allowed),
+        }
+    }
 }
 
 impl SearchResult {
@@ -124,6 +145,34 @@ impl SearchResult {
         )
     }
 
+    /// The stages of the trials that the launcher limited.
+    pub(crate) fn limited_by_client(&self) -> Vec<&str> {
+        let limited = self.trials.iter().filter(|it| it.verdict == TrialResult::ClientLimited && !it.resumed);
+        limited.map(|it| it.stage.as_str()).collect()
+    }
+
+    /// The result for the status and the termination message.
+    pub fn status(&self) -> SearchStatus {
+        let seconds = |it: f64| it.round() as u32;
+        let answer = self.answer.as_ref();
+        SearchStatus {
+            over: self.over,
+            answer_milli: answer.map(|it| rounded_down(it.load)),
+            from_calm_milli: self.from_calm.map(rounded_down),
+            risk_milli: answer.map(|it| ((it.risk * 1_000.0 - ROUNDING).ceil() as u64).into()),
+            edge: self.edge.map(|it| SearchEdge {
+                estimate_milli: it.estimate.into(),
+                low_milli: it.low.into(),
+                high_milli: it.high.into(),
+            }),
+            stopped: self.stopped.map(|it| end(it).into()).unwrap_or_default(),
+            trials: self.trials.len() as u32,
+            resumed_trials: self.trials.iter().filter(|it| it.resumed).count() as u32,
+            budget_seconds: seconds(self.budget_seconds),
+            used_seconds: seconds(self.used_seconds),
+        }
+    }
+
     fn without_answer(&self) -> String {
         let tried: Vec<f64> = self.trials.iter().map(|it| it.load).collect();
         let lowest = tried.iter().copied().fold(f64::INFINITY, f64::min);
@@ -153,9 +202,9 @@ impl SearchResult {
         }
     }
 
-    /// The objectives of a run, applied only to the stage that confirmed the answer. `None` without an answer.
+    /// The objectives of a run, applied only to the stage of the answer. `None` without an answer, and if the run has no such stage.
     pub(crate) fn objectives(&self, slo: &ResolvedSlo) -> Option<ResolvedSlo> {
-        let stage = &self.answer.as_ref()?.stage;
+        let stage = self.answer.as_ref()?.stage.as_ref()?;
         let at_answer = |it: &ResolvedObjective| ResolvedObjective { stage: Some(stage.clone()), ..it.clone() };
         Some(ResolvedSlo { objectives: slo.objectives.iter().map(at_answer).collect(), ..slo.clone() })
     }
@@ -183,6 +232,26 @@ impl SearchResult {
     }
 }
 
+/// A load in thousandths. Rounding it up would report a load that no trial confirmed.
+fn rounded_down(load: f64) -> Milli {
+    ((load * 1_000.0 + ROUNDING).floor() as u64).into()
+}
+
+/// The error of a product of floating-point numbers is below this.
+const ROUNDING: f64 = 1e-6;
+
+fn end(of: Stopped) -> SearchEnd {
+    match of {
+        Stopped::Confirmed => SearchEnd::Confirmed,
+        Stopped::Budget => SearchEnd::Budget,
+        Stopped::NoLoadPasses => SearchEnd::NoLoadPasses,
+        Stopped::HighestLoadPasses => SearchEnd::HighestLoadPasses,
+        Stopped::ClientLimited => SearchEnd::ClientLimited,
+        Stopped::DoesNotRecover => SearchEnd::DoesNotRecover,
+        Stopped::NotConfirmed => SearchEnd::NotConfirmed,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -190,7 +259,7 @@ mod tests {
     fn found(answer: Option<f64>, stopped: Stopped) -> SearchResult {
         SearchResult {
             over: SearchOver::Rate,
-            answer: answer.map(|load| SearchAnswer { load, risk: 0.05, stage: "07-confirm-r14.2".into() }),
+            answer: answer.map(|load| SearchAnswer { load, risk: 0.05, stage: Some("07-confirm-r14.2".into()) }),
             from_calm: None,
             edge: Some(Edge { estimate: 15.6, low: 14.9, high: 16.4 }),
             binding: Some("tpot".into()),
@@ -218,6 +287,21 @@ mod tests {
             found(None, Stopped::Budget).sentence(),
             "No load was confirmed in 20 min. The capacity is probably near 15.6 requests/s."
         );
+    }
+
+    #[test]
+    fn the_status_never_exceeds_the_answer_or_understates_its_risk() {
+        let status = found(Some(14.2), Stopped::Confirmed).status();
+        assert_eq!((status.answer_milli, status.risk_milli), (Some(14_200.into()), Some(50.into())));
+        let edge = SearchEdge { estimate_milli: 15_600.into(), low_milli: 14_900.into(), high_milli: 16_400.into() };
+        assert_eq!((status.edge, status.stopped.known()), (Some(edge), Some(SearchEnd::Confirmed)));
+        assert_eq!((status.budget_seconds, status.used_seconds, status.trials), (1_200, 948, 0));
+        let mut low = found(Some(1.0 / 64.0), Stopped::Confirmed);
+        low.answer = low.answer.map(|it| SearchAnswer { risk: 0.0012, ..it });
+        assert_eq!((low.status().answer_milli, low.status().risk_milli), (Some(15.into()), Some(2.into())));
+        let without = found(None, Stopped::NoLoadPasses).status();
+        assert_eq!((without.answer_milli, without.risk_milli), (None, None));
+        assert_eq!(without.stopped.as_str(), "NoLoadPasses");
     }
 
     #[test]

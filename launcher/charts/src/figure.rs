@@ -57,6 +57,8 @@ pub struct Series {
 pub enum Tone {
     /// The first, second and so on of items without an order, such as stages or runs.
     Category(usize),
+    /// Provisional values of an item, such as trials that do not count for the answer. It has the colour of this category. Its points are hollow.
+    Provisional(usize),
     /// The main series of a figure, if no other tone applies.
     Main,
     /// The median.

@@ -67,7 +67,7 @@ pub const DARK: Theme = Theme {
 impl Theme {
     pub fn tone(&self, tone: Tone) -> &'static str {
         match tone {
-            Tone::Category(index) => self.categories[index % CATEGORIES],
+            Tone::Category(index) | Tone::Provisional(index) => self.categories[index % CATEGORIES],
             Tone::Main | Tone::Median | Tone::High | Tone::Highest => self.main,
             Tone::Plan => self.plan,
             Tone::Good => self.good,
@@ -119,7 +119,7 @@ pub fn style() -> String {
 /// The name of the CSS variable with the colour of a tone.
 pub(crate) fn variable(tone: Tone) -> String {
     match tone {
-        Tone::Category(index) => format!("--chart-{}", index % CATEGORIES),
+        Tone::Category(index) | Tone::Provisional(index) => format!("--chart-{}", index % CATEGORIES),
         Tone::Main | Tone::Median | Tone::High | Tone::Highest => "--chart-main".to_owned(),
         Tone::Plan => "--chart-plan".to_owned(),
         Tone::Good => "--chart-good".to_owned(),
@@ -134,7 +134,9 @@ pub(crate) fn dashes(tone: Tone) -> &'static str {
     const OF_CATEGORIES: [&str; CATEGORIES] = ["", "8 3", "2 3", "10 3 2 3", "5 4", "1 4", "14 4", "7 2 1 2 1 2"];
     match tone {
         // For example, the ninth category has the colour of the first category and the dashes of the second.
-        Tone::Category(index) => OF_CATEGORIES[(index % CATEGORIES + index / CATEGORIES) % CATEGORIES],
+        Tone::Category(index) | Tone::Provisional(index) => {
+            OF_CATEGORIES[(index % CATEGORIES + index / CATEGORIES) % CATEGORIES]
+        }
         Tone::Main | Tone::Median | Tone::High | Tone::Good | Tone::Doubt => "",
         Tone::Bad => "8 3",
         Tone::Highest | Tone::Quiet => "2 3",
@@ -165,7 +167,7 @@ pub(crate) fn marker(tone: Tone) -> Marker {
     const OF_CATEGORIES: [Marker; 5] =
         [Marker::Circle, Marker::Square, Marker::Triangle, Marker::Diamond, Marker::Cross];
     match tone {
-        Tone::Category(index) => OF_CATEGORIES[index % OF_CATEGORIES.len()],
+        Tone::Category(index) | Tone::Provisional(index) => OF_CATEGORIES[index % OF_CATEGORIES.len()],
         Tone::Main | Tone::Median | Tone::High | Tone::Highest | Tone::Good | Tone::Quiet => Marker::Circle,
         Tone::Plan | Tone::Doubt => Marker::Diamond,
         Tone::Bad => Marker::Cross,

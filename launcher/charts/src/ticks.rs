@@ -126,13 +126,13 @@ fn logarithmic(domain: Domain, unit: &str, most: usize) -> Ticks {
         let every = at.len().div_ceil(most);
         at = at.into_iter().step_by(every).collect();
     }
-    if at.len() < 3 {
-        // On less than a decade, equal steps give more labels than powers of ten.
+    let decades = (domain.high / domain.low).log10();
+    if at.len() < 3 && decades < 2.0 {
+        // On such a short axis, equal steps give more labels than powers of ten.
         let mut ticks = linear(domain, unit, most);
         ticks.labels.retain(|(at, _)| domain.contains(*at) && *at > 0.0);
         return ticks;
     }
-    let decades = (domain.high / domain.low).log10();
     let minor =
         if decades > 6.0 { Vec::new() } else { with_leading(domain, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]) };
     // If the same unit suits both ends, all labels have it. Otherwise each label has its own unit.

@@ -178,3 +178,31 @@ fn a_load_has_a_label_at_each_of_its_values() {
     assert!((at("8") - at("1") - (at("64") - at("8"))).abs() < 0.2, "{page}");
     assert!(page.contains(", log scale</p>") && page.contains(">✓</text>"), "{page}");
 }
+
+#[test]
+fn provisional_points_are_hollow_and_have_the_colour_of_their_category() {
+    let markers = |tone: Tone| {
+        let mut figure = crate::samples::points();
+        figure.series.truncate(1);
+        figure.series[0].tone = tone;
+        let drawing = svg::draw(&figure, Size::default(), Style::Standalone);
+        let count = |colours: &str| drawing.matches(colours).count();
+        (count(r##"fill="#a8480a" stroke="#ffffff""##), count(r##"fill="#ffffff" stroke="#a8480a""##))
+    };
+    // One path has all points, and one is the sample in the legend.
+    assert_eq!((markers(Tone::Category(1)), markers(Tone::Provisional(1))), ((2, 0), (0, 2)));
+}
+
+#[test]
+fn a_long_logarithmic_axis_has_powers_of_ten_in_a_low_drawing() {
+    let mut figure = crate::samples::points();
+    figure.y = charts::Axis { scale: Scale::Log, includes: vec![1.0, 1_000.0], ..figure.y };
+    figure.series.truncate(1);
+    if let Shape::Points { points, .. } = &mut figure.series[0].shape {
+        points.iter_mut().for_each(|it| (it.y, it.range) = (30.0, None));
+    }
+    figure.marks.clear();
+    let drawing = svg::draw(&figure, Size { width: 640.0, height: 220.0 }, Style::Standalone);
+    assert!(drawing.contains(">1</text>") && drawing.contains(">100</text>"), "{drawing}");
+    assert!(!drawing.contains(">500</text>"), "{drawing}");
+}

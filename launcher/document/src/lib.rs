@@ -40,6 +40,8 @@ use std::io::{self, Write};
 
 use serde::Deserialize;
 
+/// The result of a search, which a report contains as the analysis wrote it.
+pub use analysis::search;
 pub use contamination::{ContaminationDocument, WarmUpDocument};
 pub use distributions::{DistributionDocument, DistributionsDocument};
 pub use figures::{CauseDocument, FiguresDocument, GoodputDocument, ThroughputDocument};

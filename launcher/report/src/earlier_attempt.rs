@@ -83,6 +83,14 @@ pub fn read_any(root: &Path, name: &str) -> io::Result<(Envelope, String)> {
     Ok((envelope, report.map_err(|_| unused("its report.json is no text"))?))
 }
 
+/// Returns the content of one file in the folder with this name, complete or not. The file has at most `most` bytes.
+///
+/// # Errors
+/// The reason why the file is not used. `NotFound` if there is no such folder or file.
+pub fn file_of(root: &Path, folder: &str, name: &str, most: u64) -> io::Result<Vec<u8>> {
+    bounded(&folder_of(root, folder)?, name, most)
+}
+
 fn folder_of(root: &Path, name: &str) -> io::Result<OwnedFd> {
     // A link instead of a folder is refused, because it may lead outside the root.
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;

@@ -6,7 +6,7 @@ use crds::{
 };
 
 use super::folder::Stored;
-use analysis::{Accuracy, Analysis, ObjectiveResult, Objectives};
+use analysis::{Accuracy, Analysis, ObjectiveResult, Objectives, search::SearchResult};
 
 /// The results of a measurement, for the operator. `stored`: the results folder, if there is one.
 pub fn envelope(run: &RunIdentity, analysis: &Analysis, stored: Option<&Stored>) -> Envelope {
@@ -23,6 +23,7 @@ pub fn envelope(run: &RunIdentity, analysis: &Analysis, stored: Option<&Stored>)
             folder: stored.map(|it| it.name.clone()),
             partial: analysis.partial,
             summary: Some(analysis.summary()),
+            search: analysis.search.as_ref().map(SearchResult::status),
             objectives: analysis.objectives.as_ref().map(Objectives::counts),
             deleted_folders: 0,
             artifacts: stored.map(|it| it.artifacts.clone()).unwrap_or_default(),

@@ -39,7 +39,7 @@ pub mod text_table;
 mod uncertainty;
 
 pub use accuracy::AccuracyFile;
-pub use benchmark_run::Inputs;
+pub use benchmark_run::{FILE_NAME as BENCHMARK_RUN_FILE_NAME, Inputs};
 pub use folder::{ChosenBy, Folder, StorageError, Stored, claim as claim_folder};
 pub use loadgen::{LoadGenConfig, LoadGenSummary};
 pub use policy::policy;

@@ -57,7 +57,8 @@ fn text(begun: Timestamp) -> String {
 While that process runs, leave this folder alone: it gets its final name when it is complete.
 
 If the process was killed, these are the files that it left. `run.yaml`, `profile.yaml` and `benchmarkrun.yaml` describe the planned measurement.
-Other files are complete parts of the report. If there are none, no measurement was kept. The folder can be deleted. A folder without
+Other files are complete parts of the report. If there are none, no measurement was kept.
+`search-trials.json` has the finished trials of a search: `benchwright search --resume` with this folder goes on from them. The folder can be deleted. A folder without
 files of a report is also deleted automatically if its process has certainly ended: by the next run on this host that keeps its results
 in the same place, or in a cluster by the next attempt of the same run.
 "

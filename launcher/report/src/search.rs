@@ -18,12 +18,13 @@ pub fn rows(search: &SearchResult) -> impl Iterator<Item = [String; 6]> {
 }
 
 fn row(search: &SearchResult, it: &SearchTrial) -> [String; 6] {
-    let is_answer = search.answer.as_ref().is_some_and(|answer| answer.stage == it.stage);
+    let is_answer = search.answer.as_ref().is_some_and(|answer| answer.stage.as_ref() == Some(&it.stage));
     let answer = if is_answer { ", the answer" } else { "" };
+    let earlier = if it.resumed { ", resumed" } else { "" };
     [
         name(it),
         rate_text(it.load),
-        format!("{}{answer}", result(it)),
+        format!("{}{earlier}{answer}", result(it)),
         nearest(it).map(near).unwrap_or_default(),
         if it.role == Role::WarmUp { String::new() } else { it.requests.to_string() },
         format!("{:.0} s", it.seconds),

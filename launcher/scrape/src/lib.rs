@@ -25,7 +25,7 @@ use engine::{
     stop::{Stop, StopState},
 };
 use server_metrics::scraped::Scraped;
-use tokio::sync::mpsc as commands;
+use tokio::sync::{mpsc as commands, watch};
 use tracing::warn;
 
 use worker::Worker;
@@ -80,10 +80,20 @@ enum Command {
     End,
 }
 
+/// The requests in the servers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Depth {
+    /// When the oldest of the scrapes began that contain the numbers, on the machine's monotonic clock.
+    pub at: Duration,
+    /// Running and waiting requests of all addresses.
+    pub requests: f64,
+}
+
 /// A thread that scrapes until [`Scraper::end`] is called.
 #[derive(Debug)]
 pub struct Scraper {
     commands: commands::Sender<Command>,
+    depth: watch::Receiver<Option<Depth>>,
     thread: JoinHandle<Scraped>,
 }
 
@@ -99,14 +109,20 @@ impl Scraper {
         let needs_tls = order.sources.iter().any(|it| it.url.starts_with("https:"));
         let tls = client::tls(needs_tls, order.authorities.as_deref()).map_err(io::Error::other)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (depth, depths) = watch::channel(None);
         let body = move || {
-            let scraped = runtime.block_on(Worker::new(order, tls, receiver).run());
+            let scraped = runtime.block_on(Worker::new(order, tls, receiver, depth).run());
             // Does not wait for lookups of names, because each is a blocking system call that may take minutes.
             runtime.shutdown_background();
             scraped
         };
         let thread = thread::Builder::new().name("server-metrics".into()).spawn(body)?;
-        Ok(Scraper { commands: sender, thread })
+        Ok(Scraper { commands: sender, depth: depths, thread })
+    }
+
+    /// Follows the number of requests in the servers. `None` while an address has not reported it, or after a scrape of an address failed.
+    pub fn depth(&self) -> watch::Receiver<Option<Depth>> {
+        self.depth.clone()
     }
 
     /// Scrapes every address once, right before a load. Blocks until that is done, but for at most 7 s. After a stop it blocks for at most

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub enum Unit {
     /// Requests per second of an open loop.
     RequestsPerSecond,
-    /// Requests in flight of a closed loop, as a whole number.
+    /// Users of a closed loop, each with one request in flight. A whole number.
     Concurrency,
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use crds::benchmark_run::{Objective, SearchOver, SearchRecovery};
 use launcher::{
-    input::{LocalOptions, SearchOptions},
+    input::{LocalOptions, RunSource, SearchOptions},
     run::{self, RunOptions},
 };
 
@@ -15,7 +15,8 @@ use super::{init::objectives, input_args::InputArgs};
 #[command(after_help = "Examples:
   benchwright search -U http://server:8000 --slo ttft.p99<=500ms,tpot.p90<=40ms
   benchwright search -f benchmarkrun.yaml --budget 20m --at-least 12 --gate
-  benchwright search --simulator --slo latency.p90<=2s --over concurrency --budget 10m")]
+  benchwright search --simulator --slo latency.p90<=2s --over concurrency --budget 10m
+  benchwright search --resume results/20260102T030405Z-chat.partial")]
 pub(crate) struct SearchArgs {
     #[command(flatten)]
     input: InputArgs,
@@ -31,7 +32,7 @@ pub(crate) struct SearchArgs {
     /// The probability, at most, that the answer is above the capacity [default: 0.05]
     #[arg(long, value_name = "SHARE")]
     risk: Option<f64>,
-    /// The load of the first trial: requests per second, or requests in flight [default: 1]
+    /// The load of the first trial: requests per second, or users [default: 1]
     #[arg(long, value_name = "LOAD")]
     first: Option<f64>,
     /// The highest load to try
@@ -43,6 +44,10 @@ pub(crate) struct SearchArgs {
     /// What to require of the server after an overload [default: required]
     #[arg(long, value_name = "RULE")]
     recovery: Option<RecoveryArg>,
+    /// Go on from the trials of an earlier search that was killed or stopped, with the time that it left. All settings must be the same [default
+    /// without -f, -U and --simulator: the run of that folder]
+    #[arg(long, value_name = "FOLDER", help_heading = "Results")]
+    resume: Option<PathBuf>,
     /// Each run creates its own folder in this folder [default: results]
     #[arg(long, value_name = "DIR", help_heading = "Results")]
     results: Option<PathBuf>,
@@ -64,7 +69,7 @@ pub(crate) struct SearchArgs {
 enum OverArg {
     /// Requests per second of an open loop
     Rate,
-    /// Requests in flight of a closed loop
+    /// Users of a closed loop, each with one request in flight
     Concurrency,
 }
 
@@ -95,10 +100,12 @@ pub(crate) fn run(args: &SearchArgs) -> u8 {
             RecoveryArg::Reported => SearchRecovery::Reported,
             RecoveryArg::Off => SearchRecovery::Off,
         }),
+        resume: args.resume.clone(),
     };
+    let resumed = args.resume.as_ref().map(|it| RunSource::File(run::file_of_folder(it)));
     let options = RunOptions {
         // Without a target, the error names the missing argument. Otherwise the command would read the files that the operator mounts in a pod.
-        source: args.input.source().or(Some(launcher::input::RunSource::NoTarget { model: None })),
+        source: args.input.source().or(resumed).or(Some(RunSource::NoTarget { model: None })),
         input: None,
         local: LocalOptions { search: Some(search), ..args.input.options() },
         results: args.results.clone(),

@@ -77,4 +77,6 @@ pub struct SearchOptions {
     pub highest: Option<f64>,
     pub at_least: Option<f64>,
     pub recovery: Option<SearchRecovery>,
+    /// The results folder of an earlier search from which this one goes on.
+    pub resume: Option<PathBuf>,
 }

@@ -286,6 +286,12 @@ impl RunFile {
                 written[key] = value;
             }
         }
+        // A file that repeats a run has the run's salt. The server may have the prompts of the earlier trials in its cache.
+        if search.resume.is_some()
+            && let Some(profile) = spec["profile"].as_object_mut()
+        {
+            profile.remove("promptSalt");
+        }
         // No flag sets the time limit of the run, so a long search raises its default.
         let is_long = |it: &u64| it + SECONDS_BESIDE_TRIALS > DEFAULT_RUN_SECONDS;
         if let Some(seconds) = seconds.filter(is_long)

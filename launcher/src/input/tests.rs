@@ -216,3 +216,25 @@ fn an_objective_that_does_not_fit_to_the_profile_has_its_place_in_the_file() {
     assert!(error.contains("run.yaml cannot be run:\n  spec.slo.objectives[0].stage, line 8 column "), "{error}");
     assert!(error.contains("is \"r77\", and the profile has no stage of this name; "), "{error}");
 }
+
+#[test]
+fn a_long_search_raises_the_time_limit_of_its_run_unless_the_file_sets_one() {
+    let run_seconds = |budget: &str, execution: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.yaml");
+        let objective = "{name: ttft, metric: ttft, stat: p95, max: 500ms}";
+        let spec = format!("{{target: {{url: 'http://h:1'}}, slo: {{objectives: [{objective}]}}{execution}}}");
+        fs::write(&path, format!("{HEAD}spec: {spec}")).unwrap();
+        let search = SearchOptions { budget: Some(budget.parse().unwrap()), ..SearchOptions::default() };
+        let input = from_file(&path, &LocalOptions { search: Some(search), ..LocalOptions::default() });
+        input.map(|it| it.run.run_deadline.0.as_secs()).map_err(|error| error.to_string())
+    };
+    // The default is an hour. A search needs a minute beside its trials.
+    for (budget, seconds) in [("20m", 3_600), ("59m", 3_600), ("60m", 3_660), ("3h", 10_860)] {
+        assert_eq!(run_seconds(budget, "").unwrap(), seconds, "{budget}");
+    }
+    let deadline = |seconds: u32| format!(", execution: {{deadlines: {{runSeconds: {seconds}}}}}");
+    assert_eq!(run_seconds("3h", &deadline(20_000)).unwrap(), 20_000);
+    let refused = run_seconds("3h", &deadline(3_600)).unwrap_err();
+    assert!(refused.contains("spec.execution.deadlines.runSeconds") && refused.contains("needs 10860"), "{refused}");
+}

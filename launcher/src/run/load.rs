@@ -19,7 +19,7 @@ use super::{
     progress::Watcher,
     ready::{self, AllReady, Ready},
     replicas::Replicas,
-    search::Search,
+    search::{Drain, Search, Searcher},
     server_extras::Extras,
     server_metrics::ServerMetrics,
     signals::Deadline,
@@ -136,17 +136,20 @@ impl<'a> Setup<'a, '_> {
         };
         let workload = files.bounded(&input.workload);
         let issued = match &input.run.search {
-            Some(search) => Search::new(&input.run, search, &workload).and_then(|search| {
-                let load = OneLoad {
-                    workload: &search.workload,
-                    phases: &[],
-                    show_forecast: ShowForecast::No,
-                    search: Some(search.searcher()),
-                };
-                let mut load = one(&load)?;
-                let (workload, found) = search.end(&mut load);
-                Ok(Issued { workload, load, tests: Vec::new(), trials: Vec::new(), search: Some(found) })
-            }),
+            Some(search) => {
+                let drain = Drain::new(ready.target.clone(), &ready.model, metrics.depth());
+                Search::prepare(&input.run, search, &workload, options, self.store.path(), drain).and_then(|search| {
+                    let load = OneLoad {
+                        workload: &search.workload,
+                        phases: &[],
+                        show_forecast: ShowForecast::No,
+                        search: Some(search.searcher()),
+                    };
+                    let mut load = one(&load)?;
+                    let (workload, found) = search.end(&mut load);
+                    Ok(Issued { workload, load, tests: Vec::new(), trials: Vec::new(), search: Some(found) })
+                })
+            }
             None => loadgen::issue(&workload, last_offline, one),
         };
         let sleep_cycles = if issued.is_ok() { sleeper.measure()? } else { Vec::new() };
@@ -187,13 +190,7 @@ impl<'a> Setup<'a, '_> {
         process.run_status.begin_load(Arc::clone(&progress), &workload.stages);
         let plain = options.plain || options.in_pod() || !console::has_terminal();
         let phases_to_issue = phases::to_issue(phases);
-        let prepared = self.planned(
-            ready,
-            files,
-            (workload, &phases_to_issue),
-            &progress,
-            search.clone().map(|it| it as Arc<dyn Trials>),
-        )?;
+        let prepared = self.planned(ready, files, (workload, &phases_to_issue), &progress, search.clone())?;
         let profiler = Profiler::start(input, workload, ready, by_service, &progress, &process.stop)?;
         let forecast = match show_forecast {
             ShowForecast::Yes => phases.to_vec(),
@@ -254,21 +251,22 @@ impl<'a> Setup<'a, '_> {
         files: &'l WorkloadFiles,
         (workload, phases): (&'l Workload, &'l [Option<Arc<dyn Phase>>]),
         progress: &Arc<Progress>,
-        trials: Option<Arc<dyn Trials>>,
+        search: Option<Arc<Searcher>>,
     ) -> Result<PreparedLoad<'l>, Failure> {
         let Setup { input, options, process, store, keep } = *self;
+        let seed = search.as_ref().map_or(input.run.seed, |it| it.seed(input.run.seed));
         let prepared = issue::prepare(LoadOrder {
             workload,
             files: &files.to_send,
             phases,
             model: &ready.model,
             target: &ready.target,
-            seeds: Seeds { run: input.run.seed, prompt_salt: &input.run.prompt_salt },
+            seeds: Seeds { run: seed, prompt_salt: &input.run.prompt_salt },
             keep,
             threads: options.threads(&input.run.endpoint),
             stop: &process.stop,
             progress: Arc::clone(progress),
-            trials,
+            trials: search.map(|it| it as Arc<dyn Trials>),
         });
         let prepared = prepared.map_err(not_issued)?;
         store.check_rows(input, workload, prepared.requests(), prepared.undecided_stages())?;

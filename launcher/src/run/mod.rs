@@ -39,7 +39,7 @@ pub(crate) mod target;
 mod termination_message;
 mod upload;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crds::envelope::Envelope;
 use tracing::warn;
@@ -141,6 +141,14 @@ fn refused(input: &Input, failure: Failure, options: &RunOptions) -> u8 {
     let done = Err(failure);
     leave_message(options, || termination_message::envelope(input, &done));
     outcome::exit_status(&done, options.gate)
+}
+
+/// The file in a results folder that repeats its run. The folder of a killed run has a suffix, which a user may leave out.
+pub fn file_of_folder(folder: &Path) -> PathBuf {
+    let mut partial = folder.as_os_str().to_owned();
+    partial.push(report::partial::SUFFIX);
+    let file = PathBuf::from(partial).join(report::BENCHMARK_RUN_FILE_NAME);
+    if file.is_file() { file } else { folder.join(report::BENCHMARK_RUN_FILE_NAME) }
 }
 
 fn read_input(options: &RunOptions) -> Result<(Input, Option<ReportDocument>), input::InputError> {

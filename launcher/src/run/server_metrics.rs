@@ -7,7 +7,8 @@ use crds::{
 };
 use engine::{client::Resolver, stop::Stop};
 use reqwest::Url;
-use scrape::{INTERVAL, Order, Scraper, Source, TIMEOUT};
+use scrape::{Depth, INTERVAL, Order, Scraper, Source, TIMEOUT};
+use tokio::sync::watch;
 use tracing::{info, warn};
 
 use super::ready::Secrets;
@@ -44,6 +45,11 @@ impl ServerMetrics {
             warn!(%error, "the server's metrics are not read");
         }
         ServerMetrics(scraper.ok())
+    }
+
+    /// Follows the number of requests in the servers. `None` if there is no source.
+    pub(super) fn depth(&self) -> Option<watch::Receiver<Option<Depth>>> {
+        self.0.as_ref().map(Scraper::depth)
     }
 
     /// Reads every source once, immediately before a load.

@@ -11,7 +11,7 @@ use jiff::{Timestamp, tz::TimeZone};
 use tracing::warn;
 use workload_profiles::Workload;
 
-use super::{Failure, RunOptions, free_space};
+use super::{Failure, RunOptions, free_space, search};
 use crate::input::Input;
 use document::{Parts, ReportDocument};
 use measurement::{
@@ -200,6 +200,9 @@ impl Store {
         inputs: &Inputs<'_>,
     ) -> Result<Option<Stored>, StorageError> {
         let Store::Open { mut folder, root, local, chosen_by } = self else { return Ok(None) };
+        // A search that was stopped may go on later.
+        let has_answer = document.search.as_ref().is_none_or(|it| it.stopped.is_some());
+        let trials = search::end_file(folder.path(), has_answer);
         let is_there = folder.is_there();
         if !is_there {
             let path = folder.path().display();
@@ -210,6 +213,10 @@ impl Store {
         let attachments = Attachments { records, kept, ..attachments };
         let inputs_written = if is_there { Ok(()) } else { report::write_inputs(&mut folder, inputs) };
         let written = inputs_written
+            .and_then(|()| match &trials {
+                Some(trials) => folder.write(search::TRIALS_FILE, |file| file.write_all(trials)),
+                None => Ok(()),
+            })
             .and_then(|()| report::write_report(&mut folder, parts, document, &attachments, Some(&page_of)))
             // In a cluster, a later attempt may have to report these figures again.
             .and_then(|()| match local {

@@ -47,6 +47,7 @@ pub(super) fn envelope(input: &Input, done: &Result<Measurement, Failure>) -> En
                 folder: None,
                 partial: false,
                 summary: None,
+                search: None,
                 objectives: None,
                 deleted_folders: 0,
                 artifacts: Vec::new(),

@@ -224,6 +224,13 @@ impl Decision<'_> {
         if is_reread() {
             return (Reason::Reread, core.message.clone());
         }
+        let resumed = core.search.as_ref().map_or(0, |it| it.resumed_trials);
+        if resumed > 0 {
+            let message = format!(
+                "{resumed} trials of the search come from the folder of an earlier attempt, which users of the claim can edit"
+            );
+            return (Reason::Reread, message);
+        }
         (Reason::OwnLauncher, format!("measured by the operator's image {image_id}"))
     }
 

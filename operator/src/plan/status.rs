@@ -115,6 +115,7 @@ pub fn apply_envelope(status: &mut BenchmarkRunStatus, storage: &Storage, namesp
     status.load_start_time = core.load_start_time;
     status.partial = core.partial;
     status.summary.clone_from(&core.summary);
+    status.search.clone_from(&core.search);
     status.stages.clone_from(&envelope.stages);
     status.stages_truncated = envelope.stages_truncated;
     if let Some(resolved) = status.resolved.as_mut().filter(|_| !core.model.is_empty()) {
@@ -131,7 +132,7 @@ pub fn apply_envelope(status: &mut BenchmarkRunStatus, storage: &Storage, namesp
     status.accuracy.clone_from(&envelope.accuracy);
     limit_fields(status);
     let counts = status.outcome.is_some_and(Outcome::has_valid_figures) && !status.partial;
-    status.columns = status.summary.as_ref().filter(|_| counts).map(Columns::from);
+    status.columns = status.summary.as_ref().filter(|_| counts).map(|it| Columns::new(it, status.search.as_ref()));
     let time = status.completion_time.unwrap_or_default();
     if let Some(counts) = core.objectives {
         status.objectives_truncated = counts.total() as usize > status.objectives.len();
@@ -347,6 +348,9 @@ fn limit_fields(status: &mut BenchmarkRunStatus) {
             *count = (*count).min(LARGEST);
         }
         summary.mean_of_runs = summary.mean_of_runs.map(|it| it.min(MAX_REPEATS));
+    }
+    if let Some(search) = &mut status.search {
+        search.stopped = truncate(search.stopped.as_str(), 64).as_str().into();
     }
     for stage in &mut status.stages {
         stage.name = truncate(&stage.name, 64);

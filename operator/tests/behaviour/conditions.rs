@@ -2,7 +2,8 @@
 
 use crds::{
     AccuracyFigureStatus, AccuracyStatus, AccuracyVerdict, BenchmarkRun, BenchmarkRunStatus, Envelope, Met,
-    ObjectiveStatus, Outcome, Reason,
+    ObjectiveStatus, Outcome, Reason, SearchEdge, SearchEnd, SearchStatus,
+    benchmark_run::SearchOver,
     envelope::ArtifactRef,
     status::{ConditionStatus, Phase},
     summary::StageSummary,
@@ -422,6 +423,7 @@ fn columns_have_figures_only_of_a_run_whose_figures_count() {
     let mut partial = envelope(Outcome::Passed, "RunSucceeded");
     partial.core.partial = true;
     assert_eq!(columns(&partial), None);
+    assert_eq!((shown.answer.as_str(), shown.risk.as_str(), shown.edge.as_str()), ("", "", ""), "it was no search");
 
     let cancelled =
         with_status(&run("{target: {simulator: {}}, cancel: Graceful}"), in_phase(SIMULATOR, Phase::Running));
@@ -464,4 +466,45 @@ fn an_attempt_tells_its_pod_node_and_image() {
     observed.pod.node = "node-2".into();
     let other = operator::plan::plan(&run, &observed, &turn(&settings, 60));
     assert_eq!(other.status.attempts[0].node_name, "");
+}
+
+#[test]
+fn a_status_has_the_result_of_the_search() {
+    let edge = SearchEdge { estimate_milli: 15_600.into(), low_milli: 14_900.into(), high_milli: 16_400.into() };
+    let found = SearchStatus {
+        over: SearchOver::Rate,
+        answer_milli: Some(14_200.into()),
+        from_calm_milli: None,
+        risk_milli: Some(50.into()),
+        edge: Some(edge),
+        stopped: SearchEnd::Confirmed.into(),
+        trials: 15,
+        resumed_trials: 0,
+        budget_seconds: 1_200,
+        used_seconds: 948,
+    };
+    let status = |search: SearchStatus| {
+        let mut envelope = envelope(Outcome::Passed, "RunSucceeded");
+        envelope.core.search = Some(search);
+        let run = in_phase(SIMULATOR, Phase::Running);
+        operator::plan::plan(&run, &ended(said(&envelope)), &turn(&settings(), 600)).status
+    };
+    let shown = status(found.clone());
+    assert_eq!(shown.search.as_ref(), Some(&found));
+    let columns = shown.columns.unwrap();
+    assert_eq!([columns.answer.as_str(), &columns.risk, &columns.edge], ["14.2/s", "5 %", "15.6 (14.9-16.4)"]);
+
+    // Users can edit the trials of an earlier attempt on the claim.
+    let verified = |status: &BenchmarkRunStatus| {
+        let found = status.conditions.iter().find(|it| it.kind == "Verified").unwrap();
+        (found.status, found.reason.as_str().to_owned())
+    };
+    assert_eq!(verified(&status(found.clone())).0, ConditionStatus::True);
+    let resumed = status(SearchStatus { resumed_trials: 3, ..found.clone() });
+    assert_eq!(verified(&resumed), (ConditionStatus::False, "Reread".to_owned()));
+
+    // Any program may have written the termination message. The API server refuses a longer word.
+    let long = "x".repeat(900);
+    let cut = status(SearchStatus { stopped: long.as_str().into(), ..found }).search.unwrap();
+    assert_eq!(cut.stopped.as_str().len(), 64, "{}", cut.stopped);
 }

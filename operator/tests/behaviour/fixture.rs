@@ -122,6 +122,7 @@ pub fn envelope(outcome: Outcome, reason: &str) -> Envelope {
             folder: Some("chat-2db482-a1".into()),
             partial: outcome == Outcome::Cancelled,
             summary: (outcome != Outcome::Error).then_some(summary),
+            search: None,
             objectives: None,
             deleted_folders: 0,
             artifacts: Vec::new(),

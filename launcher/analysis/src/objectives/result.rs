@@ -101,7 +101,14 @@ impl Objectives {
 
     /// The objectives of a run without valid figures, all undecided for this reason.
     pub fn undecided(slo: &ResolvedSlo, reason: &str) -> Objectives {
-        let results = slo.objectives.iter().map(|it| ObjectiveResult::undecided(it, None, reason.to_owned())).collect();
+        Objectives::without_figures(slo, Met::Inconclusive, reason)
+    }
+
+    /// The objectives of a run without figures of them, all with this result for this reason.
+    pub(crate) fn without_figures(slo: &ResolvedSlo, met: Met, reason: &str) -> Objectives {
+        let result =
+            |it: &ResolvedObjective| ObjectiveResult { met, ..ObjectiveResult::undecided(it, None, reason.to_owned()) };
+        let results = slo.objectives.iter().map(result).collect();
         Objectives { enforcement: slo.enforcement, baseline: None, results }
     }
 

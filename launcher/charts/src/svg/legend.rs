@@ -127,7 +127,7 @@ pub(crate) fn sample(canvas: &mut Canvas, paint: Paint, (x, y): (f64, f64), entr
 }
 
 /// Draws the markers of a tone; `size` is half their width. They are filled, with an edge in the background colour. A cross consists of lines only,
-/// and the marker of an undecided verdict is hollow.
+/// which are thin for provisional values. The markers of undecided verdicts and of provisional values are hollow.
 pub(crate) fn put_markers(canvas: &mut Canvas, paint: Paint, tone: Tone, size: f64, places: &[(f64, f64)]) {
     if places.is_empty() {
         return;
@@ -135,8 +135,9 @@ pub(crate) fn put_markers(canvas: &mut Canvas, paint: Paint, tone: Tone, size: f
     let (colour, edge) = (paint.tone(tone), paint.background());
     let marker = palette::marker(tone);
     let attributes = match (marker, tone) {
+        (Marker::Cross, Tone::Provisional(_)) => format!(r#"fill="none" stroke="{colour}" stroke-width="1""#),
         (Marker::Cross, _) => format!(r#"fill="none" stroke="{colour}" stroke-width="2""#),
-        (_, Tone::Doubt) => format!(r#"fill="{edge}" stroke="{colour}" stroke-width="2""#),
+        (_, Tone::Doubt | Tone::Provisional(_)) => format!(r#"fill="{edge}" stroke="{colour}" stroke-width="2""#),
         _ => format!(r#"fill="{colour}" stroke="{edge}" stroke-width="1""#),
     };
     if !canvas.is_in_page() {

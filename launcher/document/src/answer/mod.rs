@@ -273,8 +273,12 @@ fn best(levels: &[Level]) -> Option<&Level> {
 }
 
 /// Returns the index of the stage with the highest load that meets all objectives and is below the first load that misses one. `None` if there is no
-/// such stage, or if the stages are not levels of one load.
+/// such stage, or if the stages are not levels of one load. In a search: the stage of the answer.
 pub fn best_stage(document: &ReportDocument) -> Option<usize> {
+    if let Some(search) = &document.search {
+        let stage = search.answer.as_ref()?.stage.as_ref()?;
+        return document.stages.iter().position(|it| it.name == *stage);
+    }
     levels(document).as_deref().and_then(best).map(|it| it.stage)
 }
 

@@ -174,6 +174,22 @@ fn the_best_stage_is_the_one_with_the_highest_load_in_any_order() {
 }
 
 #[test]
+fn the_best_stage_of_a_search_is_its_answer() {
+    // Trials repeat loads, and a trial at a higher load may meet the objectives by chance.
+    let mut report = with_levels(&[(open(4.0), Met::True), (open(8.0), Met::True), (open(4.0), Met::True)]);
+    let answer = |stage: &str| {
+        serde_json::json!({
+            "over": "Rate", "budgetSeconds": 1200.0, "usedSeconds": 900.0, "stopped": "confirmed", "trials": [],
+            "answer": {"load": 4.0, "risk": 0.05, "stage": stage},
+        })
+    };
+    report.search = serde_json::from_value(answer("s2")).unwrap();
+    assert_eq!(best_stage(&report), Some(2));
+    report.search.as_mut().unwrap().answer = None;
+    assert_eq!(best_stage(&report), None);
+}
+
+#[test]
 fn many_loads_are_counted() {
     let levels: Vec<_> = (1..=40).map(|load| (users(load), Met::Inconclusive)).collect();
     let answer = Answer::new(&with_levels(&levels));

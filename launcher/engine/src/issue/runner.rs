@@ -45,7 +45,7 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
         let mut stage_context = StageContext::new(&worker, &mut barriers, index, earliest);
         let has_sessions = shared.plan.sessions.is_some();
         let load = match &stage.load {
-            PlannedLoad::Trial(_) => match shared.trial(index) {
+            PlannedLoad::Trial(_) => match shared.settled_trial(index).await {
                 Some(trial) => &trial.load,
                 // All workers end the load here.
                 None => break,
@@ -81,7 +81,9 @@ pub(super) async fn run(worker: Worker) -> WorkerResult {
             // Never reached, because the load of a trial that has begun is open or closed.
             PlannedLoad::Trial(_) => Unissued::Over(UnissuedNumbers::default()),
         };
-        vitals.stages.push(stage_context.watch.take().map(|it| it.close(shared.clock.now())).unwrap_or_default());
+        let of_stage = stage_context.watch.take().map(|it| it.close(shared.clock.now())).unwrap_or_default();
+        shared.trials.iter().for_each(|it| it.note_vitals(index, &of_stage));
+        vitals.stages.push(of_stage);
         if let Some(probing) = stage_context.probing {
             probing.end().await;
         }

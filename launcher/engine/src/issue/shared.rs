@@ -123,9 +123,15 @@ impl Shared {
         Shared { trials: decider.map(|it| RunningTrials::new(it, stages)), ..self }
     }
 
+    /// Waits until the server has no work left of the earlier trials, and returns the trial of a stage as [`trial`](Self::trial) does.
+    pub(super) async fn settled_trial(&self, stage: usize) -> Option<&DrawnTrial> {
+        self.trials.as_ref()?.settle(stage, &self.stop).await;
+        self.trial(stage)
+    }
+
     /// Returns the trial of a stage; `None` if the load ends before the stage, or if the stage is no trial. The first worker that calls this draws
     /// the trial. Call it when all workers have ended the earlier stages.
-    pub(super) fn trial(&self, stage: usize) -> Option<&DrawnTrial> {
+    fn trial(&self, stage: usize) -> Option<&DrawnTrial> {
         let PlannedLoad::Trial(seed) = &self.plan.stages[stage].load else { return None };
         if self.stop.state() != StopState::Run {
             return None;

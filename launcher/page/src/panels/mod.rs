@@ -1,7 +1,7 @@
 //! The panels of a page, which show the content of `report.json` as figures.
 //!
 //! The set of panels and its order never change, so that the pages of two runs can be compared side by side. A panel without data explains why. If
-//! the reader can change that, it also explains how to get data in the next run.
+//! the reader can change that, it also explains how to get data in the next run. Only a search has one panel more, in front of the others.
 
 mod bins;
 mod by_load;
@@ -21,6 +21,7 @@ mod panel;
 mod plot;
 mod prefix_hits;
 mod requests;
+mod search;
 mod server_queue;
 mod server_series;
 mod stage_times;
@@ -133,10 +134,20 @@ const KINDS: [Kind; 15] = [
     },
 ];
 
-/// Returns the panels of a run: always the same ones, in the same order.
+/// The panel of a search.
+const SEARCH: Kind = Kind {
+    id: "search",
+    title: "Trials of the search",
+    question: "How close is each objective to its limit at each load, and which loads were tried?",
+    content: search::content,
+};
+
+/// Returns the panels of a run: always the same ones, in the same order. A search has one more.
 pub fn panels(document: &ReportDocument) -> Vec<Panel> {
-    KINDS
-        .iter()
+    let search = document.search.is_some().then_some(&SEARCH);
+    search
+        .into_iter()
+        .chain(&KINDS)
         .map(|it| Panel { id: it.id, title: it.title, question: it.question, content: (it.content)(document) })
         .collect()
 }

@@ -10,7 +10,7 @@ use crate::{frame, panels::Panel, table::cut};
 /// Ids of charts over the load, in order of importance. Charts in no such list are folded.
 const BY_LOAD: [&str; 7] =
     ["load-output", "load-speed", "load-throughput", "interactivity", "load-itl", "load-kv-cache", "cost"];
-const OVER_TIME: [&str; 4] = ["time-ttft", "time-latency", "concurrency", "tokens"];
+const OVER_TIME: [&str; 5] = ["search-trials", "time-ttft", "time-latency", "concurrency", "tokens"];
 /// Ids of the panels over the load; all other panels are over time.
 const PANELS_BY_LOAD: [&str; 4] = ["interactivity", "load", "distributions", "cost"];
 

@@ -1,8 +1,8 @@
-//! The few figures below the answer. They describe the highest load that meets all objectives. If there is none, they describe the load with the most
-//! output tokens per second.
+//! The few figures below the answer. They describe the highest load that meets all objectives, which in a search is its answer. If there is none, they
+//! describe the load with the most output tokens per second.
 
 use crds::{benchmark_run::Stat, wording::percent};
-use document::{EstimateDocument, ReportDocument, StageDocument};
+use document::{EstimateDocument, FiguresDocument, ReportDocument, StageDocument};
 use figures::Figure;
 use serde::Serialize;
 
@@ -25,20 +25,31 @@ pub(super) struct Tile {
 /// The tiles of a run; empty if there are no stages.
 pub(super) fn tiles(document: &ReportDocument, loads: &LoadNames) -> Vec<Tile> {
     let most = most_output(document);
-    let Some(shown) = matrix::best(document).or(most) else { return Vec::new() };
+    let best = matrix::best(document);
+    // An earlier search may have confirmed the answer. Then this report has no figures of it, and those of other trials would mislead.
+    let is_elsewhere = best.is_none() && document.search.as_ref().is_some_and(|it| it.answer.is_some());
+    let Some(shown) = best.or(most).filter(|_| !is_elsewhere) else { return Vec::new() };
     let stage = &document.stages[shown];
     let is_one = document.stages.len() == 1;
-    let place = if is_one { String::new() } else { format!(" at {}", loads.words(shown)) };
+    let answer = document.search.as_ref().and_then(|it| Some(it.load_text(it.answer.as_ref()?.load)));
+    let place = match &answer {
+        Some(load) => format!(" at {load}"),
+        None if is_one => String::new(),
+        None => format!(" at {}", loads.words(shown)),
+    };
     let brackets = |tile: Tile| match document.counts(stage) {
         true => tile,
         false => Tile { value: format!("({})", tile.value), ..tile },
     };
     let mut tiles = vec![latency(stage, &place), output(stage, &place), requests(stage, &place)];
     tiles.extend(goodput(stage, &place));
-    if document.figures.failed > 0 || is_one || most == Some(shown) {
-        tiles.push(errors(document));
+    if answer.is_some() {
+        // The other trials of a search overload the server on purpose. Their errors and rates show nothing about the answer.
+        tiles.push(errors(&stage.figures, &place));
+    } else if document.figures.failed > 0 || is_one || most == Some(shown) {
+        tiles.push(errors(&document.figures, ""));
     }
-    if let Some(most) = most.filter(|it| *it != shown) {
+    if let Some(most) = most.filter(|it| *it != shown && answer.is_none()) {
         tiles.push(output(&document.stages[most], &format!(": most at {}", loads.words(most))));
     }
     tiles.into_iter().map(brackets).collect()
@@ -103,8 +114,7 @@ fn goodput(stage: &StageDocument, place: &str) -> Option<Tile> {
     })
 }
 
-fn errors(document: &ReportDocument) -> Tile {
-    let figures = &document.figures;
+fn errors(figures: &FiguresDocument, place: &str) -> Tile {
     let mut detail = format!("{} of {} requests failed", text::count(figures.failed), text::count(figures.decided()));
     for (name, count) in
         [("cancelled", figures.cancelled), ("abandoned", figures.abandoned), ("incomplete", figures.incomplete)]
@@ -114,7 +124,7 @@ fn errors(document: &ReportDocument) -> Tile {
         }
     }
     Tile {
-        name: text::heading(Figure::ErrorRatio),
+        name: format!("{}{place}", text::heading(Figure::ErrorRatio)),
         value: text::optional(figures.number(Figure::ErrorRatio), percent),
         detail: cut(&detail),
     }

@@ -30,6 +30,7 @@ pub fn envelope(series: &Series<'_>, stored: Option<&Stored>) -> Envelope {
             folder: stored.map(|it| it.name.clone()),
             partial: series.is_partial(),
             summary: series.summary(),
+            search: None,
             objectives: counts,
             deleted_folders: 0,
             artifacts,

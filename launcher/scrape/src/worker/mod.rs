@@ -20,11 +20,14 @@ use server_metrics::{
     scraped::{MAX_ADDRESSES, Scraped},
     series::{Answer, Keep, Limits, Store},
 };
-use tokio::{sync::mpsc::Receiver, task::AbortHandle};
+use tokio::{
+    sync::{mpsc::Receiver, watch},
+    task::AbortHandle,
+};
 use tracing::debug;
 
 use super::{
-    Command, MAX_BYTES, Order,
+    Command, Depth, MAX_BYTES, Order,
     client::{Budget, Caller},
     edge::Edge,
     endpoint::{Counts, Endpoint},
@@ -75,10 +78,16 @@ pub(super) struct Worker {
     /// Number of requests for version or models in flight.
     questions: usize,
     next_lookup: Duration,
+    depth: watch::Sender<Option<Depth>>,
 }
 
 impl Worker {
-    pub(super) fn new(order: Order, tls: ClientConfig, commands: Receiver<Command>) -> Worker {
+    pub(super) fn new(
+        order: Order,
+        tls: ClientConfig,
+        commands: Receiver<Command>,
+        depth: watch::Sender<Option<Depth>>,
+    ) -> Worker {
         let (mut sources, mut unusable) = (Vec::new(), Vec::new());
         for source in order.sources {
             let url = source.url.clone();
@@ -106,6 +115,7 @@ impl Worker {
             first_lookups: 0,
             questions: 0,
             next_lookup: Duration::MAX,
+            depth,
         }
     }
 
@@ -259,6 +269,21 @@ impl Worker {
         }
     }
 
+    /// The number of requests in the servers; `None` if an address has not reported it, or if its last scrape failed.
+    fn depth(&self) -> Option<Depth> {
+        let live = self.endpoints.iter().filter(|it| !it.gone && !it.is_other_family);
+        let mut depth: Option<Depth> = None;
+        for index in live.map(|it| it.index) {
+            let scrape = self.store.addresses().get(index)?.scrapes().last().filter(|it| it.ok)?;
+            let of = |role: Role| self.store.series().iter().filter(move |it| it.address == index && it.role == role);
+            of(Role::Running).next()?;
+            let requests: f64 = of(Role::Running).chain(of(Role::Waiting)).map(|it| it.last()).sum();
+            let earlier = depth.unwrap_or(Depth { at: scrape.at, requests: 0.0 });
+            depth = Some(Depth { at: earlier.at.min(scrape.at), requests: earlier.requests + requests });
+        }
+        depth
+    }
+
     /// Whether a server may still count tokens: it reported requests in flight, or its last scrape failed.
     fn is_busy(&self) -> bool {
         let live: Vec<usize> = self.endpoints.iter().filter(|it| !it.gone).map(|it| it.index).collect();
@@ -305,6 +330,7 @@ impl Worker {
             (endpoint.gone, endpoint.has_none) = (true, true);
         }
         let gone = endpoint.gone;
+        self.depth.send_replace(self.depth());
         if let Some(round) = &mut self.edge {
             if edge || gone {
                 round.end(place);

@@ -22,7 +22,7 @@ fn worker(sources: Vec<Source>, resolver: Resolver) -> Worker {
     let interval = Duration::from_secs(1);
     let order = Order { sources, token: None, authorities: None, interval, timeout: TIMEOUT, resolver };
     let (_, commands) = tokio::sync::mpsc::channel(1);
-    Worker::new(order, client::tls(false, None).unwrap(), commands)
+    Worker::new(order, client::tls(false, None).unwrap(), commands, tokio::sync::watch::Sender::new(None))
 }
 
 fn named(is_guess: bool) -> Worker {
@@ -89,4 +89,25 @@ async fn a_name_is_not_looked_up_while_a_lookup_goes_on() {
     worker.look_up(0);
     tokio::task::yield_now().await;
     assert_eq!((asked.load(Ordering::SeqCst), worker.under_way.len()), (1, 1));
+}
+
+#[test]
+fn the_requests_of_all_servers_are_known_once_each_has_reported_them() {
+    let mut worker = named(false);
+    let depth = worker.depth.subscribe();
+    worker.take_lookup(0, Ok(vec![v4(1), v4(2)]));
+    let text = |running: u32, waiting: u32| {
+        format!(
+            "vllm:num_requests_running{{model_name=\"m\"}} {running}\nvllm:num_requests_waiting{{model_name=\"m\"}} {waiting}\n"
+        )
+    };
+    answered(&mut worker, 0, &text(2, 1));
+    assert_eq!(*depth.borrow(), None);
+    answered(&mut worker, 1, &text(4, 0));
+    assert_eq!(*depth.borrow(), Some(Depth { at: Duration::from_secs(1), requests: 7.0 }));
+    answered(&mut worker, 0, &text(0, 0));
+    assert_eq!(depth.borrow().map(|it| it.requests), Some(4.0));
+    let (at, took) = (Duration::from_secs(2), Duration::from_millis(1));
+    worker.take_scrape(1, at, took, false, Err("timeout".to_owned()));
+    assert_eq!(*depth.borrow(), None);
 }

@@ -38,6 +38,15 @@ enum Kind {
     Goodput(Goodput),
 }
 
+/// The result of an objective in the window of a trial. The default: no request was counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Reading {
+    /// The share of requests that missed the objective.
+    pub(super) share: Option<f64>,
+    /// The value that the objective limits: a percentile, in seconds. `None` for an objective on a share.
+    pub(super) value: Option<f64>,
+}
+
 /// The objectives of a run. `goodput`: the goodput bounds of the profile. If no objective limits the share of failed requests,
 /// `validity.maxErrorRatio` does.
 pub(super) fn of_run(run: &ResolvedRun, goodput: &Goodput) -> Vec<SearchObjective> {
@@ -91,6 +100,23 @@ impl SearchObjective {
             _ => Open::Unknown,
         };
         outcomes(&seen, open, from, now)
+    }
+
+    /// The result of the objective over these outcomes.
+    pub(super) fn reading(&self, outcomes: &[Outcome]) -> Reading {
+        if outcomes.is_empty() {
+            return Reading::default();
+        }
+        let count = outcomes.len() as f64;
+        let missed = outcomes.iter().filter(|it| it.missed).count();
+        let percentile = || {
+            let mut values: Vec<f64> = outcomes.iter().map(|it| it.value).collect();
+            values.sort_by(f64::total_cmp);
+            // The nearest rank. A product such as 0.9 x 10 may be slightly above 9, which must not become rank 10.
+            let rank = ((1.0 - self.share.allowed) * count - 1e-9).ceil().max(1.0);
+            values[rank as usize - 1]
+        };
+        Reading { share: Some(missed as f64 / count), value: self.share.limit.map(|_| percentile()) }
     }
 
     /// A request in flight in a trial that began at `start`.

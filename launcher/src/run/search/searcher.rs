@@ -1,17 +1,23 @@
 //! Chooses and ends the trials of a search while its load runs.
 
 use std::{
+    pin::Pin,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use crds::units::{RequestRate, Span};
+use analysis::search::{SearchTrial, TrialObjective};
+use crds::units::{RequestRate, Seed, Span};
 use engine::issue::{RequestsSoFar, TrialStage, Trials};
 use search::{Answer, Next, Outcome, Plan, Role, Seen, Settings, Trial, Unit, Verdict, Watch, next};
 use tracing::info;
 use workload_profiles::workload::{Arrivals, Load, Margin, Rate, RatePoint, RateShape, Stage};
 
-use super::objectives::SearchObjective;
+use super::{
+    drain::Drain,
+    objectives::{Reading, SearchObjective},
+    saved::{Ledger, SavedTrial, TrialInProgress},
+};
 use crate::run::progress_text::short_time;
 
 /// Requests are sent for up to this long after the last evaluation of a trial, which ends the trial.
@@ -32,13 +38,13 @@ pub(super) struct Template {
 
 /// A trial that has ended.
 #[derive(Clone, Debug)]
-pub(super) struct Ended {
-    pub(super) trial: Trial,
-    pub(super) stage: Stage,
-    /// For each objective, the share of requests that missed it; `None` if the trial was not evaluated.
-    pub(super) shares: Vec<Option<f64>>,
+struct Ended {
+    trial: Trial,
+    stage: Stage,
+    /// The result of each objective in the window of the last evaluation.
+    readings: Vec<Reading>,
     /// Number of requests in the window of the last evaluation.
-    pub(super) requests: usize,
+    requests: usize,
 }
 
 /// A search in progress.
@@ -47,9 +53,24 @@ pub(in crate::run) struct Searcher {
     settings: Settings,
     objectives: Vec<SearchObjective>,
     template: Template,
-    /// A trial counts only if the 99th percentile of its send lag is at most this long.
-    max_send_lag: Duration,
+    limits: ClientLimits,
+    /// Waits between trials until the server is idle; `None` in tests of the search alone.
+    drain: Option<Drain>,
+    /// The trials of an earlier search, from which this one goes on.
+    earlier: Vec<SavedTrial>,
+    /// Where the trials are saved; `None` if there is no results folder.
+    ledger: Option<Ledger>,
     state: Mutex<State>,
+}
+
+/// A trial beyond one of these limits shows nothing about the server.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ClientLimits {
+    /// Maximum 99th percentile of the send lag.
+    pub(super) send_lag: Duration,
+    /// Maximum share of the time in which a load thread uses a CPU or waits for one. A closed loop has no send lag: if the launcher is slow, its requests
+    /// are late without being due earlier.
+    pub(super) cpu_share: f64,
 }
 
 #[derive(Debug, Default)]
@@ -68,8 +89,9 @@ struct Running {
     ended: Vec<Vec<Seen>>,
     /// When each request that has ended was due, from the start of the trial in seconds, and its send lag.
     lags: Vec<(f64, Duration)>,
+    /// Whether the launcher was too slow for the load.
     is_late: bool,
-    shares: Vec<Option<f64>>,
+    readings: Vec<Reading>,
     requests: usize,
 }
 
@@ -87,8 +109,12 @@ pub(in crate::run) struct SearchStanding {
 /// The trials and the answer of a search.
 #[derive(Debug)]
 pub(super) struct Found {
-    /// The trials in order. If a stop cut a trial off, it is the last one, and undecided.
-    pub(super) trials: Vec<Ended>,
+    /// All trials in order, with those of the earlier search. If a stop cut a trial off, it is the last one, and undecided.
+    pub(super) trials: Vec<SavedTrial>,
+    /// The stages of the trials that this search made.
+    pub(super) stages: Vec<Stage>,
+    /// The names of stages before which the server did not become idle.
+    pub(super) busy_before: Vec<String>,
     /// The answer. `None` if a stop ended the search.
     pub(super) answer: Option<Answer>,
 }
@@ -98,9 +124,41 @@ impl Searcher {
         settings: Settings,
         objectives: Vec<SearchObjective>,
         template: Template,
-        max_send_lag: Duration,
+        limits: ClientLimits,
+        earlier: Vec<SavedTrial>,
+        ledger: Option<Ledger>,
+        drain: Option<Drain>,
     ) -> Searcher {
-        Searcher { settings, objectives, template, max_send_lag, state: Mutex::default() }
+        Searcher { settings, objectives, template, limits, drain, earlier, ledger, state: Mutex::default() }
+    }
+
+    /// The seed of the load. A search that goes on draws other arrivals and lengths than its earlier part, because its tests must be independent of the
+    /// trials that chose them.
+    pub(in crate::run) fn seed(&self, run: Seed) -> Seed {
+        const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
+        Seed(run.0.wrapping_add(ODD.wrapping_mul(self.earlier.len() as u64)))
+    }
+
+    /// The time that the earlier search took, in seconds.
+    fn used_before(&self) -> f64 {
+        self.earlier.iter().map(|it| it.trial.seconds).sum()
+    }
+
+    /// All finished trials, with those of the earlier search.
+    fn finished(&self, state: &State) -> Vec<SavedTrial> {
+        let own = state.ended.iter().map(|it| it.saved(&self.objectives));
+        self.earlier.iter().cloned().chain(own).collect()
+    }
+
+    /// Saves the finished trials and the trial in progress, which began `seconds` ago.
+    fn save(&self, state: &State, seconds: f64) {
+        let Some(ledger) = &self.ledger else { return };
+        let in_progress = state.running.as_ref().map(|it| TrialInProgress {
+            stage: it.stage.name.clone(),
+            plan: it.watch.plan().clone(),
+            seconds,
+        });
+        ledger.write(self.finished(state), in_progress);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -123,10 +181,11 @@ impl Searcher {
             Unit::Concurrency => format!("{load} users"),
         };
         let budget = self.settings.budget;
-        let left = (budget - now.as_secs_f64()).max(0.0);
+        let used = self.used_before() + now.as_secs_f64();
+        let left = (budget - used).max(0.0);
         Some(SearchStanding {
-            trial: format!("trial {}: {what} {load}", state.ended.len() + 1),
-            done: (now.as_secs_f64() / budget).min(1.0),
+            trial: format!("trial {}: {what} {load}", self.earlier.len() + state.ended.len() + 1),
+            done: (used / budget).min(1.0),
             left: format!("at most {} left", short_time(left.ceil() as u64)),
         })
     }
@@ -134,10 +193,17 @@ impl Searcher {
     /// Ends the search at the time `now` on the clock of the load.
     pub(super) fn end(&self, now: Duration) -> Found {
         let mut state = self.state();
+        // A look may have been long ago. Only a search that a stop ended still has a trial in progress.
+        if let Some(running) = &state.running {
+            self.save(&state, now.saturating_sub(running.began).as_secs_f64());
+        }
         if let Some(cut) = state.running.take() {
             state.ended.push(cut.end(now));
         }
-        Found { trials: std::mem::take(&mut state.ended), answer: state.answer.take() }
+        let stages: Vec<Stage> = state.ended.iter().map(|it| it.stage.clone()).collect();
+        let busy = self.drain.as_ref().map(Drain::busy_before).unwrap_or_default();
+        let busy_before = busy.into_iter().filter_map(|it| Some(stages.get(it)?.name.clone())).collect();
+        Found { trials: self.finished(&state), stages, busy_before, answer: state.answer.take() }
     }
 
     /// The stage of a trial. Its measurement window begins with the first request that is evaluated.
@@ -200,26 +266,64 @@ fn name_of(role: Role) -> &'static str {
     }
 }
 
+impl Ended {
+    /// The trial as it is saved.
+    fn saved(&self, objectives: &[SearchObjective]) -> SavedTrial {
+        let Ended { trial, stage, readings, requests } = self;
+        let in_ms = |seconds: f64| seconds * 1e3;
+        let objective = |(it, reading): (&SearchObjective, &Reading)| TrialObjective {
+            name: it.name.clone(),
+            share: reading.share,
+            allowed: it.share.allowed,
+            value_ms: reading.value.map(in_ms),
+            limit_ms: it.share.limit.map(in_ms),
+        };
+        let shown = SearchTrial {
+            stage: stage.name.clone(),
+            role: trial.role,
+            load: trial.load,
+            seconds: trial.seconds,
+            requests: *requests as u64,
+            verdict: trial.verdict,
+            belief: trial.belief,
+            resumed: false,
+            objectives: objectives.iter().zip(readings).map(objective).collect(),
+        };
+        SavedTrial { trial: trial.clone(), shown }
+    }
+}
+
 impl Running {
     fn end(self, now: Duration) -> Ended {
         let mut trial = self.watch.ended(now.saturating_sub(self.began).as_secs_f64());
         if self.is_late {
             trial.verdict = Verdict::ClientLimited;
         }
-        Ended { trial, stage: self.stage, shares: self.shares, requests: self.requests }
+        Ended { trial, stage: self.stage, readings: self.readings, requests: self.requests }
     }
 }
 
 impl Trials for Searcher {
-    fn begin(&self, stage: usize, now: Duration) -> Option<TrialStage> {
+    fn settle(&self, stage: usize) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(async move {
+            if let Some(drain) = &self.drain {
+                drain.settle(stage).await;
+            }
+        })
+    }
+
+    fn begin(&self, stage: usize, now: Duration, cpu_share: f64) -> Option<TrialStage> {
         let mut state = self.state();
-        if let Some(running) = state.running.take() {
+        if let Some(mut running) = state.running.take() {
+            // A warm-up has no verdict.
+            running.is_late |= cpu_share > self.limits.cpu_share && running.watch.plan().role != Role::WarmUp;
             let ended = running.end(now);
             let Trial { load, verdict, seconds, .. } = ended.trial;
             info!(load, ?verdict, seconds, stage = ended.stage.name, "a trial is over");
             state.ended.push(ended);
         }
-        let trials: Vec<Trial> = state.ended.iter().map(|it| it.trial.clone()).collect();
+        let own = state.ended.iter().map(|it| it.trial.clone());
+        let trials: Vec<Trial> = self.earlier.iter().map(|it| it.trial.clone()).chain(own).collect();
         let warm_up = Plan {
             role: Role::WarmUp,
             load: self.settings.first,
@@ -228,19 +332,21 @@ impl Trials for Searcher {
             climbing: false,
             carried: Vec::new(),
         };
-        let plan = match trials.is_empty() {
+        // A search that goes on also begins with a warm-up, because the server may have been idle or may have been started again.
+        let plan = match state.ended.is_empty() {
             true => warm_up,
             false => match next(&self.settings, &trials) {
                 Next::Run(plan) => plan,
                 Next::Answer(answer) => {
                     state.answer = Some(answer);
+                    self.save(&state, 0.0);
                     return None;
                 }
             },
         };
         let shares: Vec<_> = self.objectives.iter().map(|it| it.share).collect();
         let watch = Watch::new(&shares, &plan);
-        let trial = self.stage(stage + 1, &plan, &watch);
+        let trial = self.stage(self.earlier.len() + stage + 1, &plan, &watch);
         state.running = Some(Running {
             stage: trial.stage.clone(),
             watch,
@@ -248,9 +354,10 @@ impl Trials for Searcher {
             ended: vec![Vec::new(); self.objectives.len()],
             lags: Vec::new(),
             is_late: false,
-            shares: vec![None; self.objectives.len()],
+            readings: vec![Reading::default(); self.objectives.len()],
             requests: 0,
         });
+        self.save(&state, 0.0);
         Some(trial)
     }
 
@@ -272,16 +379,14 @@ impl Trials for Searcher {
             objective.outcomes(seen.iter().copied().chain(in_flight).collect(), from, now)
         };
         let outcomes: Vec<Vec<Outcome>> = self.objectives.iter().zip(&mut running.ended).map(outcomes).collect();
-        let share = |of: &Vec<Outcome>| {
-            let missed = of.iter().filter(|it| it.missed).count();
-            (!of.is_empty()).then(|| missed as f64 / of.len() as f64)
-        };
-        running.shares = outcomes.iter().map(share).collect();
+        running.readings = self.objectives.iter().zip(&outcomes).map(|(it, of)| it.reading(of)).collect();
         running.requests = outcomes.iter().map(Vec::len).max().unwrap_or_default();
-        running.is_late = lag_p99(&running.lags, from) > self.max_send_lag;
+        running.is_late = lag_p99(&running.lags, from) > self.limits.send_lag;
         let is_over = running.watch.look(&outcomes).is_some();
         // A client that sends late sends another load than the trial tests. A longer trial would not change that, so the trial ends.
-        is_over || (running.is_late && running.watch.plan().role != Role::WarmUp)
+        let ends = is_over || (running.is_late && running.watch.plan().role != Role::WarmUp);
+        self.save(&state, now);
+        ends
     }
 }
 

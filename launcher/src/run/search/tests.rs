@@ -10,7 +10,7 @@ use crds::{
 };
 use engine::{
     client::Target,
-    issue::{Files, LoadOrder, run_order_here},
+    issue::{Files, LoadOrder, Trials as _, run_order_here},
     stop::{Stop, StopReason},
 };
 use measurement::recorder::Keep;
@@ -20,6 +20,7 @@ use simulator::{SimOptions, Simulator, latency::StepCosts};
 use workload_profiles::workload::LengthDistribution;
 
 use super::*;
+use crate::input::{LocalOptions, SearchOptions};
 
 /// The service time of a request in seconds: four steps of 10 ms, one request at a time.
 const SERVICE: f64 = 0.04;
@@ -58,7 +59,21 @@ fn search(
     seed: u64,
     stop: Option<u64>,
 ) -> (LoadResult, Workload, SearchResult) {
-    let search = Search::new(run, run.search.as_ref().unwrap(), workload).unwrap_or_else(|it| panic!("{}", it.message));
+    search_from(run, workload, parallel, seed, stop, Earlier::default(), None)
+}
+
+/// Runs a search like [`search`], which goes on from earlier trials, and saves its trials.
+fn search_from(
+    run: &ResolvedRun,
+    workload: &Workload,
+    parallel: u32,
+    seed: u64,
+    stop: Option<u64>,
+    earlier: Earlier,
+    ledger: Option<Ledger>,
+) -> (LoadResult, Workload, SearchResult) {
+    let search = Search::new(run, run.search.as_ref().unwrap(), workload, earlier, ledger, None)
+        .unwrap_or_else(|it| panic!("{}", it.message));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     let mut load = runtime.block_on(async {
         let costs = StepCosts { base: std::time::Duration::from_millis(10), ..StepCosts::default() };
@@ -148,7 +163,7 @@ fn a_closed_loop_is_searched_by_whole_numbers() {
     assert_eq!(found.over, SearchOver::Concurrency);
     let answer = found.answer.clone().unwrap();
     assert!((3.0..=4.0).contains(&answer.load), "{found:?}");
-    let stage = issued.stages.iter().find(|it| it.name == answer.stage).unwrap();
+    let stage = issued.stages.iter().find(|it| Some(&it.name) == answer.stage.as_ref()).unwrap();
     assert!(
         matches!(stage.load, Load::Closed { concurrency, .. } if f64::from(concurrency) == answer.load),
         "{stage:?}"
@@ -182,8 +197,77 @@ fn a_load_that_cannot_be_varied_needs_its_kind() {
     let mut workload = workload(false);
     workload.stages[0].load = Load::Burst { count: 8, max_concurrency: None };
     let without = run("{}", &latency());
-    let refused =
-        |run: &ResolvedRun| Search::new(run, run.search.as_ref().unwrap(), &workload).err().map(|it| it.message);
+    let refused = |run: &ResolvedRun| {
+        Search::new(run, run.search.as_ref().unwrap(), &workload, Earlier::default(), None, None)
+            .err()
+            .map(|it| it.message)
+    };
     assert!(refused(&without).unwrap().starts_with("spec.search.over: is missing"), "{:?}", refused(&without));
     assert_eq!(refused(&run("{over: Rate}", &latency())), None);
+}
+
+#[test]
+fn a_search_that_was_stopped_goes_on_after_its_last_finished_trial() {
+    let folder = tempfile::tempdir().unwrap();
+    let (run, workload) = (run("{}", &latency()), workload(false));
+    let objectives = objectives::of_run(&run, &workload.goodput);
+    let conditions = saved::conditions(&run, &workload, &objectives);
+    let ledger = || Some(Ledger::new(folder.path(), &run, conditions.clone()));
+    let (_, _, stopped) = search_from(&run, &workload, 1, 1, Some(300), Earlier::default(), ledger());
+    assert_eq!(stopped.stopped, None, "{stopped:?}");
+
+    let resume = SearchOptions { resume: Some(folder.path().to_owned()), ..SearchOptions::default() };
+    let local = LocalOptions { search: Some(resume), ..LocalOptions::default() };
+    let options = RunOptions { local, ..RunOptions::default() };
+    let earlier =
+        saved::find(&run, &options, &conditions, objectives.len()).unwrap_or_else(|it| panic!("{}", it.message));
+    let finished = earlier.trials.len();
+    assert!(finished > 3, "{finished}");
+    let used: f64 = earlier.trials.iter().map(|it| it.trial.seconds).sum();
+    let (load, issued, found) = search_from(&run, &workload, 1, 1, None, earlier, ledger());
+    assert!(found.stopped.is_some() && found.answer.is_some(), "{found:?}");
+    assert!(found.used_seconds > used && found.used_seconds <= found.budget_seconds + 5.0, "{found:?}");
+    let resumed: Vec<_> = found.trials.iter().take_while(|it| it.resumed).collect();
+    assert_eq!(resumed.len(), finished);
+    for (now, before) in resumed.iter().zip(&stopped.trials) {
+        assert_eq!((&now.stage, now.load, now.role), (&before.stage, before.load, before.role));
+    }
+    // The report has stages only of trials that this search made. The first is a warm-up.
+    let own: Vec<&str> = found.trials[finished..].iter().map(|it| it.stage.as_str()).collect();
+    assert_eq!(own, issued.stages.iter().map(|it| it.name.as_str()).collect::<Vec<_>>());
+    assert_eq!((load.recorder.stages.len(), found.trials[finished].role), (own.len(), Role::WarmUp));
+    let mut names: Vec<&str> = found.trials.iter().map(|it| it.stage.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), found.trials.len());
+    let stage = found.answer.unwrap().stage;
+    assert!(stage.is_none_or(|it| own.contains(&it.as_str())), "a resumed trial has no stage");
+    assert!(
+        found.notices.iter().any(|it| it.starts_with(&format!("{finished} trials were made by an earlier search")))
+    );
+}
+
+#[test]
+fn a_trial_in_which_the_launcher_needed_its_whole_cpu_shows_nothing_about_the_server() {
+    let (run, workload) = (run("{}", &latency()), workload(true));
+    let search = Search::new(&run, run.search.as_ref().unwrap(), &workload, Earlier::default(), None, None);
+    let searcher = search.unwrap_or_else(|it| panic!("{}", it.message)).searcher();
+    // Each start has the CPU share of the trial before it. The first trial is a warm-up, which has no verdict.
+    for (stage, seconds, cpu_share) in [(0, 0, 0.0), (1, 22, 1.0), (2, 60, 0.1), (3, 100, 1.0)] {
+        assert!(searcher.begin(stage, std::time::Duration::from_secs(seconds), cpu_share).is_some());
+    }
+    let found = searcher.end(std::time::Duration::from_secs(120));
+    let verdicts: Vec<(Role, Verdict)> = found.trials.iter().map(|it| (it.trial.role, it.trial.verdict)).collect();
+    let undecided = Verdict::Undecided;
+    assert_eq!(verdicts[..2], [(Role::WarmUp, undecided), (Role::Grow, undecided)]);
+    assert_eq!(verdicts[2].1, Verdict::ClientLimited);
+}
+
+#[test]
+fn the_value_of_an_objective_is_its_percentile() {
+    let objective = &objectives::of_run(&run("{}", &latency()), &workload(false).goodput)[0];
+    let outcome = |it: u32| ::search::Outcome { value: f64::from(it) / 100.0, missed: it > 8 };
+    let reading = objective.reading(&(1..=10).rev().map(outcome).collect::<Vec<_>>());
+    assert_eq!((reading.share, reading.value), (Some(0.2), Some(0.09)));
+    assert_eq!(objective.reading(&[]), objectives::Reading::default());
 }

@@ -1,8 +1,9 @@
 mod curves;
 mod over_time;
 
-use charts::{Figure, Place, Series, Shape};
+use charts::{Figure, MarkAt, Place, Series, Shape, Tone};
 use document::ReportDocument;
+use serde_json::json;
 
 use super::{Panel, panels};
 use crate::fixture::{full, older, read};
@@ -127,4 +128,51 @@ fn a_metric_that_the_server_lacks_is_named() {
     let document = read(&document);
     assert!(panel(&document, "kv-cache").content.unwrap_err().contains("do not include the use of the KV cache"));
     assert!(panel(&document, "gpu").content.unwrap_err().contains("DCGM exporter"));
+}
+
+#[test]
+fn a_search_has_its_trials_as_points() {
+    let trial = |role: &str, load: f64, verdict: &str, value: f64, share: f64| {
+        json!({
+            "stage": "s", "role": role, "load": load, "seconds": 30.0, "requests": 100, "verdict": verdict, "belief": 0.5,
+            "objectives": [
+                {"name": "ttft", "share": 0.1, "allowed": 0.05, "valueMs": value, "limitMs": 100.0},
+                {"name": "errors", "share": share, "allowed": 0.01},
+            ],
+        })
+    };
+    let mut document = full();
+    document["search"] = json!({
+        "over": "Rate", "budgetSeconds": 1200.0, "usedSeconds": 120.0, "stopped": "confirmed",
+        "answer": {"load": 4.0, "risk": 0.05, "stage": "r10"}, "edge": {"estimate": 5.0, "low": 4.5, "high": 6.0},
+        "trials": [
+            trial("WarmUp", 1.0, "Undecided", 9.0, 0.0),
+            trial("Grow", 8.0, "Failed", 250.0, 0.02),
+            trial("Grow", 16.0, "ClientLimited", 250.0, 0.02),
+            trial("Confirm", 4.0, "Passed", 80.0, 0.0),
+        ],
+    });
+    let document = read(&document);
+    let found = figure(&document, "search", "search-objectives");
+    let points = |tone: Tone| {
+        let of = found.series.iter().filter(|it| it.tone == tone);
+        let points = of.flat_map(|it| match &it.shape {
+            Shape::Points { points, .. } => points.iter().map(|it| (it.x, it.y)).collect::<Vec<_>>(),
+            _ => Vec::new(),
+        });
+        points.collect::<Vec<_>>()
+    };
+    assert_eq!(points(Tone::Category(0)), [(4.0, 0.8)], "the confirmation");
+    assert_eq!(points(Tone::Provisional(0)), [(8.0, 2.5)], "neither the warm-up nor a trial that the client limited");
+    // A share of zero has no place on a logarithmic axis.
+    assert_eq!((points(Tone::Category(1)), points(Tone::Provisional(1))), (vec![], vec![(8.0, 2.0)]));
+    assert!(found.marks.iter().any(|it| it.at == MarkAt::Limit(1.0)));
+    assert!(found.marks.iter().any(|it| it.at == MarkAt::X(4.0)));
+    assert_eq!((found.shades[0].from, found.shades[0].to), (4.5, 6.0));
+    let over_time = figure(&document, "search", "search-trials");
+    let ends: Vec<Option<f64>> = values(series(&over_time, "load"));
+    assert_eq!(ends, [1.0, 1.0, 8.0, 8.0, 16.0, 16.0, 4.0, 4.0].map(Some));
+    let signs = |name: &str| values(series(&over_time, name));
+    assert_eq!((signs("holds"), signs("fails")), (vec![Some(4.0)], vec![Some(8.0)]));
+    assert_eq!(panels(&document).first().map(|it| it.id), Some("search"));
 }

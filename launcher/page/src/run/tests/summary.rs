@@ -333,3 +333,46 @@ fn a_run_without_any_request_has_a_page() {
     }
     check(&document, &["0 of 0 requests failed", "not measured", "No stage has a request that succeeded"]);
 }
+
+/// A search with an answer in the first of its two stages, and a trial at twice that load.
+fn search() -> Value {
+    let mut document = sweep(&[level(4.0), level(8.0)]);
+    let trial = |stage: &str, role: &str, load: f64, verdict: &str, value: f64| {
+        json!({
+            "stage": stage, "role": role, "load": load, "seconds": 60.0, "requests": 240, "verdict": verdict, "belief": 0.5,
+            "objectives": [
+                {"name": "ttft", "share": 0.1, "allowed": 0.05, "valueMs": value, "limitMs": 100.0},
+                {"name": "errors", "share": 0.0, "allowed": 0.01},
+            ],
+        })
+    };
+    document["search"] = json!({
+        "over": "Rate", "budgetSeconds": 1200.0, "usedSeconds": 120.0, "stopped": "confirmed",
+        "answer": {"load": 4.0, "risk": 0.05, "stage": "s0"}, "edge": {"estimate": 5.0, "low": 4.5, "high": 6.0},
+        "trials": [trial("s1", "Grow", 8.0, "Failed", 250.0), trial("s0", "Confirm", 4.0, "Passed", 80.0)],
+    });
+    document
+}
+
+#[test]
+fn the_tiles_of_a_search_describe_its_answer() {
+    let document = search();
+    check(&document, &["TTFT p90 at 4 requests/s\n", "Requests at 4 requests/s\n", "Errors at 4 requests/s\n"]);
+    let text = text(&document);
+    assert!(!text.contains("most at") && !text.contains("at stage s1"), "{text}");
+    let without = |it: &mut Value| _ = it["search"].as_object_mut().unwrap().remove("answer");
+    let mut document = document;
+    without(&mut document);
+    check(&document, &["TTFT p90 at 8 requests/s\n"]);
+}
+
+#[test]
+fn the_main_chart_of_a_search_has_its_objectives_by_load() {
+    let page = render(&read(&search())).unwrap();
+    let hero = page.split_once("class=\"hero\"").and_then(|(_, rest)| rest.split_once("class=\"matrix\"")).unwrap().0;
+    assert!(hero.contains("id=\"search-objectives\"") && !hero.contains("id=\"load-"), "{hero}");
+    for text in ["answer 4 requests/s", "capacity", "4 requests/s: ttft at 0.800 of its limit"] {
+        assert!(hero.contains(text), "{text} is missing in {hero}");
+    }
+    assert!(page.contains("id=\"search-trials\""), "the loads of the trials are below");
+}
