@@ -132,7 +132,7 @@ loadgen-bridge-overhead: prepare ## Measure what the bridge adds to a latency
 
 test: prepare lints browser python ## Every check, the end-to-end tests included
 	@$(linted) $(threads) .ci/test
-	@echo "NOT RUN, because they take long or need a quiet machine or other programs: make real-tokenizers, make real-model, make real-vllm, make reliability, make fuzz, make disruptions, make tenants, make admission, make leader, make scale, make gitops, make flux, make kueue, make soak, make upgrade; nor e2e/cluster/network-policy/check"
+	@echo "NOT RUN, because they take long or need a quiet machine or other programs: make real-tokenizers, make real-model, make real-vllm, make reliability, make fuzz, make disruptions, make tenants, make admission, make sweeps, make leader, make scale, make gitops, make flux, make kueue, make soak, make upgrade; nor e2e/cluster/network-policy/check"
 
 test-timings: test ## Run `make test` and write where its time goes into docs/contributing.md; from cold in a fresh clone
 	@.ci/timings
@@ -200,6 +200,12 @@ tenants: prepare ## Fill a namespace with objects of a megabyte, and start the o
 admission: prepare ## Try the chart's admission policies on a control plane without nodes; takes a minute
 	@cargo test --locked -p e2e --test tests --no-run
 	@$(on_control_plane) cargo test --locked -p e2e --test tests control_plane::admission:: -- --ignored --nocapture --test-threads=1
+
+sweeps: prepare ## Try sweeps on a control plane without nodes, and kill the operator in between; takes two minutes
+	@cargo build --locked -p operator
+	@cargo test --locked -p e2e --test tests --no-run
+	@OPERATOR=$(debug)/benchwright-operator $(on_control_plane) \
+	    cargo test --locked -p e2e --test tests control_plane::sweeps:: -- --ignored --nocapture --test-threads=1
 
 LEADER_PAIRS ?= 10
 LEADER_STRIKES ?= 10

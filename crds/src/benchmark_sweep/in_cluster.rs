@@ -1,5 +1,6 @@
-//! Checks the runs of a sweep before an operator creates them. Admission checks the run template of a sweep with the rights of its author, but it sees
-//! a level only as a path with a value. So a level must not set what admission would have to check, except where admission recognises its path. Pure.
+//! Checks the runs of a sweep before an operator creates them. Admission checks the run template of a sweep with the rights of its author, but
+//! it sees a level only as a path with a value. So a level must not set what admission would have to check, except where admission recognises
+//! its path. Pure.
 
 use serde_json::{Value, json};
 
@@ -36,21 +37,27 @@ const OF_FILES: [&str; 2] = ["configMapRef.name", "claim.claimName"];
 /// Maximum number of errors to report.
 const MAX_ERRORS: usize = 5;
 
-/// Checks all cells. The errors are at most five.
+/// Checks all cells. `check_run` checks the spec of a run with this name further.
 ///
 /// # Errors
-/// The first invalid cells.
+/// At most five errors. An error of several cells is reported for the first of them.
 pub fn check(
     sweep: &ResolvedSweep,
     check_run: impl Fn(&str, &BenchmarkRunSpec) -> Result<(), Vec<FieldError>>,
 ) -> Result<(), Vec<FieldError>> {
-    let mut all = Vec::new();
+    let (mut all, mut seen) = (Vec::new(), Vec::new());
     for (at, cell) in sweep.cells.iter().enumerate() {
-        let found = run_spec(sweep, at, 1).and_then(|spec| {
-            check_run(&sweep.run_name(at, 1), &spec)
-                .map_err(|errors| errors.iter().map(|it| of_cell(&cell.name, it)).collect())
+        let checked = run_spec(sweep, at, 1).and_then(|spec| {
+            let found = check_run(&sweep.run_name(at, 1), &spec);
+            found.map_err(|errors| errors.iter().map(|it| of_cell(&cell.name, it)).collect())
         });
-        all.extend(found.err().into_iter().flatten().filter(|it: &FieldError| !all.contains(it)).collect::<Vec<_>>());
+        for error in checked.err().into_iter().flatten() {
+            let problem = error.message.replace(&cell.name, "");
+            if !seen.contains(&problem) {
+                seen.push(problem);
+                all.push(error);
+            }
+        }
         if all.len() >= MAX_ERRORS {
             break;
         }
@@ -87,10 +94,10 @@ pub fn run_spec(sweep: &ResolvedSweep, cell: usize, repeat: u32) -> Result<Bench
             Err(errors)
         }
         Err(error) => {
-            errors.push(FieldError {
-                path: "spec.factors".into(),
-                message: format!("cell {name}: {error}; correct the level"),
-            });
+            if errors.is_empty() {
+                let message = format!("cell {name}: {error}; correct the level");
+                errors.push(FieldError { path: "spec.factors".into(), message });
+            }
             Err(errors)
         }
     }
@@ -243,5 +250,13 @@ mod tests {
         );
         check_refused(template(), json!({"repeat": "many"}), &["spec.repeat", "is \"many\""]);
         check_refused(template(), json!({"cleanup.run.afterSuccessSeconds": 5}), &["cleanup.run", "take it out"]);
+        let spec: BenchmarkSweepSpec = serde_json::from_value(json!({
+            "runTemplate": {"spec": {"target": {"ulr": "http://h"}}},
+            "factors": [{"name": "rate", "field": "target.url", "values": ["http://a", 7]}],
+        }))
+        .expect("a spec");
+        let found = check(&resolve("sweep", &spec, "uid").expect("cells"), |_, _| Ok(())).expect_err("refused");
+        let text = found.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+        assert!(found.len() == 1 && text.contains("cell rate=7: spec.target.url: is 7"), "{text}");
     }
 }

@@ -202,6 +202,18 @@ fn schedule(spec: &Value, at: &str) -> Value {
     })
 }
 
+/// A sweep of two rates. `set` are further fields that one level sets.
+fn sweep(spec: &Value, set: Value) -> Value {
+    let levels = json!([{"name": "a", "set": set}, {"name": "b"}]);
+    let factors = json!([
+        {"name": "rate", "field": "profile.variables.rate", "values": [1, 2]}, {"name": "more", "levels": levels},
+    ]);
+    json!({
+        "apiVersion": "benchwright.dev/v1alpha1", "kind": "BenchmarkSweep", "metadata": {"name": "chat"},
+        "spec": {"factors": factors, "runTemplate": {"spec": spec}},
+    })
+}
+
 fn path(namespace: &Namespace, resource: &str) -> String {
     format!("/apis/benchwright.dev/v1alpha1/namespaces/{}/{resource}", namespace.name)
 }
@@ -308,6 +320,7 @@ async fn the_api_server_refuses_what_the_operator_refuses() -> anyhow::Result<()
                 for (resource, object, prefix) in [
                     ("benchmarkruns", run(&spec), "spec."),
                     ("benchmarkschedules", schedule(&spec, "0 4 * * *"), "spec.runTemplate.spec."),
+                    ("benchmarksweeps", sweep(&spec, json!({})), "spec.runTemplate.spec."),
                 ] {
                     let message = namespace.refusal(TENANT, &path(&namespace, resource), &object).await?;
                     let place = format!("{label}, {}, {resource}, {text}: {message:?}", namespace.name);
@@ -334,7 +347,7 @@ async fn the_api_server_refuses_what_the_operator_refuses() -> anyhow::Result<()
         }
     }
     println!(
-        "figure 30: {} runs and schedules: API server and operator both refuse {refused} and accept {allowed}",
+        "figure 30: {} runs, schedules and sweeps: API server and operator both refuse {refused} and accept {allowed}",
         allowed + refused
     );
     Ok(())
@@ -387,6 +400,34 @@ async fn operators_of_all_releases_and_nobody_else_are_exempt() -> anyhow::Resul
     // A run without a schedule comes from no template that was checked, so it is not exempt.
     let refused = namespace.refusal(OPERATOR, &runs, &beyond).await?;
     assert!(refused.contains("limits.annotations allows none"), "{refused:?}");
+
+    // The levels of a sweep change its template, so a run that the operator creates from it is judged like a run of a user.
+    let mut of_sweep = beyond.clone();
+    of_sweep["metadata"]["ownerReferences"] =
+        json!([{"apiVersion": "benchwright.dev/v1alpha1", "kind": "BenchmarkSweep", "name": "s", "uid": "u"}]);
+    let refused = namespace.refusal(OPERATOR, &runs, &of_sweep).await?;
+    assert!(refused.contains("limits.annotations allows none"), "{refused:?}");
+    let sweeps = path(&namespace, "benchmarksweeps");
+    let plain = spec("seed: 1")?;
+    for (object, message) in [
+        (
+            sweep(&spec("storage: {pvc: {claimName: other}}")?, json!({})),
+            "spec.runTemplate.spec.storage.pvc.claimName: is \"other\"",
+        ),
+        (
+            sweep(&spec("launcher: {annotations: {a: b}}")?, json!({})),
+            "spec.runTemplate.spec.launcher.annotations: is \"a\"",
+        ),
+        (
+            sweep(&plain, json!({"launcher.image": "other"})),
+            "spec.factors: a level sets launcher.image, which requires the right to create pods",
+        ),
+        (sweep(&plain, json!({"storage.pvc.claimName": "other"})), "a level sets storage.pvc.claimName"),
+    ] {
+        let refused = namespace.refusal(TENANT, &sweeps, &object).await?;
+        assert!(refused.contains(message), "{message}: {refused:?}");
+    }
+    assert_eq!(namespace.refusal(TENANT, &sweeps, &sweep(&plain, json!({"validity.maxErrorRatio": 0.5}))).await?, "");
 
     // This schedule was stored before the policy existed.
     let schedules = path(&namespace, "benchmarkschedules");

@@ -24,6 +24,7 @@ mod secrets;
 mod server_wrapper;
 mod servers;
 mod success;
+mod sweeps;
 mod targets;
 mod tenancy;
 mod validity;

@@ -312,9 +312,11 @@ impl Turn<'_> {
         let spec = &self.sweep.spec;
         let see = format!("kubectl get bmr -l benchwright.dev/sweep={} lists the runs", self.sweep.name_any());
         let (phase, reason, message) = match ended {
-            Ended::Complete if failed == 0 => {
-                (SweepPhase::Succeeded, Reason::SweepSucceeded, format!("all {done} runs have valid figures"))
-            }
+            Ended::Complete if failed == 0 => (
+                SweepPhase::Succeeded,
+                Reason::SweepSucceeded,
+                format!("all {} runs have valid figures", self.resolved.order.len()),
+            ),
             Ended::Complete => {
                 let message = format!(
                     "{failed} runs have no valid figures after all attempts; {see}; raise spec.attempts to try them again"
