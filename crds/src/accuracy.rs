@@ -62,15 +62,15 @@ pub struct AccuracyFigureStatus {
     /// The name of the figure, such as `rouge1`.
     #[cfg_attr(feature = "kube", schemars(length(max = 40)))]
     pub name: String,
-    /// The value, such as `38.8638`; absent if it was not computed.
+    /// The value, such as `38.8638`. The field is absent if the value was not computed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
     pub value: String,
-    /// The limits, such as `at least 38.3914`; absent without limits.
+    /// The limits, such as `at least 38.3914`. The field is absent if there are no limits.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
     pub limit: String,
-    /// Whether the limits are met; absent without limits.
+    /// Whether the limits are met. The field is absent if there are no limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub met: Option<Met>,
 }

@@ -1,4 +1,4 @@
-//! A value that users may write as a string, number or boolean: `1024`, `0.05`, `true` or `"1024"`.
+//! A value that users can write as a string, number or boolean: `1024`, `0.05`, `true` or `"1024"`.
 
 use std::collections::BTreeMap;
 

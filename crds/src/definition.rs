@@ -99,7 +99,7 @@ fn forget_required(schema: &mut Map<String, Value>) {
     schema.retain(|key, value| key != "required" || !value.is_array());
 }
 
-/// Removes the rules that compare a field with its stored value. These rules make a run immutable, but the run template of a schedule may change.
+/// Removes the rules that compare a field with its stored value. These rules make a run immutable, but the run template of a schedule can change.
 fn forget_transitions(schema: &mut Map<String, Value>) {
     if let Some(Value::Array(rules)) = schema.get_mut("x-kubernetes-validations") {
         rules.retain(|it| !it["rule"].as_str().is_some_and(|it| it.contains("oldSelf")));

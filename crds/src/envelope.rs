@@ -69,7 +69,7 @@ pub struct Core {
     pub model: String,
     /// When the load began: time zero of the figures.
     pub load_start_time: Option<Timestamp>,
-    /// The results folder below the mounted volume; absent if nothing was stored.
+    /// The results folder below the mounted volume. It is absent if nothing was stored.
     pub folder: Option<String>,
     /// Whether the run was stopped before all its requests were issued.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -112,7 +112,7 @@ pub struct ArtifactRef {
     pub sha256: String,
 }
 
-/// Why a text is not a valid envelope.
+/// The reason why a text is not a valid envelope.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EnvelopeError {
     /// The launcher wrote no envelope: it was killed, or another program wrote the text.

@@ -5,7 +5,7 @@
 
 use serde::de::DeserializeOwned;
 
-/// Why a document cannot be read, and which of its fields is wrong.
+/// The reason why a document cannot be read, and which of its fields is wrong.
 #[derive(Debug, thiserror::Error)]
 #[error("{path}: {problem}")]
 pub struct FieldError {

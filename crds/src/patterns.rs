@@ -18,7 +18,7 @@ pub const SHARE: &str = r"^(0(\.[0-9]{1,9})?|1(\.0{1,9})?)$";
 /// The limit of an objective: a duration with its unit, or a number.
 pub const LIMIT: &str = r"^[0-9]{1,15}(\.[0-9]{1,9})?(ns|us|ms|s|m|h)?$";
 
-/// Maximum length of the limit of an objective, in characters.
+/// Maximum length of an objective's limit, in characters.
 pub const MAX_LIMIT: u32 = 32;
 
 /// A count from 1 to 9999, or `Auto`.

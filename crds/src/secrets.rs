@@ -32,7 +32,7 @@ const QUOTES: [char; 2] = ['\'', '"'];
 /// Returns the text without anything that looks like a secret: values that follow the name of a secret, tokens of well-known forms, and credentials
 /// in URLs. If the text contains a secret, its colour sequences are removed as well.
 pub fn redact(text: &str) -> Cow<'_, str> {
-    // A colour sequence may appear between a name and its value, or directly before a token.
+    // A colour sequence can appear between a name and its value, or directly before a token.
     let Some(plain) = without_colours(text) else { return redact_plain(text) };
     match redact_plain(&plain) {
         Cow::Borrowed(_) => Cow::Borrowed(text),
@@ -113,7 +113,7 @@ fn announced(text: &str, from: usize, end: usize) -> Option<Range<usize>> {
     }
     let value = end + value_behind(behind, word)?;
     let name = word.trim_start_matches('-');
-    // A name that is just `key` usually belongs to a map or to a model's weights, and its value is no secret.
+    // A name that is just `key` usually belongs to a map or to a model's weights, and its value is not a secret.
     if !is_secret_name(name) || is_class(name) || name.eq_ignore_ascii_case("key") {
         return None;
     }
@@ -164,12 +164,12 @@ fn is_word(it: char) -> bool {
     it.is_ascii_alphanumeric() || matches!(it, '_' | '-')
 }
 
-/// Whether a name belongs to an error class, such as `AuthenticationError`. The text after such a name is no secret.
+/// Whether a name belongs to an error class, such as `AuthenticationError`. The text after such a name is not a secret.
 fn is_class(word: &str) -> bool {
     ["error", "exception", "warning"].into_iter().any(|it| ends_with(word, it))
 }
 
-/// Whether the value of a header with this name is the whole rest of the line, because such values may contain blanks.
+/// Whether the value of a header with this name is the whole rest of the line, because such values can contain blanks.
 fn is_header(name: &str) -> bool {
     ends_with(name, "authorization") || ends_with(name, "cookie")
 }
@@ -275,12 +275,12 @@ fn secret_within(value: &str, name: &str, around: Option<Quote>) -> Option<Range
         }
     };
     let found = &value[range.clone()];
-    // A token of a tokenizer's vocabulary, such as `<s>`, is no secret.
+    // A token of a tokenizer's vocabulary, such as `<s>`, is not a secret.
     let is_vocabulary = ends_with(name, "token") && found.starts_with('<') && found.ends_with('>');
     (!is_absent(found) && !is_vocabulary && !found.starts_with(REDACTED)).then_some(range)
 }
 
-/// Whether programs print this text for an absent or boolean value, which is no secret.
+/// Whether programs print this text for an absent or boolean value, which is not a secret.
 fn is_absent(value: &str) -> bool {
     ["", "None", "null", "True", "False", "true", "false", "[]", "{}"].contains(&value)
 }

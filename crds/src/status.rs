@@ -43,7 +43,7 @@ pub struct BenchmarkRunStatus {
     /// When the preparation of an attempt began, in Pending and Preparing: execution.deadlines.prepareSeconds counts from this time. Waiting for the
     /// target or the namespace does not count.
     pub preparing_since: Option<Timestamp>,
-    /// When the run entered its last phase.
+    /// When the run entered its final phase.
     pub completion_time: Option<Timestamp>,
     /// When the Jobs of the finished run were gone, as spec.cleanup.jobs requires.
     pub jobs_deleted_time: Option<Timestamp>,
@@ -106,7 +106,7 @@ fn unseen() -> i64 {
     -1
 }
 
-/// Deserializes values that any release may have stored, because every run must stay readable. A field that the other release did not have gets the
+/// Deserializes values that any release might have stored, because every run must stay readable. A field that the other release did not have gets the
 /// default of this release. If a value has a word that this release does not know, the result is `None`.
 fn of_any_release<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<EffectiveSpec>, D::Error> {
     let stored = Option::<serde_json::Value>::deserialize(deserializer)?;
@@ -229,7 +229,7 @@ pub struct Attempt {
     /// The Job of the attempt.
     #[cfg_attr(feature = "kube", schemars(length(max = 63)))]
     pub job_name: String,
-    /// The UID of that Job. It is stored because another Job may get the same name, but never the same UID.
+    /// The UID of that Job. It is stored because another Job can get the same name, but never the same UID.
     #[serde(rename = "jobUID")]
     #[cfg_attr(feature = "kube", schemars(length(max = 64)))]
     pub job_uid: Option<String>,
@@ -249,7 +249,7 @@ pub struct Attempt {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
     pub node_name: String,
-    /// The image of the launcher with its digest, as reported by the node. A tag, as in effectiveSpec.launcher.image, may later point to another
+    /// The image of the launcher with its digest, as reported by the node. A tag, as in effectiveSpec.launcher.image, can later point to another
     /// image.
     #[serde(default, rename = "imageID", skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 512)))]
@@ -290,7 +290,7 @@ pub struct Condition {
         schemars(length(min = 1, max = 1024), regex(pattern = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"))
     )]
     pub reason: Reported<Reason>,
-    /// The reason as a sentence, with the remedy.
+    /// An explanation of the reason, with the remedy.
     #[cfg_attr(feature = "kube", schemars(length(max = 32_768)))]
     pub message: String,
     /// When the status of this condition last changed.

@@ -3,7 +3,7 @@
 
 use std::error::Error;
 
-/// Maximum number of characters of an external value or name that a message repeats.
+/// Maximum number of characters in an external value or name that a message repeats.
 pub const MAX_QUOTED: usize = 80;
 /// Maximum length of a name that is compared with known names, in characters. The cost of a comparison is the product of both lengths.
 const MAX_COMPARED: usize = 64;
@@ -88,7 +88,7 @@ pub fn suggestion<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> 
 
 /// The known name that `found` probably misspells.
 pub fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // At most a third of the letters may differ: `std` does not count as a misspelling of `seed`, but `ratee` counts as one of `rate`.
+    // At most a third of the letters can differ: `std` does not count as a misspelling of `seed`, but `ratee` counts as one of `rate`.
     let allowed = (found.chars().count() / 3).max(1);
     let comparable = |name: &&str| name.len() <= MAX_COMPARED && found.len() <= MAX_COMPARED;
     let distance = |name: &str| match name.eq_ignore_ascii_case(found) {

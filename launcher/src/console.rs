@@ -64,7 +64,7 @@ pub fn stderr_paint() -> Paint {
     Paint::new(Term::stderr().features().colors_supported())
 }
 
-/// The number of columns of the terminal at stderr. `None` if the terminal does not report it.
+/// The number of columns in the terminal at stderr. `None` if the terminal does not report it.
 pub(crate) fn stderr_width() -> Option<usize> {
     Term::stderr().size_checked().map(|(_, columns)| usize::from(columns))
 }
@@ -87,7 +87,7 @@ impl LiveDisplay {
         LiveDisplay(bar)
     }
 
-    /// Replaces the lines. No line may be wider than the terminal.
+    /// Replaces the lines. No line can be wider than the terminal.
     pub(crate) fn show(&self, lines: &[String]) {
         self.0.set_message(lines.join("\n"));
     }

@@ -37,7 +37,7 @@ impl GivenMargin {
     }
 }
 
-/// Margins that replace the margins of each measured stage. `None`: each stage keeps its own.
+/// Margins that replace the margins of each measured stage. `None` means that each stage keeps its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Margins {
     pub warm_up: Option<GivenMargin>,

@@ -34,7 +34,7 @@ pub(crate) fn path(head: &str) -> &str {
     head.split(' ').nth(1).unwrap_or_default()
 }
 
-/// A response that ends its connection. `status` may contain further header lines.
+/// A response that ends its connection. `status` can contain further header lines.
 pub(crate) fn answer(status: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
 }

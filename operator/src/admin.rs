@@ -2,8 +2,8 @@
 //!
 //! The operator is ready if the API server answers every watch and the requests for the lease, and if the caches are filled. A replica that does not
 //! lead has no watches. It is ready if it can take over. The operator is healthy if it makes progress: it sends requests for every watch and the
-//! lease, its turns (reconciliations of one run) end, and its tasks are alive. `/healthz` does not depend on the API server, because a restart would
-//! not help while that is down.
+//! lease, its reconciliations (reconciliations of one run) end, and its tasks are alive. `/healthz` does not depend on the API server, because a
+//! restart would not help while that is down.
 
 use std::{
     collections::BTreeMap,
@@ -72,7 +72,7 @@ async fn health(State(admin): State<Admin>) -> (StatusCode, String) {
     answer(problems)
 }
 
-/// Returns the problems with turns. Every turn should end at its time limit, even if the API server does not answer.
+/// Returns the problems with reconciliations. Every reconciliation should end at its time limit, even if the API server does not answer.
 fn stuck_turns(turns: &Turns) -> Vec<String> {
     let oldest = turns.oldest().filter(|it| *it > LONGEST_TURN);
     let idle = turns.idle().filter(|it| *it > LONGEST_IDLE);

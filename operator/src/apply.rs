@@ -46,7 +46,7 @@ const MARK_MANAGER: &str = "benchwright-operator/mark";
 ///
 /// # Errors
 /// The error of the API server, or [`Error::Outdated`] if the run has changed since it was read. Objects that were written before the error stay, and
-/// the next turn continues from there. If this call created a ConfigMap, `config_map_uid` contains its UID even after an error.
+/// the next reconciliation continues from there. If this call created a ConfigMap, `config_map_uid` contains its UID even after an error.
 pub async fn apply(
     context: &Context,
     run: &BenchmarkRun,
@@ -261,7 +261,7 @@ fn record_changes(context: &Context, run: &BenchmarkRun, before: &BenchmarkRunSt
     }
 }
 
-/// Queues the event of a plan. A separate task writes it, so that it does not delay the turn.
+/// Queues the event of a plan. A separate task writes it, so that it does not delay the reconciliation.
 fn publish_event(context: &Context, run: &BenchmarkRun, after: &BenchmarkRun, plan: &Plan) {
     let Some(planned) = &plan.event else { return };
     context.events.publish(News {
@@ -410,7 +410,7 @@ fn is_same_server(found: &ObjectMeta, wanted: &ObjectMeta) -> bool {
     owners(found) == owners(wanted) && same.all(|it| it)
 }
 
-/// Creates an object and returns its UID. If the object exists, `accepts` decides whether it may be used.
+/// Creates an object and returns its UID. If the object exists, `accepts` decides whether it can be used.
 async fn create_one<K>(
     context: &Context,
     run: &BenchmarkRun,
@@ -436,7 +436,7 @@ where
             match api.get_opt(&object.name_any()).await? {
                 Some(found) if accepts(&found) => Ok(found.uid()),
                 Some(_) => Err(Error::Conflict { kind: K::kind(&()).into_owned(), name: object.name_any() }),
-                // The object was deleted between the two requests. The next turn creates it.
+                // The object was deleted between the two requests. The next reconciliation creates it.
                 None => Err(Error::Api(kube::Error::Api(status))),
             }
         }

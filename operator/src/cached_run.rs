@@ -1,5 +1,5 @@
-//! The fields of a run that the cache keeps. They suffice because each turn of an unfinished run reads the run from the API server, and a finished
-//! run needs few fields. So the large annotations or profiles of one user cannot fill the operator's memory.
+//! The fields of a run that the cache keeps. They suffice because each reconciliation of an unfinished run reads the run from the API server, and a
+//! finished run needs few fields. So the large annotations or profiles of one user cannot fill the operator's memory.
 
 use std::borrow::Cow;
 
@@ -53,7 +53,7 @@ struct KeptStatus {
     /// The current attempt. The watch on pods compares pods with the attempt's pod.
     attempt: Option<Box<Attempt>>,
     reason: Reported<Reason>,
-    /// The server, as long as parts of it may have to be removed.
+    /// The server, as long as parts of it can have to be removed.
     server: Option<Box<KeptServer>>,
 }
 
@@ -167,19 +167,19 @@ impl Resource for CachedRun {
     }
 }
 
-/// Whether a turn may use the cached run: it has finished, has its mark, and needs no status write. Every other run is read from the API server,
-/// because a decision on an outdated status could create a second Job, and because a status write needs the whole status.
+/// Whether a reconciliation can use the cached run: it has finished, has its mark, and needs no status write. Every other run is read from the API
+/// server, because a decision on an outdated status could create a second Job, and because a status write needs the whole status.
 pub fn is_enough(run: &BenchmarkRun) -> bool {
     let observed = run.status.as_ref().map(|it| it.observed_generation);
     run.is_finished()
         && Mark::read(run).is_some()
         && observed == Some(run.metadata.generation.unwrap_or_default())
-        // A turn that deletes Jobs writes the time of the deletion into the status, so it needs the whole status.
+        // A reconciliation that deletes Jobs writes the time of the deletion into the status, so it needs the whole status.
         && !keeps_jobs(run)
         && !keeps_server(run)
 }
 
-/// Whether no later turn has work for this run: it has finished, and the operator will never delete it.
+/// Whether no later reconciliation has work for this run: it has finished, and the operator will never delete it.
 pub fn is_settled(run: &BenchmarkRun) -> bool {
     is_enough(run) && run.spec.cleanup.run.is_none()
 }

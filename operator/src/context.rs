@@ -1,4 +1,4 @@
-//! State that all turns of the loop share.
+//! State that all reconciliations of the loop share.
 
 use std::{
     collections::HashMap,
@@ -23,7 +23,7 @@ use crate::{
     wakes::Wakes,
 };
 
-/// State that all turns of the loop share.
+/// State that all reconciliations of the loop share.
 pub struct Context {
     /// Client of the API server.
     pub client: Client,
@@ -35,9 +35,9 @@ pub struct Context {
     pub events: Events,
     /// The operator's own metrics.
     pub metrics: Arc<Metrics>,
-    /// Decides which runs may have a turn now.
+    /// Decides which runs can have a reconciliation now.
     pub turns: Arc<Turns>,
-    /// The runs that get another turn soon.
+    /// The runs that get another reconciliation soon.
     pub looks: Looks,
     /// The time at which each run entered its phase.
     pub phase_times: PhaseTimes,
@@ -45,19 +45,19 @@ pub struct Context {
     pub ended_pods: Arc<EndedPods>,
     /// The times of each watch's last request and last answer.
     pub health: Arc<Health>,
-    /// Number of consecutive failed turns, per run.
+    /// Number of consecutive failed reconciliations, per run.
     pub failures: Failures,
     /// Which run occupies which target.
     pub targets: Targets,
     /// The running attempts in namespaces that limit their number.
     pub namespaces: Namespaces,
-    /// Schedules that need a turn because one of their runs has ended.
+    /// Schedules that need a reconciliation because one of their runs has ended.
     pub schedules: Wakes,
-    /// Sweeps that need a turn because one of their runs has ended.
+    /// Sweeps that need a reconciliation because one of their runs has ended.
     pub sweeps: Wakes,
     /// The finished runs of sweeps in progress.
     pub finished_runs: FinishedRuns,
-    /// Locks for shared servers. A turn holds the lock while it begins to use a server, or removes one.
+    /// Locks for shared servers. A reconciliation holds the lock while it begins to use a server, or removes one.
     pub shared_servers: SharedServers,
     /// For each run that waits in a queue: when other runs began to wait for its target or slot.
     pub wanted: WantedSince,
@@ -94,7 +94,8 @@ impl Context {
         Context { policy, ..self }
     }
 
-    /// Removes everything that is remembered about a deleted run. Otherwise it would stay in memory, because a deleted run gets no further turn.
+    /// Removes everything that is remembered about a deleted run. Otherwise it would stay in memory, because a deleted run gets no further
+    /// reconciliation.
     pub fn forget(&self, run_uid: &str) {
         self.ended_pods.forget(run_uid);
         self.failures.clear(run_uid);
@@ -113,11 +114,11 @@ type ServerLock = Arc<tokio::sync::Mutex<()>>;
 pub struct SharedServers(Mutex<HashMap<(String, String), ServerLock>>);
 
 impl SharedServers {
-    /// Locks a server for the caller, after every other turn has released the lock.
+    /// Locks a server for the caller, after every other reconciliation has released the lock.
     pub async fn lock(&self, namespace: &str, server: &str) -> tokio::sync::OwnedMutexGuard<()> {
         let lock = {
             let mut locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            // Drops unused locks. A lock that a turn holds or waits for has another owner besides the map.
+            // Drops unused locks. A lock that a reconciliation holds or waits for has another owner besides the map.
             locks.retain(|_, it| Arc::strong_count(it) > 1);
             Arc::clone(locks.entry((namespace.to_owned(), server.to_owned())).or_default())
         };
@@ -147,12 +148,12 @@ impl WantedSince {
     }
 }
 
-/// Number of consecutive failed turns, by the run's UID. A successful turn removes the entry.
+/// Number of consecutive failed reconciliations, by the run's UID. A successful reconciliation removes the entry.
 #[derive(Debug, Default)]
 pub struct Failures(Mutex<HashMap<String, u32>>);
 
 impl Failures {
-    /// Counts one more failed turn, and returns the new number.
+    /// Counts one more failed reconciliation, and returns the new number.
     pub fn add(&self, run_uid: &str) -> u32 {
         let mut counts = self.lock();
         let count = counts.entry(run_uid.to_owned()).or_default();
@@ -160,7 +161,7 @@ impl Failures {
         *count
     }
 
-    /// Number of consecutive failed turns of a run.
+    /// Number of consecutive failed reconciliations of a run.
     pub fn count(&self, run_uid: &str) -> u32 {
         self.lock().get(run_uid).copied().unwrap_or(0)
     }

@@ -51,8 +51,8 @@ pub(crate) fn disruption(pod: &Pod) -> Option<String> {
     Some(format!("{reason}: {message}"))
 }
 
-/// How the pods of unfinished runs ended, by the run's UID. The watch on pods records it, because a deleted pod may be gone before the next turn. The
-/// entry is removed when the run finishes or is deleted.
+/// How the pods of unfinished runs ended, by the run's UID. The watch on pods records it, because a deleted pod can be gone before the next
+/// reconciliation. The entry is removed when the run finishes or is deleted.
 #[derive(Debug, Default)]
 pub struct EndedPods(Mutex<HashMap<String, EndedPod>>);
 
@@ -64,7 +64,7 @@ struct EndedPod {
 
 impl EndedPods {
     /// Records how a pod ended, if it is the pod in the run's status. Only that pod is trusted: the operator has read it from the API server, and
-    /// verified that the attempt's Job controls it. Other pods may have copied labels and owner references.
+    /// verified that the attempt's Job controls it. Other pods might have copied labels and owner references.
     pub fn note(&self, run: &BenchmarkRun, pod: &Pod) {
         let attempt = run.status.as_ref().and_then(current_attempt);
         let (Some(run_uid), Some(attempt), Some(pod_uid)) = (run.uid(), attempt, pod.uid()) else { return };

@@ -1,5 +1,5 @@
-//! [I/O] Writes events for users. A turn only appends its event to a queue, and one task writes the queued events. So a run is never delayed if the
-//! API server accepts no events.
+//! [I/O] Writes events for users. A reconciliation only appends its event to a queue, and one task writes the queued events. So a run is never
+//! delayed if the API server accepts no events.
 //!
 //! Each transition is a separate event with its own text. kube's recorder is not suitable: it treats an event as a repetition of an earlier event
 //! with the same reason, and keeps the earlier text.
@@ -146,7 +146,7 @@ impl Writer {
                 Some(news) => {
                     self.write(&news).await;
                     let mut waiting = self.queue.lock();
-                    // A full queue may have dropped the event meanwhile.
+                    // A full queue might have dropped the event meanwhile.
                     if waiting.front() == Some(&news) {
                         waiting.pop_front();
                     }

@@ -1,7 +1,7 @@
 //! The operator. For each BenchmarkRun it creates a ConfigMap, a PVC and a Job, and writes the result into the run's status.
 //!
-//! A turn is one reconciliation of one run. [`observe`] reads everything that a decision needs, [`plan`] is a pure function that computes the plan,
-//! and [`apply`] writes the plan. The operator connects to no URL of a spec, and has no right to read Secrets or pod logs or to use exec.
+//! A reconciliation is one reconciliation of one run. [`observe`] reads everything that a decision needs, [`plan`] is a pure function that computes
+//! the plan, and [`apply`] writes the plan. The operator connects to no URL of a spec, and has no right to read Secrets or pod logs or to use exec.
 
 #![recursion_limit = "256"]
 

@@ -159,7 +159,7 @@ impl Metrics {
         self.leader.set(1);
     }
 
-    /// Counts a turn, and starts the measurement of its duration.
+    /// Counts a reconciliation, and starts the measurement of its duration.
     pub fn turn(&self) -> Turn<'_> {
         self.turns.inc();
         Turn { metrics: self, began: Instant::now() }
@@ -187,7 +187,7 @@ impl Metrics {
         self.render_durations.observe(after.as_secs_f64());
     }
 
-    /// Sets the number of runs for each phase and outcome. A run without a phase has not had its first turn.
+    /// Sets the number of runs for each phase and outcome. A run without a phase has not had its first reconciliation.
     pub fn count_runs(&self, states: impl Iterator<Item = (Option<Phase>, Option<Outcome>)>) {
         let unfinished = Phase::ALL.into_iter().filter(|it| !it.is_terminal()).map(|it| (it.name(), ""));
         let mut counts: BTreeMap<_, i64> = unfinished.chain([("None", "")]).map(|it| (it, 0)).collect();
@@ -202,7 +202,7 @@ impl Metrics {
         }
     }
 
-    /// Sets the number of waiting turns and the number of waiting events.
+    /// Sets the number of waiting reconciliations and the number of waiting events.
     pub fn waiting(&self, turns: usize, events: usize) {
         self.waiting_turns.set(i64::try_from(turns).unwrap_or(i64::MAX));
         self.waiting_events.set(i64::try_from(events).unwrap_or(i64::MAX));
@@ -233,7 +233,7 @@ impl Metrics {
         self.message_sizes.observe(f64::from(u32::try_from(bytes).unwrap_or(u32::MAX)));
     }
 
-    /// Counts a write to the API server, and records it in the trace of the turn.
+    /// Counts a write to the API server, and records it in the trace of the reconciliation.
     pub fn write(&self, verb: &'static str, resource: &str) {
         traces::wrote(verb, resource);
         self.writes.get_or_create(&WriteLabels { verb, resource: resource.to_owned() }).inc();
@@ -254,14 +254,14 @@ impl Metrics {
     }
 }
 
-/// Measures one turn.
+/// Measures one reconciliation.
 pub struct Turn<'a> {
     metrics: &'a Metrics,
     began: Instant,
 }
 
 impl Turn<'_> {
-    /// Records the duration of the turn, and its error if it failed.
+    /// Records the duration of the reconciliation, and its error if it failed.
     pub fn end(self, error: Option<&Error>) {
         self.metrics.duration.observe(self.began.elapsed().as_secs_f64());
         if let Some(error) = error {

@@ -1,4 +1,4 @@
-//! One turn of the loop, and the delay after a failed turn.
+//! One reconciliation of the loop, and the delay after a failed reconciliation.
 
 use std::{sync::Arc, time::Duration};
 
@@ -25,23 +25,24 @@ use crate::{
     traces,
 };
 
-/// Delay after the first failed turn of a run. Each further consecutive failure doubles the delay.
+/// Delay after the first failed reconciliation of a run. Each further consecutive failure doubles the delay.
 const FIRST_BACKOFF: Duration = Duration::from_secs(1);
 const MAX_BACKOFF: Duration = Duration::from_secs(300);
 /// The kind of the claim for the results.
 const CLAIM: &str = "PersistentVolumeClaim";
-/// Time limit of a turn. It is needed because the number of concurrent turns is limited, and a request may never be answered.
+/// Time limit of a reconciliation. It is needed because the number of concurrent reconciliations is limited, and a request may never be answered.
 pub const TURN_LIMIT: Duration = Duration::from_secs(60);
-/// Maximum number of plans per turn. A run needs three at its end: the first writes what will be done, the second does it, and the third marks the
-/// run. The maximum stops an endless cycle.
+/// Maximum number of plans per reconciliation. A run needs three at its end: the first writes what will be done, the second does it, and the third
+/// marks the run. The maximum stops an endless cycle.
 const MAX_STEPS: usize = 6;
-/// How often a turn may start again because the run has changed while it was planned. After that, the next turn handles the change.
+/// How often a reconciliation can start again because the run has changed while it was planned. After that, the next reconciliation handles the
+/// change.
 const MAX_CONFLICTS: usize = 3;
 
-/// Runs one turn of the loop: read the state, decide, write the decision.
+/// Runs one reconciliation of the loop: read the state, decide, write the decision.
 ///
 /// # Errors
-/// The error of the API server. The next turn continues from what was written before.
+/// The error of the API server. The next reconciliation continues from what was written before.
 pub async fn reconcile(cached: Arc<BenchmarkRun>, context: Arc<Context>) -> Result<Action, Error> {
     let timer = context.metrics.turn();
     // This future and those of the steps below are boxed because they are large, and moving them would need much stack.
@@ -51,7 +52,7 @@ pub async fn reconcile(cached: Arc<BenchmarkRun>, context: Arc<Context>) -> Resu
     done
 }
 
-/// Runs a turn, and starts it again if the run has changed between the read and the write. Such a change is not a failure.
+/// Runs a reconciliation, and starts it again if the run has changed between the read and the write. Such a change is not a failure.
 async fn run_turn(cached: &BenchmarkRun, context: &Context) -> Result<Action, Error> {
     // For a finished run with its mark, the cached fields are enough, unless the API server reports a conflict.
     let mut known = Some(cached.clone()).filter(cached_run::is_enough);
@@ -74,7 +75,7 @@ async fn run_turn(cached: &BenchmarkRun, context: &Context) -> Result<Action, Er
 async fn run_steps(mut run: BenchmarkRun, context: &Context) -> Result<Action, Error> {
     for _ in 0..MAX_STEPS {
         if run.metadata.deletion_timestamp.is_some() {
-            // No new children may be created for a run that is being deleted.
+            // No new children can be created for a run that is being deleted.
             return forget(&run, context).await;
         }
         match Box::pin(step(&run, context)).await? {
@@ -132,7 +133,7 @@ async fn step(run: &BenchmarkRun, context: &Context) -> Result<Step, Error> {
                 warn!(run = %full_name(run), %error, "the values for llm-d's charts are not written");
                 observed.values_refused = Some(error.to_string());
             }
-            // A conflicting object ends the run. A conflicting claim does not, because it may be usable for results, and is read instead.
+            // A conflicting object ends the run. A conflicting claim does not, because it can be usable for results, and is read instead.
             Err(Error::Conflict { kind, name }) if kind != CLAIM && observed.conflict.is_none() => {
                 observed.conflict = Some(name);
             }
@@ -157,8 +158,8 @@ async fn step(run: &BenchmarkRun, context: &Context) -> Result<Step, Error> {
         return Err(refusal);
     }
     if !observed.unread.iter().any(|it| it.passing) {
-        // As long as a read fails, the count of failed turns is kept. Otherwise the next turns would have to fail again before a plan is made without
-        // that read.
+        // As long as a read fails, the count of failed reconciliations is kept. Otherwise the next reconciliations would have to fail again before a
+        // plan is made without that read.
         context.failures.clear(&run.uid().unwrap_or_default());
     }
     if after.is_finished() {
@@ -174,7 +175,7 @@ async fn step(run: &BenchmarkRun, context: &Context) -> Result<Step, Error> {
     Ok(if decided.again { Step::Again(Box::new(after)) } else { Step::Wait(decided.next_look) })
 }
 
-/// Locks the shared server, so that no other turn can begin to use it or remove it in the meantime.
+/// Locks the shared server, so that no other reconciliation can begin to use it or remove it in the meantime.
 async fn lock_shared(context: &Context, run: &BenchmarkRun, server: Option<&str>) -> Option<OwnedMutexGuard<()>> {
     let namespace = run.namespace().unwrap_or_default();
     Some(context.shared_servers.lock(&namespace, server?).await)
@@ -205,15 +206,15 @@ async fn forget(run: &BenchmarkRun, context: &Context) -> Result<Action, Error> 
     Ok(Action::await_change())
 }
 
-/// Schedules the next turn after a failed turn. The delay is between 1 and 300 seconds, and depends on the number of consecutive failures and on the
-/// delay that the API server requests.
+/// Schedules the next reconciliation after a failed reconciliation. The delay is between 1 and 300 seconds, and depends on the number of consecutive
+/// failures and on the delay that the API server requests.
 pub fn on_error(run: Arc<BenchmarkRun>, error: &Error, context: Arc<Context>) -> Action {
     let wait = wait_after(run.as_ref(), error, &context);
     warn!(run = %full_name(run.as_ref()), %error, ?wait, "a turn failed");
     Action::requeue(wait)
 }
 
-/// Counts a failed turn of an object, and returns the delay before the next turn, between 1 and 300 seconds.
+/// Counts a failed reconciliation of an object, and returns the delay before the next reconciliation, between 1 and 300 seconds.
 pub(crate) fn wait_after(object: &impl ResourceExt, error: &Error, context: &Context) -> Duration {
     let asked = error.retry_after().unwrap_or_default().min(MAX_BACKOFF);
     backoff(context.failures.add(&object.uid().unwrap_or_default())).max(asked)

@@ -98,7 +98,7 @@ pub async fn stop_unused(context: &Context, namespace: &str, name: &str) -> Resu
     stop_where(context, namespace, name, is_its).await
 }
 
-/// The shared servers in one namespace or in all. The operator checks them when it starts, because their last run may have been deleted while no
+/// The shared servers in one namespace or in all. The operator checks them when it starts, because their last run might have been deleted while no
 /// operator was running.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
-//! Decides which turns may run now, and when a waiting run gets its next turn. A namespace with a thousand runs, or with requests that are never
-//! answered, must not delay other namespaces. Therefore some places (permits for a turn) are reserved for namespaces that have few turns in progress,
-//! and the periodic turns of waiting runs are spread over time.
+//! Decides which reconciliations can run now, and when a waiting run gets its next reconciliation. A namespace with a thousand runs, or with requests
+//! that are never answered, must not delay other namespaces. Therefore some slots (permits for a reconciliation) are reserved for namespaces that
+//! have few reconciliations in progress, and the periodic reconciliations of waiting runs are spread over time.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -10,31 +10,31 @@ use std::{
 
 use tokio::{sync::oneshot, time::Instant};
 
-/// Maximum number of concurrent turns. It is enough for a burst of runs, and does not overload the API server.
+/// Maximum number of concurrent reconciliations. It is enough for a burst of runs, and does not overload the API server.
 pub const PLACES: usize = 16;
-/// A namespace with fewer running turns than this may take any free place.
+/// A namespace with fewer running reconciliations than this can take any free slot.
 pub const SHARE: usize = 4;
-/// A namespace with at least [`SHARE`] running turns may only take another place while fewer than this number are taken. The rest is reserved for
-/// other namespaces.
+/// A namespace with at least [`SHARE`] running reconciliations can only take another slot while fewer than this number are taken. The rest is
+/// reserved for other namespaces.
 pub const COMMON: usize = PLACES - SHARE;
-/// Maximum number of periodic turns per second for the waiting runs of one namespace.
+/// Maximum number of periodic reconciliations per second for the waiting runs of one namespace.
 const LOOKS_OF_NAMESPACE: u32 = 10;
-/// Maximum number of periodic turns per second for all waiting runs.
+/// Maximum number of periodic reconciliations per second for all waiting runs.
 const LOOKS: u32 = 20;
-/// Runs whose next periodic turn is later than this do not count toward these two rates, because they cause little load.
+/// Runs whose next periodic reconciliation is later than this do not count toward these two rates, because they cause little load.
 const SOON: Duration = Duration::from_secs(60);
 
-/// The places, and the turns that wait for one.
+/// The slots, and the reconciliations that wait for one.
 #[derive(Debug, Default)]
 pub struct Turns(Mutex<Places>);
 
 #[derive(Debug, Default)]
 struct Places {
-    /// The start time of each running turn.
+    /// The start time of each running reconciliation.
     running: BTreeMap<u64, Instant>,
     next_number: u64,
     namespaces: BTreeMap<String, Namespace>,
-    /// The namespaces with waiting turns. The first one gets the next place.
+    /// The namespaces with waiting reconciliations. The first one gets the next slot.
     order: VecDeque<String>,
     last_end: Option<Instant>,
 }
@@ -42,21 +42,22 @@ struct Places {
 #[derive(Debug, Default)]
 struct Namespace {
     running: usize,
-    /// The waiting turns of a namespace. Their number is bounded by the number of runs, because the loop starts no second turn of a run.
+    /// The waiting reconciliations of a namespace. Their number is bounded by the number of runs, because the loop starts no second reconciliation of
+    /// a run.
     waiting: VecDeque<oneshot::Sender<Place>>,
 }
 
-/// The permit for a running turn. The turn counts as ended when this value is dropped.
+/// The permit for a running reconciliation. The reconciliation counts as ended when this value is dropped.
 #[derive(Debug)]
 pub struct Place {
-    /// The turns to which the place is given back. `None` after it was given back.
+    /// The queue to which the slot is released. `None` after the release.
     turns: Option<Arc<Turns>>,
     namespace: String,
     number: u64,
 }
 
 impl Turns {
-    /// Waits for a place. Turns of one namespace get places in the order of their requests. Namespaces take turns.
+    /// Waits for a slot. Reconciliations of one namespace get slots in the order of their requests. Namespaces take turns.
     pub async fn enter(self: &Arc<Self>, namespace: &str) -> Place {
         let (place, granted) = oneshot::channel();
         {
@@ -71,7 +72,8 @@ impl Turns {
         self.grant();
         match granted.await {
             Ok(place) => place,
-            // A sender is only dropped after it was used, so this should not happen. If it does, the turn exceeds the limit instead of never running.
+            // A sender is only dropped after it was used, so this should not happen. If it does, the reconciliation exceeds the limit instead of
+            // never running.
             Err(_) => {
                 let number = self.lock().begin(namespace);
                 self.place(namespace.to_owned(), number)
@@ -79,17 +81,18 @@ impl Turns {
         }
     }
 
-    /// Number of turns that wait for a place.
+    /// Number of reconciliations that wait for a slot.
     pub fn waiting(&self) -> usize {
         self.lock().namespaces.values().map(|it| it.waiting.len()).sum()
     }
 
-    /// Time since the start of the oldest running turn.
+    /// Time since the start of the oldest running reconciliation.
     pub fn oldest(&self) -> Option<Duration> {
         self.lock().running.values().next().map(Instant::elapsed)
     }
 
-    /// Time since a turn last ended or, before the first end, since the oldest running turn started. `None` if no turn waits.
+    /// Time since a reconciliation last ended or, before the first end, since the oldest running reconciliation started. `None` if no reconciliation
+    /// waits.
     pub fn idle(&self) -> Option<Duration> {
         let places = self.lock();
         let since = places.last_end.or_else(|| places.running.values().next().copied())?;
@@ -99,7 +102,7 @@ impl Turns {
     fn grant(self: &Arc<Self>) {
         loop {
             let Some((namespace, place, number)) = self.lock().next() else { return };
-            // If the waiting turn was cancelled meanwhile, it takes no place.
+            // If the waiting reconciliation was cancelled meanwhile, it takes no slot.
             if let Err(mut place) = place.send(self.place(namespace, number)) {
                 place.turns = None;
                 self.lock().end(&place.namespace, number);
@@ -112,7 +115,7 @@ impl Turns {
     }
 
     fn lock(&self) -> MutexGuard<'_, Places> {
-        // If another thread has panicked, the lock is poisoned, but it is used nevertheless: every operation leaves the places in a valid state.
+        // If another thread has panicked, the lock is poisoned, but it is used nevertheless: every operation leaves the slots in a valid state.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -127,7 +130,7 @@ impl Drop for Place {
 }
 
 impl Places {
-    /// The next waiting turn that may begin.
+    /// The next waiting reconciliation that can begin.
     fn next(&mut self) -> Option<(String, oneshot::Sender<Place>, u64)> {
         let taken = self.running.len();
         let may = |of: &Namespace| taken < COMMON || (taken < PLACES && of.running < SHARE);
@@ -161,13 +164,13 @@ impl Places {
     }
 }
 
-/// The runs that will soon get a periodic turn, by UID, with their namespaces. The more runs there are, the longer is the time between two turns of a
-/// run, so that the total rate of reads is bounded.
+/// The runs that will soon get a periodic reconciliation, by UID, with their namespaces. The more runs there are, the longer is the time between two
+/// reconciliations of a run, so that the total rate of reads is bounded.
 #[derive(Debug, Default)]
 pub struct Looks(Mutex<HashMap<String, String>>);
 
 impl Looks {
-    /// Time to the next periodic turn of a run that requests it after `wait`. It may be longer than `wait`.
+    /// Time to the next periodic reconciliation of a run that requests it after `wait`. It can be longer than `wait`.
     pub fn next(&self, run_uid: &str, namespace: &str, wait: Option<Duration>) -> Option<Duration> {
         let mut waiting = self.lock();
         let Some(soon) = wait.filter(|it| *it <= SOON) else {
@@ -203,7 +206,7 @@ mod tests {
 
     use super::*;
 
-    /// Requests `count` places for a namespace, and returns those that are granted immediately.
+    /// Requests `count` slots for a namespace, and returns those that are granted immediately.
     fn enter(turns: &Arc<Turns>, namespace: &str, count: usize) -> Vec<Place> {
         (0..count).filter_map(|_| turns.enter(namespace).now_or_never()).collect()
     }

@@ -40,7 +40,7 @@ pub async fn leave_alone(context: &Context, namespace: &str, name: &str) -> Resu
     let runs: Api<DynamicObject> = Api::namespaced_with(context.client.clone(), namespace, &resource);
     let Some(run) = runs.get_opt(name).await? else { return Ok(Action::await_change()) };
     let Some(problem) = problem(&run) else {
-        // The run has changed in the meantime, and this change starts the next turn.
+        // The run has changed in the meantime, and this change starts the next reconciliation.
         return Ok(Action::await_change());
     };
     let message = message(&problem);

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use futures::Stream;
 use tokio::sync::mpsc;
 
-/// Maximum number of woken objects that are queued. If the queue is full, an object gets its turn later, from its own timer.
+/// Maximum number of woken objects that are queued. If the queue is full, an object gets its reconciliation later, from its own timer.
 const MOST_WOKEN: usize = 1_024;
 
 /// Namespace and name of an object.

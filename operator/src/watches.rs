@@ -1,5 +1,5 @@
 //! [I/O] The watches on one namespace or on all, and the loop that they drive. They keep little in memory. Runs are kept without their large fields,
-//! which each turn reads from the API server. Jobs and pods are not kept, because their events only start turns.
+//! which each reconciliation reads from the API server. Jobs and pods are not kept, because their events only start reconciliations.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -44,10 +44,10 @@ use crate::{
     servers, traces, unreadable,
 };
 
-/// 0 means that kube does not limit concurrent turns. [`crate::turns`] limits them instead, because a turn that waits there for its namespace takes
-/// no place.
+/// 0 means that kube does not limit concurrent reconciliations. [`crate::turns`] limits them instead, because a reconciliation that waits there for
+/// its namespace takes no slot.
 const CONCURRENCY: u16 = 0;
-/// Several changes of a run within this time start only one turn.
+/// Several changes of a run within this time start only one reconciliation.
 const DEBOUNCE: Duration = Duration::from_millis(200);
 /// Maximum number of attempts to remove a server that no run uses. With the delays after failures, they take about an hour.
 const END_SERVER_TRIES: u32 = 20;
@@ -98,7 +98,7 @@ impl Runs {
     }
 }
 
-/// The loop over the runs of one namespace or of all. After `end` is ready, it finishes the turns in progress and ends.
+/// The loop over the runs of one namespace or of all. After `end` is ready, it finishes the reconciliations in progress and ends.
 pub fn controller(
     namespace: Option<&str>,
     context: &Arc<Context>,
@@ -120,7 +120,7 @@ pub fn controller(
         .watches_stream(jobs, |job| run_of(&job))
         .watches_stream(pods, move |pod| {
             let run = run_of(&pod);
-            // The pod's end is recorded here, because a pod may be deleted shortly after its end. Then only its last event contains its status.
+            // The pod's end is recorded here, because a pod can be deleted shortly after its end. Then only its last event contains its status.
             if let (Some(run), Ok(pod)) = (&run, &pod.0) {
                 known.note(run, pod, &ended_pods);
             }
@@ -138,7 +138,7 @@ pub fn controller(
         )
         .for_each(async |turn| match turn {
             Ok(_) => {}
-            // The next watch event, or the timer of the backoff, starts another turn.
+            // The next watch event, or the timer of the backoff, starts another reconciliation.
             Err(error @ (TurnError::ObjectNotFound(_) | TurnError::ReconcilerFailed(..))) => {
                 debug!(%error, "a turn ended with an error")
             }
@@ -147,7 +147,7 @@ pub fn controller(
     (turns.boxed(), runs)
 }
 
-/// The stream of runs that need a turn because they changed. It also fills the cache, and removes deleted runs from memory.
+/// The stream of runs that need a reconciliation because they changed. It also fills the cache, and removes deleted runs from memory.
 fn run_changes(
     namespace: Option<&str>,
     context: &Arc<Context>,
@@ -222,9 +222,9 @@ struct Intake {
 }
 
 impl Intake {
-    /// Returns the runs that need a turn: new runs, and runs with a new generation. The operator's own status writes do not change the generation.
-    /// The runs of a list are returned only at its end. Before that the cache does not contain them, and a turn of a run that is not in the cache
-    /// does nothing.
+    /// Returns the runs that need a reconciliation: new runs, and runs with a new generation. The operator's own status writes do not change the
+    /// generation. The runs of a list are returned only at its end. Before that the cache does not contain them, and a reconciliation of a run that
+    /// is not in the cache does nothing.
     fn take(&mut self, event: &Event<CachedRun>) -> Vec<Arc<CachedRun>> {
         let is_known =
             |run: &CachedRun| self.runs.known(run).is_some_and(|it| it.meta().generation == run.meta().generation);
@@ -245,7 +245,7 @@ impl Intake {
         }
     }
 
-    /// Handles the end of a list of all runs. Returns the runs that need a turn.
+    /// Handles the end of a list of all runs. Returns the runs that need a reconciliation.
     fn listed(&mut self) -> Vec<Arc<CachedRun>> {
         let before = std::mem::take(&mut self.before);
         let now_known = self.runs.uids();
@@ -278,8 +278,8 @@ impl Intake {
     }
 }
 
-/// Removes the server of a deleted run. It is needed because the run may have had no turn since its deletion, and because after `--cascade=orphan`
-/// nothing else removes the server. A shared server is removed with the last run that used it.
+/// Removes the server of a deleted run. It is needed because the run might have had no reconciliation since its deletion, and because after
+/// `--cascade=orphan` nothing else removes the server. A shared server is removed with the last run that used it.
 async fn end_server(context: Arc<Context>, run: BenchmarkRun) {
     let (context, run) = (context.as_ref(), &run);
     let namespace = place(&run.metadata).0;
@@ -319,8 +319,8 @@ async fn end_unused_servers(context: Arc<Context>, namespace: Option<String>) {
     }
 }
 
-/// Calls `what` until it succeeds, at most [`END_SERVER_TRIES`] times. Each call takes one of the namespace's places for turns. Returns the last
-/// error if all calls fail.
+/// Calls `what` until it succeeds, at most [`END_SERVER_TRIES`] times. Each call takes one of the namespace's slots for reconciliations. Returns the
+/// last error if all calls fail.
 async fn retried<'a, T>(
     context: &Context,
     namespace: &str,
@@ -369,7 +369,7 @@ async fn turn(run: Arc<CachedRun>, context: Arc<Context>, known: Runs) -> Result
         return Ok(Action::await_change());
     }
     let _place = context.turns.enter(place(run.meta()).0).await;
-    // The future is boxed to keep a waiting turn small, because there may be one per run.
+    // The future is boxed to keep a waiting reconciliation small, because there can be one per run.
     let done = Box::pin(traces::turn(run.meta(), begin(&run, &context))).await;
     forget_unknown(&run, &context, &known);
     done
@@ -386,7 +386,7 @@ async fn begin(run: &CachedRun, context: &Arc<Context>) -> Result<Action, Error>
     }
 }
 
-/// Removes a run from memory if it was deleted during its turn, because no further turn or event would do this.
+/// Removes a run from memory if it was deleted during its reconciliation, because no further reconciliation or event would do this.
 fn forget_unknown(run: &CachedRun, context: &Context, known: &Runs) {
     if known.known(run).is_none() {
         context.forget(&run.uid().unwrap_or_default());

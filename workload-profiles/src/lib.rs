@@ -1,7 +1,7 @@
 //! Translates a workload-profile template into a [`Workload`].
 //!
 //! Template -> `render` -> text -> `overrides` -> tree of values -> `formats` -> [`Workload`]. This crate reads no file, no environment variable and
-//! no clock. The input comes from users and may be hostile: every step has a bound, and everything that is wrong becomes a [`ProfileError`] with a
+//! no clock. The input comes from users and can be hostile: every step has a bound, and everything that is wrong becomes a [`ProfileError`] with a
 //! line for each problem.
 
 pub mod filter;
@@ -56,7 +56,7 @@ pub struct Prepared {
     pub notices: Vec<Notice>,
 }
 
-/// Returns the variables that a template may use: the facts of the run, and the user's variables.
+/// Returns the variables that a template can use: the facts of the run, and the user's variables.
 ///
 /// # Errors
 /// Returns every user variable whose name is already taken or is not an identifier, or whose value is too long.

@@ -3,7 +3,7 @@
 //! A path begins at the root, and dots separate its segments. A list element is addressed by its index, as a segment or in brackets:
 //! `load.stages.0.rate` and `load.stages[0].rate` are the same, and `-1` is the last element. A key of one segment that is neither at the root nor
 //! one of the format's root keys is set wherever the profile contains a key with exactly this name, as in older versions of llm-d-benchmark. (Those
-//! versions also changed every key that only ends with the name.) A key may be written with hyphens or with underscores, unless the profile contains
+//! versions also changed every key that only ends with the name.) A key can be written with hyphens or with underscores, unless the profile contains
 //! both forms. If the profile is a command line, an override sets an option.
 
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ pub(crate) struct Applied {
 }
 
 /// Applies all overrides, sorted by key. A wrong override adds a problem and changes nothing. `keys` are the root keys of the format, which an
-/// override may add.
+/// override can add.
 pub(crate) fn apply(
     root: &mut Value,
     overrides: &BTreeMap<String, String>,

@@ -10,7 +10,7 @@ use crate::{
     shipped::{shipped, shipped_names},
 };
 
-/// Maximum places that are listed.
+/// Maximum number of positions that are listed.
 const MAX_PLACES: usize = 8;
 /// Maximum digits of an index or of a line number.
 const MAX_DIGITS: usize = 6;

@@ -156,7 +156,7 @@ impl Findings {
         self.problems.borrow().len() > MAX_LISTED
     }
 
-    /// Whether there is any problem other than an unknown key. Such a problem means that the parsed profile may differ from what its author wrote.
+    /// Whether there is any problem other than an unknown key. Such a problem means that the parsed profile can differ from what its author wrote.
     pub fn has_problems(&self) -> bool {
         self.problems.borrow().iter().any(|it| !it.tolerable)
     }
@@ -166,7 +166,7 @@ impl Findings {
         self.notices.borrow_mut().push(Notice { path: path.into(), message: message.into() });
     }
 
-    /// Returns the notices, or the problems if there are any. Unknown keys are then problems too, because an unknown key may be the misspelling of a
+    /// Returns the notices, or the problems if there are any. Unknown keys are then problems too, because an unknown key can be the misspelling of a
     /// missing one.
     pub fn into_result(self) -> Result<Vec<Notice>, ProfileError> {
         let problems = self.problems.into_inner();

@@ -43,7 +43,7 @@ fn sends_for(load: &Load) -> Option<Span> {
 /// Adds a problem if the load does not have the named stage, if no stage is named and there are several, or if the stage ends before profiling
 /// starts.
 pub(crate) fn check(profiling: Option<&ResolvedProfiling>, workload: &Workload, findings: &Findings) {
-    // In a profile with errors, defaults replace the wrong values. The stage may be missing only because of that.
+    // In a profile with errors, defaults replace the wrong values. The stage might be missing only because of that.
     let Some(profiling) = profiling.filter(|_| !findings.has_problems()) else { return };
     if let Some(stage) = profiled_stage(profiling, &workload.stages).and_then(|it| workload.stages.get(it)) {
         return check_start(profiling, stage, findings);

@@ -12,7 +12,7 @@ pub fn shipped_names(harness: Harness) -> Vec<&'static str> {
     formats::format(harness).shipped.iter().map(|(name, _)| *name).collect()
 }
 
-/// Returns the template of a shipped profile. `name` may end with `.yaml` or `.yaml.in`.
+/// Returns the template of a shipped profile. `name` can end with `.yaml` or `.yaml.in`.
 ///
 /// # Errors
 /// Returns an error for an unknown name. The message suggests the nearest known name.

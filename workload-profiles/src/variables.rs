@@ -1,4 +1,4 @@
-//! The names that a profile template may use, and their values.
+//! The names that a profile template can use, and their values.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::{
 const MAX_VALUE_BYTES: usize = 1024;
 /// The longest name of a variable, in bytes.
 const MAX_NAME_BYTES: usize = 64;
-/// Maximum variables that a user may set; the CRD has the same bound.
+/// Maximum variables that a user can set; the CRD has the same bound.
 const MAX_COUNT: usize = 64;
 /// Maximum elements of a list that a user sets.
 const MAX_LIST: usize = 256;

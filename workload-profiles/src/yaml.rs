@@ -83,7 +83,7 @@ pub(crate) fn typed(text: &str) -> Result<Value, String> {
     if let Ok(number) = text.parse::<i64>() {
         return Ok(Value::Number(number.into()));
     }
-    // A seed may need all 64 bits, so whole numbers are parsed before other numbers.
+    // A seed can need all 64 bits, so whole numbers are parsed before other numbers.
     if let Ok(number) = text.parse::<u64>() {
         return Ok(Value::Number(number.into()));
     }

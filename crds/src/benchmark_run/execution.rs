@@ -12,13 +12,13 @@ use super::field::is_default;
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Execution {
-    /// Which failures start another attempt, and how many times.
+    /// The failures after which another attempt starts, and the maximum number of attempts.
     #[serde(default, skip_serializing_if = "is_default")]
     pub retry: Retry,
-    /// Time limits for the parts of an attempt.
+    /// Time limits for the phases of an attempt.
     #[serde(default, skip_serializing_if = "is_default")]
     pub deadlines: Deadlines,
-    /// Sends no load. Reports a finished results folder that an earlier run left on the claim. Absent: the load is sent.
+    /// Sends no load. Reports a finished results folder that an earlier run left on the claim. If absent, the load is sent.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Collect"))]
     pub collect: Option<Collect>,
@@ -43,7 +43,7 @@ pub struct Collect {
 /// Maximum length of the name of a results folder to collect, in bytes.
 pub const MAX_FOLDER_BYTES: usize = 128;
 
-/// Which failures start another attempt, and how many times.
+/// The failures after which another attempt starts, and the maximum number of attempts.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -57,7 +57,7 @@ pub struct Retry {
     pub reasons: Option<Vec<RetryCause>>,
 }
 
-/// A failure after which another attempt may succeed.
+/// A failure after which another attempt can succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum RetryCause {
@@ -75,7 +75,7 @@ pub enum RetryCause {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Deadlines {
-    /// Time limit until ConfigMap, volume and Job exist. Default: 900.
+    /// Time limit for the creation of ConfigMap, volume and Job. Default: 900.
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 86400)))]
     pub prepare_seconds: Option<u32>,
     /// Time limit from the creation of the Job until the launcher measures: scheduling, volume, image, readiness of the target.
@@ -94,7 +94,7 @@ pub struct Deadlines {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum Cancel {
-    /// Stop issuing, drain, keep the partial result.
+    /// Stop issuing requests, wait for the requests in flight, and store the partial result.
     Graceful,
     /// End the pod immediately.
     Immediate,
@@ -106,17 +106,18 @@ pub enum Cancel {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Cleanup {
-    /// Deletes the BenchmarkRun with its Jobs, pods and ConfigMaps. The results on the volume stay. Absent: the run stays.
+    /// Deletes the BenchmarkRun with its Jobs, pods and ConfigMaps. The results on the volume stay. If absent, the run stays.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "RunCleanup"))]
     pub run: Option<RunCleanup>,
-    /// Deletes the Jobs of a finished run with their pods and logs. The run, its status and the results on the volume stay. Absent: the Jobs stay as
-    /// long as the run.
+    /// Deletes the Jobs of a finished run with their pods and logs. The run, its status and the results on the volume stay. If absent, the Jobs
+    /// stay as long as the run.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "JobsCleanup"))]
     pub jobs: Option<JobsCleanup>,
     /// Removes the server of a finished run if target.server.lifecycle is Keep or Reuse. A shared server is removed when no other run uses it; if
-    /// several runs used it, the setting of the run that finished last applies. In a cluster only. Absent: the server stays for 86400 seconds, a day.
+    /// several runs used it, the setting of the run that finished last applies. In a cluster only. If absent, the server stays for 86400
+    /// seconds, a day.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "ServerCleanup"))]
     pub server: Option<ServerCleanup>,

@@ -21,7 +21,7 @@ pub struct ProfileFile {
     #[cfg_attr(feature = "kube", schemars(with = "KeyRef"))]
     pub config_map_ref: Option<KeyRef>,
 
-    /// A whole volume, mounted read-only under /data and the claim's name.
+    /// A complete volume, mounted read-only at /data/CLAIMNAME.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "ClaimRef"))]
     pub claim: Option<ClaimRef>,

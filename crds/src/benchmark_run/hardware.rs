@@ -18,7 +18,7 @@ pub struct Hardware {
     /// Number of accelerators that serve the model, over all replicas behind the target.
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 1_000_000)))]
     pub accelerators: u32,
-    /// Price per accelerator and hour, in the given currency. A number above 0. Absent: no costs are reported.
+    /// Price per accelerator and hour, in the given currency. A number above 0. If absent, no costs are reported.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::price"))]
     pub price_per_accelerator_hour: Option<AnyValue>,

@@ -31,7 +31,7 @@ pub struct Launcher {
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
     pub service_account_name: Option<String>,
 
-    /// Which nodes the pod may run on.
+    /// Which nodes the pod can run on.
     #[serde(default, skip_serializing_if = "is_default")]
     pub scheduling: Scheduling,
 
@@ -60,7 +60,7 @@ pub struct Launcher {
 pub const RESERVED_LABELS: [&str; 3] = ["benchwright.dev/", "app.kubernetes.io/", "batch.kubernetes.io/"];
 /// Maximum number of entries in `requests` and in `limits`, each.
 pub const MAX_RESOURCES: usize = 16;
-/// Maximum length of the name of a resource, in characters.
+/// Maximum length of a resource's name, in characters.
 pub const MAX_RESOURCE_NAME: usize = 128;
 
 /// CPU and memory, as Kubernetes quantities.
@@ -78,7 +78,7 @@ pub struct Resources {
     pub limits: BTreeMap<String, AnyValue>,
 }
 
-/// Which nodes the launcher may run on.
+/// Which nodes the launcher can run on.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -109,7 +109,7 @@ pub struct Scheduling {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Toleration {
-    /// Key of the taint; absent with operator Exists: every taint.
+    /// Key of the taint. If absent with operator Exists, every taint is tolerated.
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
     pub key: Option<String>,
     /// Equal or Exists.
@@ -118,7 +118,7 @@ pub struct Toleration {
     /// Value of the taint.
     #[cfg_attr(feature = "kube", schemars(length(max = 63)))]
     pub value: Option<String>,
-    /// NoSchedule, PreferNoSchedule or NoExecute; absent: every effect.
+    /// NoSchedule, PreferNoSchedule or NoExecute. If absent, every effect is tolerated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "kube",

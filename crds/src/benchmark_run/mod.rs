@@ -67,8 +67,8 @@ pub const GROUP: &str = "benchwright.dev";
 pub const VERSION: &str = "v1alpha1";
 /// The kind of a benchmark run.
 pub const KIND: &str = "BenchmarkRun";
-/// An annotation for runs outside of a cluster: the folder that relative paths in the profile are resolved against. Absent: the folder of the file
-/// that contains the profile.
+/// An annotation for runs outside of a cluster: the folder that relative paths in the profile are resolved against. If absent, the folder of the
+/// profile's file is used.
 pub const PATHS_FROM: &str = "benchwright.dev/paths-from";
 /// The largest seed: the largest integer that every JSON reader keeps exactly.
 pub const MAX_SEED: u64 = 9_007_199_254_740_991;
@@ -152,7 +152,7 @@ pub const MAX_PROMPT_SALT_BYTES: usize = 128;
     )
 )]
 pub struct BenchmarkRunSpec {
-    /// The serving stack under test. Exactly one of url, serviceRef, gatewayRef, simulator and server.
+    /// The serving stack under test. Set exactly one of url, serviceRef, gatewayRef, simulator and server.
     pub target: Target,
 
     /// The harness that defines the format of the profile. Default: inference-perf.
@@ -169,7 +169,7 @@ pub struct BenchmarkRunSpec {
     #[cfg_attr(feature = "kube", schemars(range(min = 0, max = MAX_SEED)))]
     pub seed: Option<u64>,
 
-    /// How many times the load is run, one run after the other, each with its own prompts. The status then shows the mean over the runs, and
+    /// Number of runs of the load, one after the other, each with its own prompts. The status then shows the mean over the runs, and
     /// repeats.json has the spread between runs. Default: 1.
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 30)))]
     pub repeat: Option<u32>,
@@ -178,7 +178,7 @@ pub struct BenchmarkRunSpec {
     #[serde(default, skip_serializing_if = "is_default")]
     pub launcher: Launcher,
 
-    /// Where the results folder is kept.
+    /// Where the results folder is stored.
     #[serde(default, skip_serializing_if = "is_default")]
     pub storage: Storage,
 
@@ -190,12 +190,12 @@ pub struct BenchmarkRunSpec {
     #[serde(default, skip_serializing_if = "is_default")]
     pub slo: Slo,
 
-    /// A profiler that records the server during a part of one stage. Absent: no profiler.
+    /// A profiler that records the server during a part of one stage. If absent, no profiler runs.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Profiling"))]
     pub profiling: Option<Profiling>,
 
-    /// A search for the highest load at which all objectives of slo hold, in place of the profile's stages. Absent: no search.
+    /// A search for the highest load at which all objectives of slo hold, instead of the profile's stages. If absent, no search is made.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Search"))]
     pub search: Option<Search>,
@@ -204,7 +204,7 @@ pub struct BenchmarkRunSpec {
     #[serde(default, skip_serializing_if = "is_default")]
     pub execution: Execution,
 
-    /// Kueue's LocalQueue, in the run's namespace, that decides when the run may start. Absent: no queue.
+    /// The LocalQueue of Kueue, in the run's namespace, that admits the run. If absent, the run uses no queue.
     #[cfg_attr(feature = "kube", schemars(regex(pattern = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"), length(max = 63)))]
     pub queue_name: Option<String>,
 
@@ -213,13 +213,13 @@ pub struct BenchmarkRunSpec {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub suspend: bool,
 
-    /// Ends the run early. Graceful: stop issuing, drain, keep the partial result. Immediate: end the pod immediately. The field cannot be removed
-    /// once it is set. Absent: the run is not cancelled.
+    /// Ends the run early. Graceful: stop issuing requests, wait for the requests in flight, and store the partial result. Immediate: end the
+    /// pod immediately. The field cannot be removed once it is set. If absent, the run is not cancelled.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Cancel"))]
     pub cancel: Option<Cancel>,
 
-    /// What to delete after a run has finished, and when. Absent: nothing.
+    /// What to delete after a run has finished, and when. If absent, nothing is deleted.
     #[serde(default, skip_serializing_if = "is_default")]
     pub cleanup: Cleanup,
 }
@@ -248,7 +248,7 @@ pub struct Profile {
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 128)))]
     pub name: Option<String>,
 
-    /// The text of a profile. It may contain template variables.
+    /// The text of a profile, which can contain template variables.
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 32768)))]
     pub inline: Option<String>,
 
@@ -257,19 +257,18 @@ pub struct Profile {
     #[cfg_attr(feature = "kube", schemars(with = "KeyRef"))]
     pub config_map_ref: Option<KeyRef>,
 
-    /// Values for the variables of the template: texts, numbers, true or false. A list is a text, such as "[1, 2, 4]".
+    /// Values for the variables of the template: texts, numbers, true or false. Write a list as a text, such as "[1, 2, 4]".
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 64)))]
     pub variables: BTreeMap<String, AnyValue>,
 
-    /// Values to set in the rendered profile, by dotted path, such as `load.stages.0.rate`. A list or a mapping is a text,
-    /// such as "[1, 2, 4]".
+    /// Values to set in the rendered profile, by dotted path, such as `load.stages.0.rate`. Write a list or a mapping as a text, such as "[1, 2, 4]".
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 64)))]
     pub overrides: BTreeMap<String, AnyValue>,
 
-    /// Repeats the synthetic prompts of an earlier run: the value of seeds.promptSalt in that run's report.json. Absent: every run and attempt has
-    /// its own texts, so that no server has them in its prefix cache.
+    /// Repeats the synthetic prompts of an earlier run: the value of seeds.promptSalt in that run's report.json. If absent, every run and
+    /// attempt has its own texts, so that no server has them in its prefix cache.
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 128)))]
     pub prompt_salt: Option<String>,
 

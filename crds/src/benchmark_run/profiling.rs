@@ -12,7 +12,7 @@ pub struct Profiling {
     /// The profiler: Torch (PyTorch's profiler), Nsys (Nsight Systems) or Rocprof (rocprofv3).
     pub kind: ProfilerKind,
 
-    /// The name of the stage. Absent: the only stage of the load. A load with several stages needs the name.
+    /// The name of the stage. If absent, the only stage of the load is used. The field is required for a load with several stages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 64)))]
     pub stage: Option<String>,
@@ -25,7 +25,7 @@ pub struct Profiling {
     )]
     pub start: Option<String>,
 
-    /// Length of the window, above 0 and up to 1h. A trace of a few seconds can have hundreds of megabytes.
+    /// Length of the window, above 0 and up to 1h. A trace of a few seconds can take hundreds of megabytes.
     #[cfg_attr(
         feature = "kube",
         schemars(length(max = 32), regex(pattern = r"^[0-9]{1,6}(\.[0-9]{1,6})?(ms|s|m|h)$"))

@@ -23,7 +23,7 @@ pub struct ServiceRef {
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Scheme"))]
     pub scheme: Option<Scheme>,
-    /// The part of every request's path before `/v1`. Default: /.
+    /// The prefix of every request's path, before `/v1`. Default: /.
     #[cfg_attr(feature = "kube", schemars(length(max = 1024), regex(pattern = r"^/[^\s?#]*$")))]
     pub path: Option<String>,
 }
@@ -50,26 +50,26 @@ pub struct GatewayRef {
         schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$"))
     )]
     pub name: String,
-    /// Namespace of the Gateway. Absent: the run's namespace.
+    /// Namespace of the Gateway. If absent, the run's namespace is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "kube",
         schemars(length(min = 1, max = 63), regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))
     )]
     pub namespace: Option<String>,
-    /// Name of a listener. Absent: the listener with the given port, else the only listener for HTTP or HTTPS.
+    /// Name of a listener. If absent, the listener with the given port is used, else the only listener for HTTP or HTTPS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "kube",
         schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$"))
     )]
     pub section_name: Option<String>,
-    /// Port of the listener. Absent: any.
+    /// Port of the listener. If absent, any port matches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 65535)))]
     pub port: Option<u16>,
-    /// Name of the HTTPRoute that leads to the model server, in the namespace of the run or of the Gateway. Absent: the only HTTPRoute that is
-    /// attached to the Gateway in these namespaces.
+    /// Name of the HTTPRoute that routes to the model server, in the namespace of the run or of the Gateway. If absent, the only HTTPRoute that
+    /// is attached to the Gateway in these namespaces is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "kube",

@@ -19,7 +19,7 @@ pub const MAX_SERVER_TEXT: u32 = 1024;
 pub const MAX_SERVER_SCRIPT: u32 = 4096;
 /// Maximum number of devices per replica.
 pub const MAX_DEVICES: usize = 16;
-/// Maximum length of the name of a device, in characters.
+/// Maximum length of a device's name, in characters.
 pub const MAX_DEVICE_NAME: u32 = 128;
 
 /// A model server that is started for the run. The run waits for it as target.readiness defines, watches it, and ends it.
@@ -31,8 +31,8 @@ pub struct Server {
     /// The program: VLLM, SGLang, Simulator (Benchwright's own simulated vLLM) or Custom. It determines how the fields below become arguments.
     pub engine: ServerEngine,
 
-    /// Who starts it. Standalone: Benchwright. ModelService: you, with llm-d's own charts; Benchwright creates the charts' values from these fields,
-    /// and waits until the model servers behind gatewayRef are ready. Only for VLLM in a cluster. Default: Standalone.
+    /// Who starts the server. Standalone: Benchwright. ModelService: you, with llm-d's own charts; Benchwright creates the charts' values from
+    /// these fields, and waits until the model servers behind gatewayRef are ready. Only for VLLM in a cluster. Default: Standalone.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "ServerMethod"))]
     pub method: Option<ServerMethod>,
@@ -50,7 +50,7 @@ pub struct Server {
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 1024)))]
     pub model: Option<String>,
 
-    /// A claim with the weights, in the run's namespace, mounted read-only, in place of model. In a cluster only.
+    /// A claim with the weights, in the run's namespace, mounted read-only. Replaces model. In a cluster only.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "ModelClaim"))]
     pub model_claim: Option<ModelClaim>,
@@ -72,8 +72,8 @@ pub struct Server {
     #[cfg_attr(feature = "kube", schemars(length(max = 32), extend("items" = bounded_text(MAX_SERVER_TEXT))))]
     pub command: Vec<String>,
 
-    /// Bash script that runs before the engine, on the same machine; in a cluster, in the container of each replica. The engine gets the variables
-    /// that the script exports. If one command of the script fails, the server fails.
+    /// Bash script that runs before the engine, on the same machine; in a cluster, in the container of each replica. The engine inherits the
+    /// environment variables that the script exports. If one command of the script fails, the server fails.
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = MAX_SERVER_SCRIPT)))]
     pub preprocess: Option<String>,
 
@@ -89,12 +89,12 @@ pub struct Server {
     #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 64)))]
     pub config: BTreeMap<String, AnyValue>,
 
-    /// Environment variables. Outside of a cluster the process also inherits variables.
+    /// Environment variables of the server. Outside of a cluster, the server also inherits the launcher's environment variables.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(feature = "kube", schemars(extend("maxProperties" = 64, "additionalProperties" = bounded_text(MAX_SERVER_TEXT))))]
     pub env: BTreeMap<String, String>,
 
-    /// Number of GPUs for one copy of the model, or Auto: all GPUs of the replica. Default: Auto.
+    /// Number of GPUs for one copy of the model, or Auto for all GPUs of the replica. Default: Auto.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::auto_or_count"))]
     pub tensor_parallel_size: Option<AnyValue>,
@@ -120,7 +120,7 @@ pub struct Server {
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 64)))]
     pub quantization: Option<String>,
 
-    /// How the weights are loaded, such as safetensors, runai_streamer or dummy. Default: the engine's default.
+    /// The format in which the weights are loaded, such as safetensors, runai_streamer or dummy. Default: the engine's default.
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 64)))]
     pub load_format: Option<String>,
 
@@ -150,7 +150,7 @@ pub struct Server {
     #[cfg_attr(feature = "kube", schemars(with = "Resources"))]
     pub resources: Option<Resources>,
 
-    /// Which nodes the replicas may run on. In a cluster only.
+    /// The nodes on which the replicas can run. In a cluster only.
     #[serde(default, skip_serializing_if = "is_default")]
     pub scheduling: Scheduling,
 

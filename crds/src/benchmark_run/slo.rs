@@ -8,7 +8,7 @@ use crate::AnyValue;
 
 /// Maximum number of objectives per run. A status and a termination message have room for this many rows.
 pub const MAX_OBJECTIVES: usize = 32;
-/// Maximum length of the name of an objective, in characters.
+/// Maximum length of an objective's name, in characters.
 pub const MAX_OBJECTIVE_NAME: usize = 40;
 /// The value of `stage` for an objective that every stage must meet.
 pub const EVERY_STAGE: &str = "*";
@@ -38,7 +38,7 @@ pub struct Slo {
     #[cfg_attr(feature = "kube", x_kube(merge_strategy = ListMerge::Map(vec!["name".to_string()])))]
     pub objectives: Vec<Objective>,
 
-    /// An earlier run to compare the figure of each objective with. Absent: no comparison.
+    /// An earlier run to compare the figure of each objective with. If absent, no comparison is made.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Baseline"))]
     pub baseline: Option<Baseline>,
@@ -54,7 +54,7 @@ pub enum Enforcement {
     Report,
 }
 
-/// One bound on one figure. Exactly one of max and min.
+/// One bound on one figure. Set exactly one of max and min.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -74,12 +74,12 @@ pub struct Objective {
     /// The figure.
     pub metric: Metric,
 
-    /// Which statistic of the figure. Required for a time, not allowed otherwise.
+    /// The statistic of the figure. Required for a time, not allowed otherwise.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Stat"))]
     pub stat: Option<Stat>,
 
-    /// The name of a stage, such as r10, or "*": every stage must meet the objective. Absent: the run as a whole.
+    /// The name of a stage, such as r10, or "*": every stage must meet the objective. If absent, the objective applies to the run as a whole.
     #[cfg_attr(feature = "kube", schemars(length(min = 1, max = 64)))]
     pub stage: Option<String>,
 
@@ -88,7 +88,7 @@ pub struct Objective {
     #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::limit"))]
     pub max: Option<AnyValue>,
 
-    /// The smallest value that meets the objective, in place of max.
+    /// The smallest value that meets the objective. Replaces max.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(schema_with = "crate::any_value::limit"))]
     pub min: Option<AnyValue>,
@@ -257,7 +257,7 @@ pub struct Baseline {
     )]
     pub run_ref: String,
 
-    /// Maximum difference by which a figure may be worse, in percent of the earlier value. Default: 5.
+    /// Maximum regression of a figure, in percent of the earlier value. Default: 5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(range(max = 1000)))]
     pub max_regression_percent: Option<u32>,

@@ -17,19 +17,19 @@ use crate::AnyValue;
         .message("set at most one of pvc, s3 and none"))
 )]
 pub struct Storage {
-    /// A PersistentVolumeClaim. It is created if it does not exist, and kept when the run is deleted.
+    /// A PersistentVolumeClaim. The operator creates the claim if it does not exist, and does not delete it with the run.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Pvc"))]
     pub pvc: Option<Pvc>,
-    /// A bucket of S3, or of a server with the API of S3. The launcher uploads the folder at the end.
+    /// A bucket of Amazon S3 or of another server with the S3 API. The launcher uploads the folder at the end.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "S3"))]
     pub s3: Option<S3>,
-    /// Keep no results folder: only the headline figures in the status remain.
+    /// Stores no results folder. Only the headline figures in the status remain.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "NoStorage"))]
     pub none: Option<NoStorage>,
-    /// Whether a results folder that cannot be written fails the run. False: the figures count without it. Default: true.
+    /// True: the run fails if the results folder cannot be written. False: the figures count without the folder. Default: true.
     pub required: Option<bool>,
     /// Full: requests.parquet with one row per request, and measurement.bin for `benchwright analyse`, with the error texts of servers. Neither file
     /// contains prompts or outputs. FullWithTokenTimes: measurement.bin also has the times between tokens, which take memory and disk space per
@@ -59,7 +59,7 @@ pub struct Pvc {
     /// The StorageClass when the claim is created. Default: the cluster's StorageClass.
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
     pub storage_class_name: Option<String>,
-    /// Which finished results folders of all runs stay on the claim. Absent: all.
+    /// The finished results folders, of all runs, that stay on the claim. If absent, all folders stay.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "FolderRetention"))]
     pub retention: Option<FolderRetention>,
@@ -71,15 +71,15 @@ pub struct Pvc {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct FolderRetention {
-    /// Number of newest folders that stay, including the folder of this run. Absent: all.
+    /// Maximum number of stored folders, including the folder of this run. The oldest folders are deleted first. If absent, all folders stay.
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 10_000)))]
     pub keep_runs: Option<u32>,
-    /// Maximum age of a folder that stays, in days. Absent: no limit.
+    /// Maximum age of a stored folder, in days. If absent, there is no limit.
     #[cfg_attr(feature = "kube", schemars(range(min = 1, max = 3_650)))]
     pub keep_days: Option<u32>,
 }
 
-/// A bucket of S3, or of a server with the API of S3. The folder of an attempt is `<prefix>/<namespace>/<name of its Job>/`.
+/// A bucket of Amazon S3 or of another server with the S3 API. The folder of an attempt is `<prefix>/<namespace>/<name of its Job>/`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -90,14 +90,14 @@ pub struct S3 {
         schemars(length(min = 3, max = 63), regex(pattern = r"^[a-z0-9][-.a-z0-9]*[a-z0-9]$"))
     )]
     pub bucket: String,
-    /// Prefix of all object keys, such as `team-a/runs`, without a slash at its beginning and end. Absent: no prefix.
+    /// Prefix of all object keys, such as `team-a/runs`, without a slash at its beginning and end. If absent, the keys have no prefix.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "kube",
         schemars(length(min = 1, max = 512), regex(pattern = r"^[-._a-zA-Z0-9]+(/[-._a-zA-Z0-9]+)*$"))
     )]
     pub prefix: Option<String>,
-    /// The URL of the server: http or https, host and port. Requests then have the bucket in the path. Absent: Amazon S3 in the region.
+    /// The URL of the server: http or https, host and port. Requests then have the bucket in the path. If absent, Amazon S3 in the region is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "kube",

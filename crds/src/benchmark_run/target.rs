@@ -60,7 +60,7 @@ pub struct Target {
     #[cfg_attr(feature = "kube", schemars(with = "HttpVersion"))]
     pub http_version: Option<HttpVersion>,
 
-    /// The model to request. Default: the profile's model, else the model that the server serves; a server with several models needs the name.
+    /// The model to request. Default: the profile's model, else the model that the server serves; a server with several models requires this field.
     #[cfg_attr(feature = "kube", schemars(length(max = 256)))]
     pub model: Option<String>,
 
@@ -74,28 +74,28 @@ pub struct Target {
     #[cfg_attr(feature = "kube", schemars(with = "Tls"))]
     pub tls: Option<Tls>,
 
-    /// How to find out that the server is ready to be measured.
+    /// The check that the server is ready to be measured.
     #[serde(default, skip_serializing_if = "is_default")]
     pub readiness: Readiness,
 
-    /// Whether this run needs the target for itself. Such runs on the same host and port wait for each other, and namespaces take turns. Runs
-    /// with false share the target. For a host outside the cluster, only runs of the same namespace wait for each other, unless the field is
-    /// explicitly true. Not used outside of a cluster. Default: true.
+    /// True: no other exclusive run uses the target at the same time. Exclusive runs on the same host and port wait for each other, and
+    /// namespaces alternate. False: the run shares the target. For a host outside the cluster, only runs of the same namespace wait for each
+    /// other, unless the field is explicitly true. Not used outside of a cluster. Default: true.
     pub exclusive: Option<bool>,
 
-    /// The accelerators behind the target, for rates per accelerator and costs in the report. Absent: neither is reported.
+    /// The accelerators behind the target, for rates per accelerator and costs in the report. If absent, neither is reported.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Hardware"))]
     pub hardware: Option<Hardware>,
 
-    /// Where to read the server's metrics while the load runs. Default: `/metrics` of the target, if it has metrics. An empty list: metrics are not
-    /// read.
+    /// The sources of the server's metrics, which are read while the load runs. Default: `/metrics` of the target, if it has metrics. With an
+    /// empty list, metrics are not read.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "Vec<MetricsSource>", length(max = 32)))]
     pub metrics: Option<Vec<MetricsSource>>,
 }
 
-/// A source of metrics as Prometheus text. Exactly one of url and serviceRef. All addresses of a host name are read; the addresses of a headless
+/// A source of metrics as Prometheus text. Set exactly one of url and serviceRef. All addresses of a host name are read; the addresses of a headless
 /// Service are its pods.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,7 +106,7 @@ pub struct Target {
     x_kube(validation = Rule::new("has(self.url) != has(self.serviceRef)").message("set exactly one of url and serviceRef"))
 )]
 pub struct MetricsSource {
-    /// The whole URL, http or https, such as `http://epp.llm-d:9090/metrics`. Without a path: `/metrics`.
+    /// The complete URL, http or https, such as `http://epp.llm-d:9090/metrics`. If the URL has no path, `/metrics` is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "kube",
@@ -229,14 +229,14 @@ pub struct CaSource {
     pub secret_key_ref: Option<KeyRef>,
 }
 
-/// How to find out that the server is ready to be measured.
+/// The check that the server is ready to be measured.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Readiness {
-    /// Generate: a real generation of one token must succeed, because a server lists its models before it can answer. Models: `/v1/models` must
-    /// answer. Default: Generate; with harness nop Models, because nop's own request must be the first.
+    /// Generate: a real generation of one token must succeed, because a server lists its models before it can answer. Models: a request to
+    /// `/v1/models` must succeed. Default: Generate; with harness nop Models, because nop's own request must be the first.
     #[serde(default)]
     #[cfg_attr(feature = "kube", schemars(with = "ReadinessProbe"))]
     pub probe: Option<ReadinessProbe>,

@@ -70,7 +70,7 @@ pub const DEFAULT_TIME_ZONE: &str = "UTC";
 )]
 pub struct BenchmarkScheduleSpec {
     /// When to start a run, as five fields of cron: minute, hour, day of month, month and day of week, such as `0 3 * * MON-FRI`. If a clock change
-    /// skips a time, it starts no run; a repeated time starts two runs. Absent: only trigger starts runs.
+    /// skips a time, it starts no run; a repeated time starts two runs. If absent, only trigger starts runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(min = 9, max = 256)))]
     #[cfg_attr(
@@ -103,11 +103,11 @@ pub struct BenchmarkScheduleSpec {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub suspend: bool,
 
-    /// Number of succeeded runs to keep. Older runs are deleted, and their results folders stay on the claim. Default: 10.
+    /// Maximum number of stored succeeded runs. Older runs are deleted, and their results folders stay on the claim. Default: 10.
     #[cfg_attr(feature = "kube", schemars(range(min = 0, max = 1_000)))]
     pub successful_runs_history_limit: Option<u32>,
 
-    /// Number of failed and cancelled runs to keep. Default: 10.
+    /// Maximum number of stored failed and cancelled runs. Default: 10.
     #[cfg_attr(feature = "kube", schemars(range(min = 0, max = 1_000)))]
     pub failed_runs_history_limit: Option<u32>,
 
@@ -123,7 +123,7 @@ pub struct RunTemplate {
     /// Labels and annotations of the run.
     #[serde(default, skip_serializing_if = "is_default")]
     pub metadata: TemplateMetadata,
-    /// What to run, as in a BenchmarkRun.
+    /// The spec of the runs, as in a BenchmarkRun.
     pub spec: BenchmarkRunSpec,
 }
 
@@ -156,7 +156,7 @@ pub struct TemplateMetadata {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "kube", derive(schemars::JsonSchema))]
 pub enum ConcurrencyPolicy {
-    /// No run starts at that time: two loads would measure each other.
+    /// No run starts at that time, because two loads would distort each other's measurement.
     #[default]
     Forbid,
 }

@@ -35,7 +35,7 @@ pub struct BenchmarkScheduleStatus {
     pub last_run: Option<RunOfSchedule>,
     /// The run of the last trigger.
     pub triggered: Option<Triggered>,
-    /// Why the last start was refused. Absent after a successful start, and after a change of the spec.
+    /// The reason why the last start was refused. Absent after a successful start, and after a change of the spec.
     pub refusal: Option<Refusal>,
     /// Ready, Reconciling, Stalled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -117,14 +117,14 @@ pub struct Triggered {
     pub outcome: Option<Outcome>,
 }
 
-/// Why a run was not created.
+/// The reason why a run was not created.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Refusal {
     /// The generation of the spec of the refused run.
     pub generation: i64,
-    /// Which run was refused, the answer of the API server, and the remedy.
+    /// The refused run, the response of the API server, and the remedy.
     #[cfg_attr(feature = "kube", schemars(length(max = 2048)))]
     pub message: String,
 }

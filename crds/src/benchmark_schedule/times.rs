@@ -3,7 +3,7 @@
 use cronexpr::{Crontab, MakeTimestamp};
 use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 
-/// Number of fields of a cron expression.
+/// Number of fields in a cron expression.
 const FIELDS: usize = 5;
 /// How far back [`Times::latest`] searches, in minutes. The shortest range is searched first, because finding the latest time in a range means
 /// computing all earlier times in it, and the times of most schedules are close together. The longest range is four years. A schedule without a time

@@ -95,7 +95,7 @@ pub struct ObjectiveStatus {
     pub name: String,
     /// True, False or Inconclusive.
     pub met: Met,
-    /// The measured value, such as `402ms`; absent if nothing was measured. With stage "*", the value of the worst stage.
+    /// The measured value, such as `402ms`. The field is absent if nothing was measured. With stage "*", this is the value of the worst stage.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
     pub observed: String,

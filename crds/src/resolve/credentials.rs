@@ -1,4 +1,4 @@
-//! Recognizes values that may contain a credential, and redacts them.
+//! Recognizes values that can contain a credential, and redacts them.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Checks which files a profile may receive, and under which names.
+//! Checks which files a profile can receive, and under which names.
 
 use super::{Errors, claim, mounts};
 use crate::benchmark_run::{BenchmarkRunSpec, is_object_name};

@@ -7,7 +7,7 @@ use crate::{benchmark_run as written, wording::quoted};
 
 /// Maximum number of accelerators. Also the maximum price per accelerator and hour.
 const MOST: f64 = 1e6;
-/// Maximum length of the name of an accelerator, in characters.
+/// Maximum length of an accelerator's name, in characters.
 const MAX_NAME: usize = 64;
 
 /// The accelerators behind the target.
@@ -19,7 +19,7 @@ pub struct Hardware {
     pub accelerator: Option<String>,
     /// Number of accelerators, at least 1.
     pub accelerators: u32,
-    /// The price; absent if it is unknown, and costs are then not reported.
+    /// The price. It is absent if it is unknown, and costs are then not reported.
     pub price: Option<Price>,
 }
 

@@ -23,7 +23,7 @@ pub struct RunIdentity {
     pub uid: String,
     /// Number of the attempt, counted from 1.
     pub attempt: u32,
-    /// Number of the repeat, counted from 1; absent if the load runs only once.
+    /// Number of the repeat, counted from 1. It is absent if the load runs only once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat_number: Option<u32>,
 }

@@ -8,7 +8,7 @@ use crate::{
     wording::quoted,
 };
 
-/// Maximum number of metrics sources per run. Each source may have many addresses.
+/// Maximum number of metrics sources per run. Each source can have many addresses.
 const MAX_SOURCES: usize = 32;
 /// The default path of a server's metrics.
 pub const METRICS_PATH: &str = "/metrics";

@@ -75,29 +75,29 @@ pub struct ResolvedRun {
     pub run: RunIdentity,
     /// The target of the load.
     pub endpoint: Endpoint,
-    /// The replicas of the server that the operator started; absent if the launcher starts the server, or if there is only one replica.
+    /// The replicas of the server that the operator started. The field is absent if the launcher starts the server, or if there is only one replica.
     pub server_replicas: Option<ServerReplicas>,
-    /// The server that the operator started for this run; absent if the run has another target, or does not run in a cluster.
+    /// The server that the operator started for this run. The field is absent if the run has another target, or does not run in a cluster.
     pub server: Option<Box<ServerInPods>>,
-    /// The endpoints with the server's metrics; absent: `/metrics` of the target, if it has metrics.
+    /// The endpoints with the server's metrics. If absent, the metrics are read at `/metrics` of the target, if it has metrics.
     pub metrics: Option<Vec<MetricsEndpoint>>,
-    /// The API to call; absent: the profile's API.
+    /// The API to call. If absent, the profile defines the API.
     pub api: Option<Api>,
     /// The version of HTTP for requests to the target.
     pub http_version: HttpVersion,
-    /// The model to request; absent: the profile's model, else the model that the server serves.
+    /// The model to request. If absent, the profile's model is used, else the model that the server serves.
     pub model: Option<String>,
     /// The file with the bearer token.
     pub token_file: Option<PathBuf>,
     /// The file with additional certificate authorities, PEM-encoded.
     pub ca_file: Option<PathBuf>,
-    /// The addresses that the launcher may not connect to; absent outside of a cluster.
+    /// The addresses that the launcher may not connect to. The field is absent outside of a cluster.
     pub egress: Option<Egress>,
     /// The check that decides whether the server is ready.
     pub readiness_probe: ReadinessProbe,
     /// How long to wait until the server is ready.
     pub readiness_timeout: Span,
-    /// The accelerators behind the target; absent if the user does not describe them.
+    /// The accelerators behind the target. The field is absent if the spec does not describe them.
     pub hardware: Option<Hardware>,
     /// The harness that defines the profile's format.
     pub harness: Harness,
@@ -117,22 +117,22 @@ pub struct ResolvedRun {
     pub per_request_records: PerRequestRecords,
     /// Whether a results folder is kept.
     pub store_results: bool,
-    /// The bucket to upload the results folder to; absent if there is none.
+    /// The bucket to upload the results folder to. The field is absent if there is no bucket.
     pub upload: Option<Upload>,
-    /// Which finished results folders are kept besides the folder of this run; absent: all.
+    /// Which finished results folders are kept besides the folder of this run. If absent, all folders are kept.
     pub retention: Option<FolderRetention>,
     /// Whether a results folder that cannot be written fails the run.
     pub storage_required: bool,
     /// Bounds of a valid measurement.
     pub validity: ValidityBounds,
-    /// The objectives of the run; absent if it has none.
+    /// The objectives of the run. The field is absent if the run has no objectives.
     pub slo: Option<ResolvedSlo>,
-    /// The window in which a profiler records the server; absent if there is none.
+    /// The window in which a profiler records the server. The field is absent if there is no such window.
     pub profiling: Option<ResolvedProfiling>,
-    /// The search for the highest load that meets the objectives; absent: the profile's stages are run.
+    /// The search for the highest load that meets the objectives. If absent, the profile's stages are run.
     pub search: Option<ResolvedSearch>,
-    /// Earlier attempts whose results folders may be reported again. The operator saw that their Jobs completed, but their results were lost. The
-    /// folder alone is no proof that an attempt completed, because everyone who may create a run can write to a shared claim.
+    /// Earlier attempts whose results folders can be reported again. The operator saw that their Jobs completed, but their results were lost. The
+    /// folder alone is not a proof that an attempt completed, because everyone who may create a run can write to a shared claim.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub finished_attempts: Vec<u32>,
     /// The results folder on the claim that is reported instead of sending a load.

@@ -27,7 +27,7 @@ impl FromStr for PodSecurity {
 /// Settings for the NetworkPolicy of each run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NetworkPolicySettings {
-    /// Who may read the launcher's metrics; absent: no pod.
+    /// Who may read the launcher's metrics. If absent, no pod may read them.
     pub scraper: Option<Scraper>,
 }
 

@@ -17,7 +17,7 @@ const FIELD: &str = "spec.profiling";
 const MAX_DURATION: Duration = Duration::from_secs(3_600);
 /// Maximum start of the window: no run takes longer than a week.
 const MAX_START: Duration = Duration::from_secs(604_800);
-/// Maximum length of the name of a stage, in characters. The status has the same limit.
+/// Maximum length of a stage's name, in characters. The status has the same limit.
 const MAX_STAGE_CHARS: usize = 64;
 
 /// The part of a stage in which a profiler records the server.
@@ -27,9 +27,9 @@ const MAX_STAGE_CHARS: usize = 64;
 pub struct ResolvedProfiling {
     /// The profiler.
     pub kind: ProfilerKind,
-    /// The stage; absent: the load has only one stage.
+    /// The stage. If absent, the load has only one stage.
     pub stage: Option<String>,
-    /// When the window begins, from the start of the stage; absent: at the end of the stage's warm-up.
+    /// When the window begins, from the start of the stage. If absent, the window begins at the end of the stage's warm-up.
     pub start: Option<Span>,
     /// Length of the window, above 0 and up to an hour.
     pub duration: Span,

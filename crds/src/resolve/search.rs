@@ -16,10 +16,10 @@ use crate::{
 const FIELD: &str = "spec.search";
 /// Default time limits of a search, in seconds: usually the first. The second applies if an objective is on p99 or above, which needs more requests.
 const BUDGETS: (u32, u32) = (1_200, 2_400);
-/// The shortest and the longest time limit that a spec may set, in seconds. The shortest suffices for all steps of a search: raising the load takes
+/// The shortest and the longest time limit that a spec can set, in seconds. The shortest suffices for all steps of a search: raising the load takes
 /// two to three minutes, a confirmation takes three, and the trial that lowers the load from an overload takes three.
 const BUDGET_RANGE: (u32, u32) = (600, 86_400);
-/// The time that a run needs beside its trials, in seconds: the last trial may end a little late, and its requests are aborted.
+/// The time that a run needs beside its trials, in seconds: the last trial can end a little late, and its requests are aborted.
 const BESIDE_TRIALS: u32 = 60;
 const RISK: f64 = 0.05;
 const RISK_RANGE: (f64, f64) = (0.001, 0.5);
@@ -31,7 +31,7 @@ const HIGHEST: f64 = 1e6;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResolvedSearch {
-    /// What differs between trials: the rate or the concurrency. Absent: whichever the profile's load sets.
+    /// What differs between trials: the rate or the concurrency. If absent, the load of the profile decides.
     pub over: Option<SearchOver>,
     /// Time limit for all trials.
     pub budget: Span,
@@ -41,7 +41,7 @@ pub struct ResolvedSearch {
     pub first: f64,
     /// The highest load to try.
     pub highest: f64,
-    /// The load that the answer must reach; absent: any answer passes.
+    /// The load that the answer must reach. If absent, any answer passes.
     pub at_least: Option<f64>,
     /// Whether the server must return to the answer after an overload, or whether the report only shows this.
     pub recovery: SearchRecovery,
@@ -138,7 +138,7 @@ fn check_run(spec: &BenchmarkRunSpec, effective: &EffectiveSpec, errors: &mut Er
     }
 }
 
-/// Why a search cannot test an objective. `None` if it can.
+/// The reason why a search cannot test an objective. `None` if it can.
 fn problem(objective: &ResolvedObjective) -> Option<String> {
     if objective.scope() != Scope::Run && objective.scope() != Scope::EveryStage {
         return Some("names a stage, and the stages of a search are its trials; take stage out".to_owned());

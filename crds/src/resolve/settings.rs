@@ -20,9 +20,9 @@ pub struct Settings {
     pub readiness_timeout_seconds: u32,
     /// Who chooses the user and the groups of launchers.
     pub pod_security: PodSecurity,
-    /// The NetworkPolicy of each run; absent: runs have none.
+    /// The NetworkPolicy of each run. If absent, runs have none.
     pub network_policy: Option<NetworkPolicySettings>,
-    /// The addresses that launchers may not connect to; absent: only addresses that are refused everywhere.
+    /// The addresses that launchers may not connect to. If absent, only the addresses that are refused everywhere are blocked.
     pub egress: Option<Egress>,
     /// Whether the operator starts the servers that runs describe.
     pub managed_servers: bool,

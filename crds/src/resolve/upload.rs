@@ -19,7 +19,7 @@ use crate::{
 
 /// Maximum value of the upload's time limit, in seconds: one day.
 const MAX_SECONDS: u32 = 86_400;
-/// Maximum length of the prefix, in bytes. A URI in the status may have 1,024 bytes in total.
+/// Maximum length of the prefix, in bytes. A URI in the status can have 1,024 bytes in total.
 const MAX_PREFIX: usize = 512;
 
 /// Where and how the results folder is uploaded.

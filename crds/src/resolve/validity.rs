@@ -13,17 +13,17 @@ use crate::{units::Span, wording::quoted};
 pub struct ValidityBounds {
     /// Minimum number of successful requests.
     pub min_successful_requests: u64,
-    /// Maximum share of requests that may fail, from 0 to 1.
+    /// Maximum share of requests that can fail, from 0 to 1.
     pub max_error_ratio: f64,
     /// Maximum 99th percentile of the send lag.
     pub max_send_lag_p99: Span,
     /// Maximum 99th percentile of the receive delay.
     pub max_receive_delay_p99: Span,
-    /// Maximum share of time in which a load thread may use a CPU or wait for one. All shares range from 0 to 1.
+    /// Maximum share of time in which a load thread can use a CPU or wait for one. All shares range from 0 to 1.
     pub max_cpu_share: f64,
-    /// Maximum share of periods in which the launcher may reach its CPU limit.
+    /// Maximum share of periods in which the launcher can reach its CPU limit.
     pub max_throttled_share: f64,
-    /// Maximum share of the machine's CPU time that the hypervisor may give to other machines.
+    /// Maximum share of the machine's CPU time that the hypervisor can give to other machines.
     pub max_steal_share: f64,
     /// Maximum share of reads that are late and contain several tokens.
     pub max_coalesced_read_share: f64,

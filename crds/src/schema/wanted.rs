@@ -1,4 +1,4 @@
-//! The values that a field accepts according to its schema: the check of one value, and the text that tells users what to write.
+//! The values that a field accepts according to its schema: the check of one value, and the text of the remedy.
 
 use regex::Regex;
 use serde_json::Value;
@@ -117,7 +117,7 @@ fn choice(choices: &[Value], node: &Node) -> String {
         Content::Scalar(_, written) => written.as_str(),
         Content::List(_) | Content::Mapping(_) => "",
     };
-    // In earlier releases this value was called `Off`, which YAML may have read as a boolean. The message names its new name, `None`.
+    // In earlier releases this value was called `Off`, which YAML might have read as a boolean. The message names its new name, `None`.
     let renamed = (found.eq_ignore_ascii_case("off") && names.contains(&"None")).then_some("None");
     match renamed.or_else(|| nearest(found, names.iter().copied()).filter(|_| !found.is_empty())) {
         Some(name) => format!("did you mean {name}? {all}"),

@@ -69,7 +69,7 @@ impl Role {
         }
     }
 
-    /// Whether the counter survives a restart of the server, so that it may start above zero. For example, the energy counts from the moment at which
+    /// Whether the counter survives a restart of the server, so that it can start above zero. For example, the energy counts from the moment at which
     /// the GPU's driver was loaded.
     pub fn is_absolute(self) -> bool {
         self == Role::GpuEnergy

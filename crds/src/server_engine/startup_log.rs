@@ -1,6 +1,6 @@
 //! The types that describe the log of a starting server engine.
 //!
-//! One list has the texts of all versions of an engine. A log may not contain the version, and builds from source may print texts of two successive
+//! One list has the texts of all versions of an engine. A log may not contain the version, and builds from source can print texts of two successive
 //! releases.
 
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Text {
     pub text: &'static str,
-    /// Whether the text must be at the beginning of the message. Otherwise it may appear anywhere in the line.
+    /// Whether the text must be at the beginning of the message. Otherwise it can appear anywhere in the line.
     pub begins_message: bool,
     pub roles: &'static [Role],
     /// The releases, or the dates of the logs, in which the text was seen.
@@ -59,7 +59,7 @@ impl Text {
         Text { text, begins_message: true, roles, seen_in, known }
     }
 
-    /// Returns the text with a change: it may appear anywhere in its line.
+    /// Returns the text with a change: it can appear anywhere in its line.
     pub(super) const fn anywhere(self) -> Text {
         Text { begins_message: false, ..self }
     }

@@ -101,7 +101,7 @@ pub struct Document {
 }
 
 impl Node {
-    /// The entry of a mapping with this key. `None` if there is none, or if the value is no mapping.
+    /// The entry of a mapping with this key. `None` if there is none, or if the value is not a mapping.
     pub fn get(&self, key: &str) -> Option<&Entry> {
         match &self.content {
             Content::Mapping(entries) => entries.iter().find(|it| it.key == key),

@@ -18,7 +18,7 @@ pub struct Accuracy {
     pub check: String,
     /// Whether the limits are met.
     pub verdict: AccuracyVerdict,
-    /// Why the verdict is undecided; empty otherwise.
+    /// The reason why the verdict is undecided; empty otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
     /// The figures, the most important first.
@@ -79,7 +79,7 @@ pub struct AccuracyLimit {
 pub struct NotComputed {
     /// The name of the figure.
     pub figure: String,
-    /// Why the figure was not computed.
+    /// The reason why the figure was not computed.
     pub reason: String,
 }
 

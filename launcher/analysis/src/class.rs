@@ -21,7 +21,7 @@ pub struct ClassAnalysis {
     pub figures: Figures,
 }
 
-/// The figures of each class. `origins`: the latency origins of the stages.
+/// The figures of each class. `origins` are the latency origins of the stages.
 pub(super) fn classes(
     tallies: &[StageTally],
     plateaus: &[Option<Plateau>],

@@ -17,7 +17,7 @@ use measurement::{rows_used::RowsUsed, window::WindowPart};
 /// Where the prompts of a load come from, and what that means for a prefix cache.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contamination {
-    /// Whether the server may have had the measured prompts, or a part of them, in its cache.
+    /// Whether the server might have had the measured prompts, or a part of them, in its cache.
     pub exposure: Exposure,
     /// The reason for `exposure`, as a sentence without a full stop.
     pub why: String,
@@ -34,7 +34,7 @@ pub struct Contamination {
     /// The share of prompt tokens from the cache, according to the metrics of the servers. Covers the whole run, including requests of other
     /// clients. `None` if the servers do not report it.
     pub server_share: Option<f64>,
-    /// Number of prompt tokens of the whole load that the cache may contain by chance or because of the chat template. `None` if requests of the load
+    /// Number of prompt tokens in the whole load that the cache can contain by chance or because of the chat template. `None` if requests of the load
     /// share text on purpose.
     explained_tokens: Option<f64>,
 }
@@ -78,7 +78,7 @@ pub enum Exposure {
     Unlikely,
     /// Requests of this run share text, as the profile requests. Other runs use other texts.
     WithinRun,
-    /// Requests of another run may have had the same text as these.
+    /// Requests of another run might have had the same text as these.
     Possible,
     /// The server reported cached tokens that the load does not explain.
     Seen,

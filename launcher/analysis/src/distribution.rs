@@ -150,7 +150,7 @@ fn of_values(
     at_rank: impl Fn(u64) -> Option<f64>,
 ) -> Distribution<f64> {
     let (min, max, mean) = (totals.min as f64, totals.max as f64, totals.sum as f64 / count as f64);
-    // The middle of the last bin may be above the largest value.
+    // The middle of the last bin can be above the largest value.
     let percentile = |permille: u64| at_rank(rank(count, permille)).map_or(max, |it| it.clamp(min, max));
     Distribution {
         count,

@@ -21,11 +21,11 @@ pub struct Evidence<'a> {
     pub model: &'a str,
     /// Doubts about the run that did not come from the measurement, one sentence each.
     pub doubts: Vec<String>,
-    /// Why the target stopped answering, without text from the server. `None` if it did not stop, or if the reason is unknown.
+    /// The reason why the target stopped answering, without text from the server. `None` if it did not stop, or if the reason is unknown.
     pub lost_target: Option<String>,
     /// The LoadGen tests of the run; `None` if it has none.
     pub loadgen: Option<&'a LoadGenTests>,
-    /// What the search found. `None` if the run is no search.
+    /// What the search found. `None` if the run is not a search.
     pub search: Option<&'a SearchResult>,
     /// The scores of the answers; `None` if the answers were not scored.
     pub accuracy: Option<Accuracy>,

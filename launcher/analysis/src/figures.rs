@@ -53,7 +53,7 @@ pub struct Figures {
     pub failed: u64,
     /// Requests in flight or not yet sent when the run was stopped.
     pub cancelled: u64,
-    /// Requests that the client abandoned, because the profile asks for it.
+    /// Requests that the client abandoned, because the profile defines abandonment.
     pub abandoned: u64,
     /// Requests that were running or unsent when the window or the stage ended, and requests that were never sent because an earlier request of their
     /// session failed.
@@ -158,7 +158,7 @@ pub struct Figures {
     pub reads: u64,
     /// Number of reads in `reads` that contained more than one content event.
     pub coalesced_reads: u64,
-    /// Number of reads in `coalesced_reads` that may have been late.
+    /// Number of reads in `coalesced_reads` that might have been late.
     pub late_reads: u64,
 }
 
@@ -251,7 +251,7 @@ impl Figures {
         Figures { goodput: None, ..figures }
     }
 
-    /// Computes figures from counts. `plateau`: the successful work between the fill and the drain of the load; `None` if unknown.
+    /// Computes figures from counts. `plateau` is the successful work between the fill and the drain of the load; `None` if unknown.
     pub(super) fn from_tally(
         tally: &StageTally,
         timings: &Timings,

@@ -117,7 +117,7 @@ pub(super) fn prompts(workload: &Workload, run: &ResolvedRun) -> &'static str {
     }
 }
 
-/// Whether the user set the salt of the prompts, so that other runs may use the same salt.
+/// Whether the user set the salt of the prompts, so that other runs can use the same salt.
 pub(super) fn has_given_salt(run: &ResolvedRun) -> bool {
     run.prompt_salt != run.run.prompt_salt()
 }

@@ -27,7 +27,7 @@ pub struct Measured<'a> {
     pub rows: Option<RowsUsed>,
     /// What happened to each stage while the load ran.
     pub stages: &'a [StageResult],
-    /// Why the load ended early; `None` if it did not.
+    /// The reason why the load ended early; `None` if it did not.
     pub stopped: Option<StopReason>,
     /// CPU time of the threads that issued the load, user and system.
     pub own_cpu: Duration,

@@ -18,7 +18,7 @@ pub struct Profiling {
     pub duration_ms: f64,
     /// The window that was recorded, from the start of the run; absent if nothing was recorded.
     pub window: Option<ProfiledWindow>,
-    /// How long the server took to start the profiler; absent if it was not asked to start it, or did not answer.
+    /// How long the server took to start the profiler; absent if the server received no start request, or did not answer.
     pub start_took_ms: Option<f64>,
     /// How long the server took to stop the profiler and to write the trace.
     pub stop_took_ms: Option<f64>,

@@ -43,9 +43,9 @@ const DRAIN_REQUESTS: u64 = 20;
 const UNDER_WAY_SHARE: f64 = 0.5;
 /// The choice between scheduled and sent time matters if it changes a latency by more than this share.
 const CLOCK_SHARE: f64 = 0.05;
-/// Prompt tokens that a prefix cache may contain by chance, per prompt of the completions API: one block of vLLM's default size.
+/// Prompt tokens that a prefix cache can contain by chance, per prompt of the completions API: one block of vLLM's default size.
 const BLOCK_TOKENS: u64 = 16;
-/// Prompt tokens that a prefix cache may contain by chance, per prompt of the chat API: the text that the templates of well-known models put before
+/// Prompt tokens that a prefix cache can contain by chance, per prompt of the chat API: the text that the templates of well-known models put before
 /// the first message.
 const TEMPLATE_TOKENS: u64 = 128;
 /// A delay of sending up to this length is normal for every launcher.
@@ -171,7 +171,7 @@ fn stalled(judgement: &SelfJudgement) -> Option<String> {
     })
 }
 
-/// A remark on percentiles that stalls may have increased.
+/// A remark on percentiles that stalls might have increased.
 fn stalls_moved(judgement: &SelfJudgement) -> Option<String> {
     let moved: Vec<String> = judgement
         .stall_effects
@@ -299,7 +299,7 @@ pub(super) fn unexplained_cached_share(all: &Figures, workload: &Workload, run: 
     (share > NOTED_SHARE).then_some(found.share)
 }
 
-/// Number of tokens per prompt that a prefix cache may contain although every prompt is drawn independently: the chat template or one block, plus a
+/// Number of tokens per prompt that a prefix cache can contain although every prompt is drawn independently: the chat template or one block, plus a
 /// prefix that is equal by chance. `None` if requests of the load may share text.
 pub(super) fn explained_tokens(all: &Figures, workload: &Workload, run: &ResolvedRun) -> Option<u64> {
     let RequestSource::Random { text, prefixes, .. } = &workload.requests else { return None };

@@ -48,7 +48,7 @@ pub struct Analysis {
     pub series: Option<SeriesFigures>,
     /// The latency distributions of all stages together.
     pub distributions: DistributionFunctions,
-    /// A sample of the requests of the load.
+    /// A sample of the load's requests.
     pub sample: RequestSample,
     /// How far the measurement itself can be trusted.
     pub judgement: SelfJudgement,
@@ -69,7 +69,7 @@ pub struct Analysis {
 }
 
 impl Analysis {
-    /// The message of the verdict's first reason, for a status. Text from the server is removed, because it may contain anything.
+    /// The message of the verdict's first reason, for a status. Text from the server is removed, because it can contain anything.
     pub fn status_message(&self) -> String {
         validity::without_words(&self.verdict.headline().message, &self.all)
     }

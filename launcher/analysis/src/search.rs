@@ -30,7 +30,7 @@ pub struct SearchResult {
     pub edge: Option<Edge>,
     /// The objective that limits the load: in the lowest failed trial above the answer, it had the most misses relative to the allowed number.
     pub binding: Option<String>,
-    /// Why the search ended. Absent if the run was stopped before the search ended.
+    /// The reason why the search ended. Absent if the run was stopped before the search ended.
     pub stopped: Option<Stopped>,
     /// The smallest answer that passes. Absent if any answer passes.
     pub at_least: Option<f64>,
@@ -89,7 +89,7 @@ pub struct TrialObjective {
     pub name: String,
     /// The share of requests that missed the objective. Absent if no request was counted.
     pub share: Option<f64>,
-    /// The largest share of requests that may miss the objective.
+    /// The largest share of requests that can miss the objective.
     pub allowed: f64,
     /// The percentile that the objective limits, over the counted requests. A failed request counts as twice the limit. Absent for an objective on a
     /// share, and if no request was counted.

@@ -60,7 +60,7 @@ pub struct TurnFigures {
 }
 
 impl SessionFigures {
-    /// Computes the figures from counts. `duration`: the duration of the stage or run.
+    /// Computes the figures from counts. `duration` is the duration of the stage or run.
     pub(super) fn new(tally: &SessionTally, duration: Duration, streaming: bool) -> SessionFigures {
         // If a server never reports cached tokens, the state of its cache is unknown. A server that does report them omits counts of zero.
         let reports_cached = tally.by_turn.iter().any(|it| it.cached_tokens > 0);

@@ -44,9 +44,9 @@ pub struct StageAnalysis {
     pub stage: Stage,
     /// Whether its headline latencies count from the scheduled time or from sending.
     pub latency_origin: LatencyOrigin,
-    /// Why the stage was not run; `None` if it ran, or if the load ended before the stage could begin.
+    /// The reason why the stage was not run; `None` if it ran, or if the load ended before the stage could begin.
     pub not_run: Option<NotMeasured>,
-    /// Why this stage is invalid; empty for a valid stage.
+    /// The reason why this stage is invalid; empty for a valid stage.
     pub invalid: Vec<Reason>,
     /// The stop rule that ended the stage or the whole load; `None` if none did.
     pub ended_by: Option<EndedBy>,

@@ -29,5 +29,5 @@ const FILES: &str = "files/";
 const MAX_FILES: usize = 20_000;
 /// Maximum bytes of `contents.txt`, and of `sha256.txt`. Both are kept in memory.
 const MAX_LIST: u64 = 8 << 20;
-/// Number of bytes of a file that are kept in memory at a time.
+/// Number of bytes in a file that are kept in memory at a time.
 const CHUNK: usize = 128 << 10;

@@ -22,7 +22,7 @@ pub struct Received {
     pub sha256: String,
 }
 
-/// Why the folder is not complete.
+/// The reason why the folder is not complete.
 #[derive(Debug, thiserror::Error)]
 pub enum UnpackError {
     /// The stream ended, or the connection broke.
@@ -51,7 +51,7 @@ pub enum UnpackError {
     },
 }
 
-/// Unpacks a stream into an empty folder, to which nothing else may write at the same time. After each read, calls `progress` with the number of
+/// Unpacks a stream into an empty folder, to which nothing else can write at the same time. After each read, calls `progress` with the number of
 /// received bytes and the total number of bytes.
 ///
 /// # Errors

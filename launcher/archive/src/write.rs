@@ -23,7 +23,7 @@ pub struct Written {
     pub left_out: Vec<PathBuf>,
 }
 
-/// Why a stream was not written, or only in part.
+/// The reason why a stream was not written, or only in part.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     /// The folder or a file in it cannot be read.

@@ -15,7 +15,7 @@ pub(super) struct Cores {
 }
 
 impl Cores {
-    /// Chooses two cores that this process may use. If possible, they are different physical cores, not two threads of one. Otherwise returns a note.
+    /// Chooses two cores that this process can use. If possible, they are different physical cores, not two threads of one. Otherwise returns a note.
     pub(super) fn choose() -> (Cores, Option<String>) {
         match Cores::find() {
             Ok((cores, true)) => (cores, None),

@@ -8,7 +8,7 @@ use launcher::input::InputError;
 use report::StorageError;
 use workload_files::FilesError;
 
-/// Why the bench produced no figures.
+/// The reason why the bench produced no figures.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
     /// The system refused a process, a socket, memory, or access to a file.

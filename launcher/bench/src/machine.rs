@@ -12,7 +12,7 @@ use ::document::TOOL_VERSION;
 pub(super) struct Machine {
     /// The model of the processor, as the system reports it.
     pub(super) cpu: String,
-    /// Number of cores that this process may use.
+    /// Number of cores that this process can use.
     pub(super) cores: usize,
     /// The release of the kernel.
     pub(super) kernel: String,

@@ -20,7 +20,7 @@ struct Process(Child);
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // The process may have ended already.
+        // The process might have ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

@@ -18,7 +18,7 @@ use super::{
 };
 use measurement::recorder::Keep;
 
-/// Runs a workload with the engine on `threads` threads. `length`: the expected duration.
+/// Runs a workload with the engine on `threads` threads. `length` is the expected duration.
 pub(super) fn engine(
     pace: Pace,
     workload: Workload,
@@ -43,7 +43,7 @@ pub(super) fn cpu_per_token(trial: &Trial) -> f64 {
     trial.client.cpu_ns as f64 / 1e3 / trial.matched.tokens.max(1) as f64
 }
 
-/// Why a trial has no valid figures: requests failed, or only one side recorded them. `None` if the figures are valid.
+/// The reason why a trial has no valid figures: requests failed, or only one side recorded them. `None` if the figures are valid.
 pub(super) fn fault(trial: &Trial) -> Option<String> {
     let (failed, unmatched) = (trial.failed(), trial.matched.unmatched);
     if failed > 0 {

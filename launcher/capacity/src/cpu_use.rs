@@ -37,8 +37,7 @@ impl CpuUse {
     }
 }
 
-/// Parses `/proc/self/stat`. After the name in parentheses, which may contain any characters, fields 14 to 17 are utime, stime, cutime and
-/// cstime.
+/// Parses `/proc/self/stat`. After the name in parentheses, which can contain any characters, fields 14 to 17 are utime, stime, cutime and cstime.
 fn own(process: &str) -> Option<u64> {
     let fields: Vec<&str> = process.rsplit_once(')')?.1.split_whitespace().collect();
     fields.get(11..15)?.iter().map(|it| it.parse::<u64>().ok()).sum()

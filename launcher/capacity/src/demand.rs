@@ -19,7 +19,7 @@ const SECOND: Duration = Duration::from_secs(1);
 /// Below this number, requests are spaced evenly, because random gaps might leave the trial without a request.
 const FEW: u64 = 20;
 
-/// Why no stage can be used for a trial.
+/// The reason why no stage can be used for a trial.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unknown {
     #[error("the workload has no stage to try; write one into the profile")]
@@ -151,7 +151,7 @@ pub(super) fn trial(workload: &Workload, stage: &Stage, pace: Pace) -> (Workload
         None => at_peak(&stage.load, due, answer),
     };
     let stage = Stage::new(stage.name.clone(), load);
-    // Header fields are removed: they may be secret, and other users can see the arguments of a child process.
+    // Header fields are removed: they can be secret, and other users can see the arguments of a child process.
     let (headers, window, abandonment) = (Default::default(), Window::All, None);
     let stages = vec![stage];
     let mut rest = Workload { stages: Vec::new(), ..workload.clone() };

@@ -1,4 +1,4 @@
-//! Why a trial has no result.
+//! The reason why a trial has no result.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use workload_files::FilesError;
 use crate::demand::Unknown;
 use engine::{client::TargetError, issue::LoadError};
 
-/// Why a trial has no result.
+/// The reason why a trial has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum TrialError {
     /// The system refused a process, a socket, memory or a file.

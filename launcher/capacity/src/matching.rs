@@ -93,7 +93,7 @@ impl Matched {
     }
 
     /// Returns the fraction of the requested load that arrived in time: received / max(rate × time + 1, requested). The time is from the first due
-    /// time to the last arrival. A random schedule may differ from the requested rate by chance. In this case, the fraction is computed from the
+    /// time to the last arrival. A random schedule can differ from the requested rate by chance. In this case, the fraction is computed from the
     /// rates instead: (rate × scheduled time + 1) / (rate × time + 1).
     pub fn achieved(&self, requested: &RequestedLoad) -> Option<f64> {
         let ((first, _), (_, last)) = (self.scheduled?, self.arrived?);
@@ -258,7 +258,7 @@ mod tests {
         // All requests arrive, but at half the rate.
         assert_eq!(check(Constant, 1_000, 1_998, 1_998), 0.5);
         assert_eq!(check(Poisson, 1_000, 1_998, 1_998), 0.5);
-        // A random schedule may have only 950 requests, which is no fault. But late requests in such a schedule are one.
+        // A random schedule can have only 950 requests, which is not a fault. But late requests in such a schedule are one.
         assert_eq!(check(Poisson, 950, 999, 999), 1.0);
         assert_eq!(check(Poisson, 950, 999, 1_999), 0.5);
         assert_eq!(check(Poisson, 500, 999, 999), 0.5);

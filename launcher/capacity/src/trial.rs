@@ -15,7 +15,7 @@ use crate::{
 };
 use measurement::recorder::Keep;
 
-/// Time added to the expected duration of a load, because the machine may be busy, and writing the result takes time.
+/// Time added to the expected duration of a load, because the machine can be busy, and writing the result takes time.
 const SPARE: Duration = Duration::from_secs(60);
 
 /// The results of client and server.
@@ -54,7 +54,7 @@ pub(crate) fn judged(
     issue(pace, EngineSpec { port: 0, workload, keep, run, threads, core: None }, None, length)
 }
 
-/// Starts a server, runs the engine against it, and compares the times of both. `core`: the server's core. `length`: the expected duration of the
+/// Starts a server, runs the engine against it, and compares the times of both. `core` is the server's core. `length` is the expected duration of the
 /// load.
 ///
 /// # Errors
@@ -66,7 +66,7 @@ pub fn issue(pace: Pace, spec: EngineSpec, core: Option<usize>, length: Duration
     match_sides(server, &Part::Engine(Box::new(spec)), requested, kept, length)
 }
 
-/// Runs the client of a started server, ends the server, and compares their times. `kept`: whether the client keeps its requests.
+/// Runs the client of a started server, ends the server, and compares their times. `kept` states whether the client keeps its requests.
 ///
 /// # Errors
 /// Server or client failed, or took too long.

@@ -18,13 +18,13 @@ pub(super) struct Verdict {
     pub(super) needed: f64,
     /// How many times the load would fit into the usable part of the cores.
     pub(super) times: f64,
-    /// Whether there were enough cores for load and server together. If not, the server may have made the client late.
+    /// Whether there were enough cores for load and server together. If not, the server might have made the client late.
     pub(super) alone: bool,
-    /// Why the load does not fit; `None` if it fits.
+    /// The reason why the load does not fit; `None` if it fits.
     pub(super) fault: Option<Fault>,
 }
 
-/// Why a load does not fit.
+/// The reason why a load does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     /// Requests failed, although the server never rejects any.
@@ -74,7 +74,7 @@ impl Verdict {
         if self.fault == Some(Fault::Cpu) { by_cpu } else { by_cpu.max(it.cores.ceil() + 1.0) }
     }
 
-    /// Returns how many cores other processes used if they may have caused lateness, because they filled the machine together with the load.
+    /// Returns how many cores other processes used if they might have caused lateness, because they filled the machine together with the load.
     fn busy_with_others(&self, it: &TrialResult) -> Option<f64> {
         let late = matches!(self.fault, Some(Fault::Lag | Fault::Receive | Fault::Busy | Fault::Rate));
         let (used, machine) = it.others.filter(|_| late)?;

@@ -1,6 +1,6 @@
 //! The definition of a figure by its author: axes, series, shaded ranges and marks, in the units of the data.
 //!
-//! Nothing here depends on pixels, colours or text sizes. Values that are not finite are gaps. Texts may contain any characters, because the drawing
+//! Nothing here depends on pixels, colours or text sizes. Values that are not finite are gaps. Texts can contain any characters, because the drawing
 //! code escapes them.
 
 /// A figure with one pair of axes.

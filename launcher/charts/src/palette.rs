@@ -100,7 +100,7 @@ impl Theme {
     }
 }
 
-/// CSS variables for `:root`, such as `--chart-text`, with a light and a dark colour each. A page may set `data-theme` of its root element to `light`
+/// CSS variables for `:root`, such as `--chart-text`, with a light and a dark colour each. A page can set `data-theme` of its root element to `light`
 /// or `dark`. Otherwise the reader's system setting decides. Printed pages are light.
 pub fn style() -> String {
     const SCHEMES: &str = r#"

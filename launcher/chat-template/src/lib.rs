@@ -28,7 +28,7 @@ const MAX_REASON: usize = 300;
 /// The name of the template in its environment. Users never see it.
 const NAME: &str = "chat_template";
 
-/// Why a template cannot be used at all, or not with these messages.
+/// The reason why a template cannot be used at all, or not with these messages.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChatTemplateError {
     /// The text is not a template.
@@ -80,7 +80,7 @@ pub struct Chat<'a> {
     pub add_generation_prompt: bool,
     /// The special tokens of the tokenizer by name, such as `bos_token`, and the variables of the user. They override all other variables.
     pub variables: &'a Map<String, serde_json::Value>,
-    /// The local time that `strftime_now` returns. With `None`, a template that calls `strftime_now` fails. Set it only if prompts may differ between
+    /// The local time that `strftime_now` returns. With `None`, a template that calls `strftime_now` fails. Set it only if prompts can differ between
     /// runs.
     pub now: Option<DateTime>,
 }

@@ -14,7 +14,7 @@ use rustix::time::ClockId;
 pub enum Clock {
     /// The machine's monotonic clock.
     Real(Instant),
-    /// The clock of the Tokio runtime, which may be paused. Its timers have a resolution of whole milliseconds.
+    /// The clock of the Tokio runtime, which can be paused. Its timers have a resolution of whole milliseconds.
     Tokio(tokio::time::Instant),
 }
 
@@ -28,7 +28,7 @@ impl Clock {
         Clock::Real(Instant::now())
     }
 
-    /// Creates a clock from the caller's Tokio runtime, which may be paused. Its time zero is now.
+    /// Creates a clock from the caller's Tokio runtime, which can be paused. Its time zero is now.
     pub fn from_runtime() -> Clock {
         Clock::Tokio(tokio::time::Instant::now())
     }
@@ -43,7 +43,7 @@ impl Clock {
 
     /// Returns the time on the clock [`monotonic`] at which this clock was zero.
     pub fn zero(self) -> Duration {
-        // The thread may be interrupted between reading the two clocks. So they are read several times, and the quickest reading is used.
+        // The thread can be interrupted between reading the two clocks. So they are read several times, and the quickest reading is used.
         let read = |_| {
             let before = monotonic();
             let since = self.now();
@@ -65,7 +65,7 @@ impl Clock {
         }
     }
 
-    /// Runs a future until `deadline`, with a precision of a millisecond. `None`: without a limit.
+    /// Runs a future until `deadline`, with a precision of a millisecond. `None` means without a limit.
     ///
     /// # Errors
     /// [`TimedOut`] if the deadline passes first. The future is then dropped.

@@ -20,7 +20,7 @@ const MOST_NAMED: usize = 3;
 /// Maximum factor by which an answer proposes to lengthen a stage.
 const MOST_TIMES: f64 = 50.0;
 
-/// Returns the answer for a stage, and its sentence. `name`: the name of the compared run, such as `B`.
+/// Returns the answer for a stage, and its sentence. `name` is the name of the compared run, such as `B`.
 pub(crate) fn of_stage(name: &str, figures: &[FigureDocument], size: Size) -> (Answer, String) {
     let found: Vec<&FigureDocument> = Family::ALL.into_iter().filter_map(|it| named(figures, it)).collect();
     if let Some(first) = found.first() {

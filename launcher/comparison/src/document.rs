@@ -169,7 +169,7 @@ pub struct FigureDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval95: Option<[f64; 2]>,
     pub verdict: Verdict,
-    /// Why the figure is undecided, or a note on the verdict; may be empty.
+    /// The reason why the figure is undecided, or a note on the verdict; can be empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub why: String,
 }
@@ -244,7 +244,7 @@ pub struct Gate {
     /// The largest worsening of a deciding figure that is possible according to the intervals; absent if no deciding figure has an interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub largest_not_ruled_out: Option<NotRuledOut>,
-    /// Why the gate did not pass, one entry per reason.
+    /// The reason why the gate did not pass, one entry per reason.
     pub reasons: Vec<String>,
 }
 

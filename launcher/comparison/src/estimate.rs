@@ -123,7 +123,7 @@ fn estimated(it: &EstimateDocument, method: impl FnOnce(f64) -> Method) -> Resul
     }
 }
 
-/// Returns a figure that is inverse to `of`: `constant` / `of`. `value`: the figure's value in the report. Its bounds are `constant` divided by the
+/// Returns a figure that is inverse to `of`: `constant` / `of`. `value` is the figure's value in the report. Its bounds are `constant` divided by the
 /// bounds of `of`.
 fn inverse(of: Reading, value: f64, constant: f64) -> Reading {
     let estimate = of.estimate.and_then(|it| {

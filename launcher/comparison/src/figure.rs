@@ -34,7 +34,7 @@ pub(crate) fn source(figure: Figure) -> Figure {
 
 /// Whether values of a figure have different meanings if this comparability label differs.
 pub(crate) fn depends_on(figure: Figure, label: &str) -> bool {
-    // The goodput may have a bound on TTFT, which depends on the clock.
+    // The goodput can have a bound on TTFT, which depends on the clock.
     let is_goodput = figure == Figure::GoodputRequestsPerSecond && label == "clock";
     is_goodput || figure.row().basis.choose("clock", "itl", "tokens") == label
 }

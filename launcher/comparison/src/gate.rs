@@ -48,7 +48,7 @@ impl GateRule {
                     None => format!("{} is worse", at(it)),
                 }));
                 if self.figures.is_empty() && !looked_at.iter().any(|it| DECIDING.contains(&it.figure.as_str())) {
-                    // The share of failed requests is not enough to decide: a server without failures may still be slower.
+                    // The share of failed requests is not enough to decide: a server without failures can still be slower.
                     undecided.push(format!("{name}, stage {}: neither run measured a latency", stage.other));
                 }
                 for it in looked_at.iter().filter(|it| self.decides(&it.figure)) {
@@ -95,7 +95,7 @@ impl GateRule {
     }
 }
 
-/// The worst change that is possible according to the 95 % interval, in percent of the base; above 0 if the figure may be worse. Without an interval:
+/// The worst change that is possible according to the 95 % interval, in percent of the base; above 0 if the figure can be worse. Without an interval:
 /// the difference itself if the figure is worse.
 fn worst(figure: &FigureDocument) -> Option<f64> {
     let Some([low, high]) = percents95(figure) else {

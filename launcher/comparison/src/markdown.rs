@@ -8,7 +8,7 @@ use crate::{
     rows,
 };
 
-/// Maximum number of stages with all figures, over all pairs of runs. A GitHub comment may have 65,536 characters, and a stage needs up to 5,000.
+/// Maximum number of stages with all figures, over all pairs of runs. A GitHub comment can have 65,536 characters, and a stage needs up to 5,000.
 const MOST_STAGES: usize = 10;
 
 /// Maximum size of the Markdown in bytes, so that it fits into a GitHub comment.

@@ -80,7 +80,7 @@ struct Beside {
     estimates: Result<[Estimated; 2], String>,
 }
 
-/// Compares a run with the base. `name`: the name of the compared run, such as `B`.
+/// Compares a run with the base. `name` is the name of the compared run, such as `B`.
 pub(crate) fn compare(one: &Run<'_>, two: &Run<'_>, name: &str) -> PairDocument {
     let (base, other) = (one.report, two.report);
     let matched = stages::matched(base, other, name);
@@ -219,7 +219,7 @@ fn value(reading: &Reading) -> ValueDocument {
 /// Decides whether a difference counts: its interval must exclude 0, and it must be at least [`SMALLEST_PERCENT`].
 fn verdict(way: Way, [base, other]: [f64; 2], interval: Interval) -> (Verdict, String) {
     let between = other - base;
-    // If the values have no spread, the interval is a single point, and rounding may move it away from 0.
+    // If the values have no spread, the interval is a single point, and rounding can move it away from 0.
     if interval.contains(0.0) || between == 0.0 {
         // Both values are treated alike, so that swapping the runs does not change the verdict.
         let (reach, larger) = (interval.low.abs().max(interval.high.abs()), base.abs().max(other.abs()));

@@ -15,7 +15,7 @@ pub(crate) fn rounded_up(it: f64) -> String {
 const WIDEST_SHOWN: f64 = 100.0;
 
 /// An interval that contains 0, as text: `-1.5 to +3.3 %`, or `possibly over 100 %` if it reaches beyond -100 % or +100 %. An interval that excludes
-/// 0 is always shown with its ends, because the figure may be several times as large.
+/// 0 is always shown with its ends, because the figure can be several times as large.
 pub(crate) fn interval([low, high]: [f64; 2]) -> String {
     let is_around_zero = low <= 0.0 && high >= 0.0;
     match is_around_zero && (low < -WIDEST_SHOWN || high > WIDEST_SHOWN) {

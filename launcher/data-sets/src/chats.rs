@@ -22,7 +22,7 @@ pub(super) struct Chats {
 }
 
 impl Chats {
-    /// Reads the template from the tokenizer's folder. Also returns the digest of the template's file. `now`: the local time, for templates that
+    /// Reads the template from the tokenizer's folder. Also returns the digest of the template's file. `now` is the local time, for templates that
     /// print the date. The folder's setting for the BOS token is ignored, because the template itself adds that token.
     ///
     /// # Errors

@@ -243,7 +243,7 @@ struct PickVisitor<'a, 'b> {
 }
 
 impl<'de> Visitor<'de> for PickVisitor<'_, '_> {
-    /// The names of the columns of the row.
+    /// The names of the row's columns.
     type Value = String;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -274,7 +274,7 @@ impl<'de> Visitor<'de> for PickVisitor<'_, '_> {
     }
 }
 
-/// A list of token ids may be written as text, as in CSV.
+/// A list of token ids can be written as text, as in CSV.
 fn parsed(name: &str, value: Value) -> Value {
     let is_list = |text: &str| TOKENS.contains(&name) && text.trim_start().starts_with('[');
     match &value {

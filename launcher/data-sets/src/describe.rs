@@ -287,7 +287,7 @@ impl RowSink for Describer<'_> {
         }
         places.sort_unstable();
         for name in places.iter().map(|it| names[*it]) {
-            // If the data set is a folder, an earlier file may already have this column.
+            // If the data set is a folder, an earlier file can already have this column.
             if self.columns.iter().all(|it| it.name != name) {
                 self.columns.push(Tally { name: name.to_owned(), ..Tally::default() });
             }

@@ -15,7 +15,7 @@ fn where_to_get(path: &Path, cause: &io::Error) -> String {
     published.map(|it| format!("{}; ", it.get)).unwrap_or_default()
 }
 
-/// Why a data set cannot be sent. The message already contains the cause, so there is no `source`.
+/// The reason why a data set cannot be sent. The message already contains the cause, so there is no `source`.
 #[derive(Debug, thiserror::Error)]
 pub enum DataSetError {
     /// The file cannot be read.

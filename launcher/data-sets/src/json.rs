@@ -34,7 +34,7 @@ pub(super) fn array(sink: &mut impl RowSink, bytes: &mut impl BufRead) -> Result
     })
 }
 
-/// Reads an array row by row. The second field is the number of bytes that the current row may still have. The third field is true if reading ended
+/// Reads an array row by row. The second field is the number of bytes that the current row can still have. The third field is true if reading ended
 /// on purpose after a complete row.
 struct Array<'a, S>(&'a mut S, &'a Cell<usize>, &'a Cell<bool>);
 

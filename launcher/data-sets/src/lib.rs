@@ -50,7 +50,7 @@ use prompts::{Rows, source::ReadRows, token_count::TokenCount, tokenizer_file};
 use selection::{Reading, Rules};
 use sink::{RowSink as _, Sink};
 
-/// Reads the rows of a workload's data set. Returns no rows if the requests do not come from a data set. `seed`: the seed of the run.
+/// Reads the rows of a workload's data set. Returns no rows if the requests do not come from a data set. `seed` is the seed of the run.
 ///
 /// # Errors
 /// The file cannot be read, a row lacks content that is to be sent, or there are too few rows.

@@ -20,7 +20,7 @@ const TEXT: &str = "text";
 /// Reads CSV with a header line. The separator is a tab if the header has tabs and no comma. The first column contains the row labels if its name is
 /// empty, or is pandas' name for row labels.
 pub(super) fn csv<S: RowSink>(sink: &mut S, bytes: &mut impl BufRead) -> Result<(), DataSetError> {
-    // A quoted field may contain line breaks. Without its closing quote, it would extend to the end of the file. So the length of a row is limited.
+    // A quoted field can contain line breaks. Without its closing quote, it would extend to the end of the file. So the length of a row is limited.
     let left = Cell::new(sink.longest());
     let start = bytes.fill_buf().map_err(|cause| sink.read_error(cause))?;
     let first = start.split(|it| *it == b'\n').next().unwrap_or_default();
@@ -35,7 +35,7 @@ pub(super) fn csv<S: RowSink>(sink: &mut S, bytes: &mut impl BufRead) -> Result<
     let header = reader.byte_headers().map_err(|error| broken(sink, 1, error))?.clone();
     let header: Vec<String> = header.iter().map(|it| String::from_utf8_lossy(it).trim().to_owned()).collect();
     let names: Vec<&str> = header.iter().map(String::as_str).collect();
-    // A file with a single column may not be CSV at all. Then its first line may be content, which messages must not repeat.
+    // A file with a single column may not be CSV at all. Then its first line can be content, which messages must not repeat.
     let places = sink.choose(&names, names.len() > 1).map_err(|what| sink.wrong("line 1".to_owned(), what))?;
     let has_labels = names.len() > 1 && matches!(names.first(), Some(&("" | "Unnamed: 0")));
     let mut record = csv::ByteRecord::new();
@@ -90,7 +90,7 @@ pub(super) fn text(sink: &mut impl RowSink, bytes: &mut impl BufRead) -> Result<
     Ok(())
 }
 
-/// Skips empty lines, and returns their number. Does not store them, because a small compressed file may contain billions.
+/// Skips empty lines, and returns their number. Does not store them, because a small compressed file can contain billions.
 fn skip_empty(bytes: &mut impl BufRead) -> io::Result<u64> {
     let mut skipped = 0;
     loop {

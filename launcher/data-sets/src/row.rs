@@ -174,7 +174,7 @@ impl Row {
     }
 }
 
-/// Adds a column name for messages. Leaves out long or unusual names, because they may be content.
+/// Adds a column name for messages. Leaves out long or unusual names, because they can be content.
 fn add_name(names: &mut String, name: &str) {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '-' | '.' | ' ');
     if (1..=MAX_NAME).contains(&name.len()) && names.len() < MAX_NAMES && name.chars().all(is_plain) {

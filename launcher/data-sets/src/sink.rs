@@ -26,7 +26,7 @@ pub(super) trait RowSink {
     ///
     /// # Errors
     /// A column is missing. Returns the problem and the remedy. The text lists the file's column names only if `shown`, because in some files they
-    /// may be content.
+    /// can be content.
     fn choose(&mut self, names: &[&str], shown: bool) -> Result<Vec<usize>, String>;
 
     /// For a file with the single column `_only`: a required column with another name; `None` if there is none.
@@ -69,7 +69,7 @@ pub(super) trait RowSink {
         self.found_problem().unwrap_or_else(|| "cannot be read".to_owned())
     }
 
-    /// The position of the current row in a file without lines. `is_taken`: whether the row was already accepted.
+    /// The position of the current row in a file without lines. `is_taken` states whether the row was already accepted.
     fn at(&self, is_taken: bool) -> String {
         format!("row {}, counted from 0", self.offered().saturating_sub(u64::from(is_taken)))
     }
@@ -147,7 +147,7 @@ impl RowSink for Sink<'_> {
     }
 
     fn choose(&mut self, names: &[&str], shown: bool) -> Result<Vec<usize>, String> {
-        // A wanted name may contain a dot and continue inside a column. Then the whole column is read.
+        // A wanted name can contain a dot and continue inside a column. Then the whole column is read.
         let place = |name: &str| {
             names.iter().position(|it| *it == name || name.strip_prefix(it).is_some_and(|it| it.starts_with('.')))
         };

@@ -117,7 +117,7 @@ pub(super) struct Streamed {
     pub(super) notices: Vec<String>,
 }
 
-/// Reads the rows of a byte stream, which may be compressed. `named`: the format according to the profile or the name.
+/// Reads the rows of a byte stream, which can be compressed. `named` is the format according to the profile or the name.
 pub(super) fn stream(
     sink: &mut impl RowSink,
     named: Option<DataSetFormat>,
@@ -140,7 +140,7 @@ pub(super) fn stream(
         (None, None) => by_first_sign(start),
     };
     let read = read_rows(sink, format, &mut bytes, limits);
-    // This is checked first: if the file is cut at the size limit, the last row may lack the column to send.
+    // This is checked first: if the file is cut at the size limit, the last row can lack the column to send.
     if bytes.get_ref().limit() == 0 && !sink.is_complete() {
         return Err(DataSetError::TooLong { path: sink.path().to_owned(), most: limits.file });
     }
@@ -149,7 +149,7 @@ pub(super) fn stream(
     Ok(Streamed { format, notices })
 }
 
-/// Reads the first bytes. A pipe may return only a few bytes at a time.
+/// Reads the first bytes. A pipe can return only a few bytes at a time.
 fn start_of(bytes: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut start = Vec::with_capacity(START);
     bytes.by_ref().take(START as u64).read_to_end(&mut start)?;

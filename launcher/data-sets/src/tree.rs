@@ -1,7 +1,7 @@
-//! Reads JSON that is not an array of objects. It may be an object of lists, a layout ("orient") in which pandas writes JSON, `{"data": [...]}`, a
+//! Reads JSON that is not an array of objects. It can be an object of lists, a layout ("orient") in which pandas writes JSON, `{"data": [...]}`, a
 //! single object, or JSON Lines in a file without that extension.
 //!
-//! The values of a row may be anywhere in such a file, so the whole file is kept in memory, in at most [`MAX_TREE`] bytes. Lists of token ids take
+//! The values of a row can be anywhere in such a file, so the whole file is kept in memory, in at most [`MAX_TREE`] bytes. Lists of token ids take
 //! four bytes per id, texts are stored unchanged, and every other value takes 32 bytes.
 
 use std::{cell::Cell as Count, fmt, io::BufRead};
@@ -180,7 +180,7 @@ impl<'de> Visitor<'de> for TreeSeed<'_> {
     }
 }
 
-/// Why reading stopped.
+/// The reason why reading stopped.
 enum Stop {
     Json(serde_json::Error),
     Rows(DataSetError),
@@ -196,7 +196,7 @@ impl From<serde_json::Error> for Stop {
 
 /// Reads a file that begins with an object.
 pub(super) fn read(sink: &mut impl RowSink, bytes: &mut impl BufRead) -> Result<(), DataSetError> {
-    // A row's length is not limited here, because the file may be a single value. The limits on memory and on the file still apply.
+    // A row's length is not limited here, because the file can be a single value. The limits on memory and on the file still apply.
     let unbounded = Count::new(usize::MAX);
     let memory = Count::new(MAX_TREE);
     let mut json = serde_json::Deserializer::from_reader(Bounded { bytes, left: &unbounded });
@@ -380,7 +380,7 @@ fn of_lists(sink: &mut impl RowSink, pairs: &[(String, Tree)]) -> Result<(), Sto
     )
 }
 
-/// Prints a column name in a message. Replaces a long name by `a column`, because it may be content.
+/// Prints a column name in a message. Replaces a long name by `a column`, because it can be content.
 struct Shown<'a>(&'a str);
 
 impl fmt::Display for Shown<'_> {

@@ -10,8 +10,8 @@ impl ReportDocument {
         run.prefix_cache_hit_tokens.zip(looked_up).filter(|_| run.whole)
     }
 
-    /// Combines the new figures in `counted` with everything from this document that does not depend on measurement windows. `moved`: the stages with
-    /// a changed window.
+    /// Combines the new figures in `counted` with everything from this document that does not depend on measurement windows. `moved` are the stages
+    /// with a changed window.
     pub fn counted_again(&self, counted: ReportDocument, moved: &[&str]) -> ReportDocument {
         ReportDocument {
             run: self.run.clone(),

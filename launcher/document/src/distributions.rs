@@ -10,9 +10,9 @@ use super::{
 
 /// Number of significant digits of a time. With this many, the times of two histogram bins always differ.
 const TIME_DIGITS: i32 = 5;
-/// Number of decimal places of a share.
+/// Number of decimal places in a share.
 const SHARE_DIGITS: i32 = 6;
-/// Number of decimal places of an effective sample size.
+/// Number of decimal places in an effective sample size.
 const EFFECTIVE_DIGITS: i32 = 1;
 
 /// The distributions of a stage or a run. A distribution is `None` if no value was measured.

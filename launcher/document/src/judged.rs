@@ -8,8 +8,8 @@ use crate::{ReasonDocument, ReportDocument, objectives};
 
 impl ReportDocument {
     /// Returns the same measurement with the results for these objectives. With the objectives of the run itself, the document does not change. If
-    /// the measurement is invalid, all objectives stay undecided and the outcome does not change. `baseline`: the earlier run with which figures are
-    /// compared.
+    /// the measurement is invalid, all objectives stay undecided and the outcome does not change. `baseline` is the earlier run with which figures
+    /// are compared.
     pub fn judged(&self, slo: &ResolvedSlo, baseline: Option<&dyn Source>) -> ReportDocument {
         let reason = self.reasons.first().map_or("", |it| it.reason.as_str());
         let measured = self.stages.iter().filter(|it| it.warm_up != Some(Margin::All));

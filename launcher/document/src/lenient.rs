@@ -1,4 +1,4 @@
-//! Reads a document that may contain keys which this release does not know.
+//! Reads a document that can contain keys which this release does not know.
 //!
 //! Most types of a document ignore unknown keys. Some types refuse them. For example, a misspelt key of a load must be an error in an input, and a
 //! document uses the same type. If a type refuses a key, the reader removes the key and reads the document again.
@@ -31,7 +31,7 @@ pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, FieldError> {
                 Err(_) => break,
             },
         };
-        // The path may end with the key itself, which may contain a dot.
+        // The path can end with the key itself, which can contain a dot.
         let parent = error.path.strip_suffix(key).filter(|it| it.is_empty() || it.ends_with('.'));
         let leads_there = parent.is_some();
         let mut path = steps(parent.unwrap_or(&error.path));

@@ -87,7 +87,7 @@ impl ReportDocument {
     /// # Errors
     /// The text is not a report, the report has another format version, or a field has a value that this release cannot read.
     pub fn read(text: &str) -> Result<ReportDocument, ReadError> {
-        // The parser's error repeats the refused value, which may be very long.
+        // The parser's error repeats the refused value, which can be very long.
         let header: Header =
             serde_json::from_str(text).map_err(|error| ReadError::NoReport(shortened(&error.to_string())))?;
         let by = shortened(&header.written_by());
@@ -130,7 +130,7 @@ impl Header {
     }
 }
 
-/// Why a text cannot be read as `report.json`. The message already contains the cause, so there is no `source`.
+/// The reason why a text cannot be read as `report.json`. The message already contains the cause, so there is no `source`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     #[error("not a report.json: {0}; give the original file")]

@@ -142,7 +142,7 @@ fn notes(test: &TestVerdict, trials: &[TrialVerdict]) -> Vec<String> {
     if test.scenario == Scenario::Server
         && let (Some(logged), Some(rate)) =
             (test.headline.as_ref().and_then(|it| it.samples_per_second), quirks.samples_per_second)
-        // Only a logged rate that is too high gets a note. It may be lower by one sample, because a schedule has one more sample than gaps.
+        // Only a logged rate that is too high gets a note. It can be lower by one sample, because a schedule has one more sample than gaps.
         && logged / rate > 1.01
     {
         let (logged, rate) = (rate_text(logged), rate_text(rate));

@@ -22,7 +22,7 @@ pub fn profile_value(text: &str) -> Option<Value> {
 }
 
 fn read(text: &str) -> Option<(Value, bool)> {
-    // JSON has no number for `.inf`, which a profile may contain.
+    // JSON has no number for `.inf`, which a profile can contain.
     let options = serde_saphyr::options! { non_finite_float_policy: NonFiniteFloatPolicy::AsString };
     let mut value = serde_saphyr::from_str_with_options(text, options).ok()?;
     let found = redact(&mut value);

@@ -41,7 +41,7 @@ use super::{
 };
 use crate::{Parts, ServerStart, redact::redact};
 
-/// The version of this format. Until the first release, its content may change without a new version. Afterwards, every change to which readers must
+/// The version of this format. Until the first release, its content can change without a new version. Afterwards, every change to which readers must
 /// adapt gets a new version.
 pub const FORMAT: &str = "benchwright.dev/report/v1";
 
@@ -95,7 +95,7 @@ pub struct ReportDocument {
     pub seeds: SeedsDocument,
     pub inputs: InputsDocument,
     pub resolved_run: ResolvedRun,
-    /// The workload as issued, with its credentials blacked out. Stored as a tree of JSON values, because the replacement of a credential may have a
+    /// The workload as issued, with its credentials blacked out. Stored as a tree of JSON values, because the replacement of a credential can have a
     /// type or length that the workload does not allow.
     pub workload: Value,
 }
@@ -108,7 +108,7 @@ impl Parts<'_> {
     pub fn document(&self) -> io::Result<ReportDocument> {
         let (report, analysis) = (self, self.analysis);
         let mut workload = serde_json::to_value(report.workload)?;
-        // Headers of the workload may contain credentials.
+        // Headers of the workload can contain credentials.
         redact(&mut workload);
         let reason =
             |it: &analysis::Reason| ReasonDocument { reason: it.name.to_string(), message: it.message.clone() };
@@ -207,7 +207,7 @@ pub struct StageDocument {
     /// Whether a profiler affects the figures of this stage.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub profiled: bool,
-    /// Why this stage is invalid; empty if it is valid. Other stages may be valid nevertheless.
+    /// The reason why this stage is invalid; empty if it is valid. Other stages can be valid nevertheless.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub invalid: Vec<String>,
     pub ended_by: Option<EndedByDocument>,

@@ -1,4 +1,4 @@
-//! `requestSample` in `report.json`: a sample of limited size of the requests of a run.
+//! `requestSample` in `report.json`: a sample of limited size of a run's requests.
 
 use std::time::Duration;
 

@@ -14,7 +14,7 @@ pub struct ServerReplicasDocument {
     /// The replicas that received requests at their own address. Empty if requests went to the Service, which distributed the connections.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub called: Vec<CalledReplicaDocument>,
-    /// Why requests went to the Service instead of the replicas; absent if they went to the replicas.
+    /// The reason why requests went to the Service instead of the replicas; absent if they went to the replicas.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<String>,
 }

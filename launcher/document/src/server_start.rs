@@ -41,7 +41,7 @@ pub struct SleepCycle {
     pub reload_seconds: Option<f64>,
     /// Seconds from sending the first request after the wake, which has one output token, to its complete answer.
     pub first_request_seconds: Option<f64>,
-    /// Why the cycle was not measured completely.
+    /// The reason why the cycle was not measured completely.
     pub remark: Option<String>,
 }
 
@@ -63,9 +63,9 @@ pub struct PodStart {
 }
 
 impl PodStart {
-    /// Computes the durations. `ready`: when the server answered for the first time, by the clock of its node.
+    /// Computes the durations. `ready` is the time when the server answered for the first time, by the clock of its node.
     pub fn new(times: PodTimes, ready: Option<Timestamp>) -> PodStart {
-        // The times come from different machines with different clocks. So a duration may be negative; it is then discarded.
+        // The times come from different machines with different clocks. So a duration can be negative; it is then discarded.
         let between = |from: Option<Timestamp>, to: Option<Timestamp>| {
             Some(to?.duration_since(from?).as_secs_f64()).filter(|it| *it >= 0.0)
         };

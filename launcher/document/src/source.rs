@@ -72,7 +72,7 @@ fn certainty(of: &UncertaintyDocument, metric: Metric, stat: Option<Stat>) -> Ce
                 Some(Stat::P95) => [Stat::P90, Stat::P99].map(|stat| it?.get(stat)),
                 _ => [it.zip(stat).and_then(|(it, stat)| it.get(stat)); 2],
             };
-            // The lower bound of a mean may be negative.
+            // The lower bound of a mean can be negative.
             let bounds = low.and_then(|it| it.low).zip(high.and_then(|it| it.high));
             let interval = bounds.and_then(|(low, high)| Some((time(low.max(0.0))?, time(high.max(0.0))?)));
             let own = matches!(stat, Some(Stat::Mean | Stat::P50 | Stat::P90 | Stat::P99)).then_some(low);

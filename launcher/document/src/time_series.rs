@@ -41,7 +41,7 @@ pub struct TimeSeriesDocument {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HeatDocument {
-    /// Number of bins per column. Column i begins at bin i x `bins_per_column`. The last column may have fewer bins.
+    /// Number of bins per column. Column i begins at bin i x `bins_per_column`. The last column can have fewer bins.
     pub bins_per_column: u64,
     /// The edges of the rows. Row j contains values from edge j up to edge j + 1, so there is one edge more than rows.
     pub edges_ms: Column<f64>,

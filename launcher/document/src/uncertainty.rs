@@ -1,4 +1,4 @@
-//! The uncertainty of the figures of a stage, in `report.json`.
+//! The uncertainty of a stage's figures, in `report.json`.
 
 use analysis::uncertainty::{
     Absent, Estimate, Figure, JudgedFigure, LEVEL, Latencies, Measure, PERCENTILES, Rate, State, SteadyState,
@@ -122,13 +122,13 @@ impl LatenciesDocument {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EstimateDocument {
-    /// Why the figure was left out: its state if it was not on a plateau.
+    /// The reason why the figure was left out: its state if it was not on a plateau.
     pub withheld: Option<String>,
     pub value: Option<f64>,
     pub low: Option<f64>,
     pub high: Option<f64>,
     pub effective_values: Option<f64>,
-    /// Why there is no interval: too few values; absent if there is one.
+    /// The reason why there is no interval: too few values; absent if there is one.
     pub too_few: Option<String>,
 }
 
@@ -142,7 +142,7 @@ impl EstimateDocument {
         EstimateDocument::new(it, "too few requests for an interval of the share".to_owned())
     }
 
-    /// Converts an estimate. `too_few`: the reason to report if there is no interval.
+    /// Converts an estimate. `too_few` is the reason to report if there is no interval.
     fn new(it: &Estimate, too_few: String) -> EstimateDocument {
         EstimateDocument {
             withheld: None,

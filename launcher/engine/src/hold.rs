@@ -25,7 +25,7 @@ impl Hold {
         self.0.send_replace(false);
     }
 
-    /// Waits until a stage may begin.
+    /// Waits until a stage can begin.
     pub(crate) async fn released(&self) {
         // The wait cannot fail, because `self` owns the sender.
         let _ = self.0.subscribe().wait_for(|held| !held).await;

@@ -6,8 +6,8 @@
 //! The crate `data-sets` reads the rows of data sets and passes them in the types of `prompts`. LoadGen's phases come in through the trait
 //! `measurement::phase::Phase`.
 //!
-//! The modules form layers. Each module may use those before it: `schedule`, `hold`, `image`; `trace`, `recorded`, `vitals`; `client`;
-//! `requests`; `sessions`; `prompt_files`; `issue`.
+//! The modules form layers. Each module can use those before it: `schedule`, `hold`, `image`; `trace`, `recorded`, `vitals`; `client`; `requests`;
+//! `sessions`; `prompt_files`; `issue`.
 
 pub mod client;
 pub mod hold;

@@ -21,7 +21,7 @@ const ENCODES_EVERY_TEXT: &str = "the tokens of a word depend on its neighbours 
      this takes some milliseconds of CPU time for a prompt of 1,000 tokens";
 const IMAGES_REPEAT: &str = "images are made before the load, at most 4,096 and 256 MiB of them; a load that needs more sends the same images again";
 
-/// Why the tokenizer or the corpus cannot be used. The message contains the cause, so the error has no `source`.
+/// The reason why the tokenizer or the corpus cannot be used. The message contains the cause, so the error has no `source`.
 #[derive(Debug, thiserror::Error)]
 pub enum PromptFilesError {
     /// The tokenizer cannot be read.

@@ -44,7 +44,7 @@ pub struct DigestReader<R> {
 }
 
 impl<R: Read> DigestReader<R> {
-    /// Creates the reader. Nothing may have been read from `inner` before.
+    /// Creates the reader. Nothing might have been read from `inner` before.
     pub fn new(inner: R) -> Self {
         DigestReader { inner, bytes: 0, hash: Sha256::new() }
     }

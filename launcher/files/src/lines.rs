@@ -9,7 +9,7 @@ use std::{
 pub struct Bounded<'a, R> {
     /// The reader that provides the bytes.
     pub bytes: R,
-    /// Number of bytes that may still be read.
+    /// Number of bytes that can still be read.
     pub left: &'a Cell<usize>,
 }
 

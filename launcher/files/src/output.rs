@@ -33,7 +33,7 @@ pub fn check(path: &Path) -> io::Result<()> {
 }
 
 /// Writes what `fill` produces. A regular file is replaced atomically, and its folder is created if it is missing. A pipe can only be opened once it
-/// has a reader, so this may wait.
+/// has a reader, so this can wait.
 ///
 /// # Errors
 /// `path` is a folder or cannot be written, or `fill` fails.

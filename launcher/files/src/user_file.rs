@@ -1,7 +1,7 @@
 //! [I/O] Opens and reads files that a user names.
 //!
 //! Regular files and pipes can be read. A shell passes a pipe for `-f <(cat run.yaml)`. Devices, sockets and folders are refused, because a device
-//! may have no end. The size of a pipe, or of a file in /proc, is unknown before it is read. So the limit applies to the bytes that are read. Opening
+//! can have no end. The size of a pipe, or of a file in /proc, is unknown before it is read. So the limit applies to the bytes that are read. Opening
 //! a pipe waits for its writer. So a caller that handles signals should read on a thread that it does not join.
 
 use std::{
@@ -18,10 +18,10 @@ use rustix::fs::OFlags;
 /// # Errors
 /// The path is neither a regular file nor a pipe, or cannot be opened.
 pub fn open(path: &Path) -> io::Result<File> {
-    // The type is checked first, because opening a device may have side effects.
+    // The type is checked first, because opening a device can have side effects.
     refuse(fs::metadata(path)?.file_type())?;
     let file = File::open(path)?;
-    // The type is checked again, because the file may have been replaced in the meantime.
+    // The type is checked again, because the file might have been replaced in the meantime.
     refuse(file.metadata()?.file_type())?;
     Ok(file)
 }
@@ -145,7 +145,7 @@ mod tests {
         for (most, read) in [(5, true), (4, false)] {
             let writer = std::thread::spawn({
                 let path = path.clone();
-                // Write errors are ignored, because the reader may close the pipe before it has read everything.
+                // Write errors are ignored, because the reader can close the pipe before it has read everything.
                 move || drop(fs::write(path, "12345"))
             });
             assert_eq!(read_text(&path, most).is_ok(), read, "{most}");

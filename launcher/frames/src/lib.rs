@@ -26,7 +26,7 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// `most`: maximum bytes of a frame.
+    /// `most` is the maximum bytes of a frame.
     pub fn new(most: usize) -> Decoder {
         Decoder { bytes: Vec::new(), read: 0, most }
     }

@@ -37,7 +37,7 @@ pub struct Case {
     problem: Option<Problem>,
 }
 
-/// Why a test case did not pass.
+/// The reason why a test case did not pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Problem {
     /// The name of the XML element: `failure`, `error` or `skipped`.

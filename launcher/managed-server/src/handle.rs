@@ -24,7 +24,7 @@ const KEEPER: &str = "server-keeper";
 /// Maximum time for a keeper to start all processes, or to check for leftovers after all processes have ended.
 const KEEPER_WORKS: Duration = Duration::from_secs(30);
 
-/// Why a server could not be started.
+/// The reason why a server could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The program of a replica cannot be started.
@@ -57,7 +57,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts the processes. They may not be ready yet when this function returns. `program`: the path of Benchwright's own program. `on_exit` is
+    /// Starts the processes. They may not be ready yet when this function returns. `program` is the path of Benchwright's own program. `on_exit` is
     /// called on its own thread for each replica that ends without a stop request.
     ///
     /// # Errors
@@ -71,7 +71,7 @@ impl Server {
             .arg(KEEPER)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // A keeper may outlive this process. So it must not hold our stderr, which may be a pipe whose reader waits for its end.
+            // A keeper may outlive this process. So it must not hold our stderr, which can be a pipe whose reader waits for its end.
             .stderr(Stdio::null())
             .spawn()?;
         let mut requests = keeper.stdin.take();
@@ -164,7 +164,7 @@ impl Server {
     fn finish(&mut self) -> Ended {
         self.done = true;
         self.asked.store(true, Ordering::Release);
-        // The request line asks the keeper to end the server, and closing the pipe does so too.
+        // The request line makes the keeper end the server. Closing the pipe has the same effect.
         if let Some(mut requests) = self.requests.take() {
             let _ = write_line(&mut requests, &Request::End);
         }

@@ -46,7 +46,7 @@ const MOST_WATCHED: usize = 256;
 const WATCH_STACK: usize = 64 << 10;
 /// Maximum number of killed processes in a report.
 const MOST_KILLED: usize = 16;
-/// How long a port may stay in use after the processes have ended, before it is reported.
+/// How long a port can stay in use after the processes have ended, before it is reported.
 const PORT_ENDS: Duration = Duration::from_secs(2);
 
 /// Starts the server that is ordered on stdin. Keeps it until stdin requests its end or is closed. Returns the exit status of this process.
@@ -277,7 +277,7 @@ impl Running {
     fn let_go(&mut self) {
         self.state.lasting = true;
         self.write_state();
-        // Leaves the launcher's working directory, which may have to be deleted or unmounted.
+        // Leaves the launcher's working directory, which can have to be deleted or unmounted.
         let _ = std::env::set_current_dir("/");
         say(&Event::LetGo);
     }
@@ -368,7 +368,7 @@ impl Replica {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until the replica's output has ended. A left-over process may keep the pipe open, so the wait is limited.
+    /// Waits until the replica's output has ended. A left-over process can keep the pipe open, so the wait is limited.
     async fn wait_for_log(&mut self) {
         if let Some(ended) = &mut self.log_ended
             && clock::limit(LOG_ENDS, ended).await.is_ok()

@@ -45,7 +45,7 @@ pub(crate) enum Stream {
 struct Open {
     /// The bytes of the line so far, up to the limit.
     line: Vec<u8>,
-    /// Number of bytes of the line beyond the limit.
+    /// Number of bytes in the line beyond the limit.
     left_out: u64,
 }
 

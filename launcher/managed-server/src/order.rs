@@ -18,7 +18,7 @@ pub struct Order {
     pub replicas: Vec<ReplicaOrder>,
     /// The folder for the logs `<replica>.log`; it must exist.
     pub log_folder: PathBuf,
-    /// How long the server may take to end after SIGTERM, in milliseconds.
+    /// How long the server can take to end after SIGTERM, in milliseconds.
     pub grace_ms: u64,
     /// The folder of the state files.
     pub state_folder: PathBuf,
@@ -232,7 +232,7 @@ pub struct LogEnd {
     /// Number of lines in which something that looks like a secret was replaced.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub redacted_lines: u64,
-    /// Why the file is incomplete; `None` if it is complete.
+    /// The reason why the file is incomplete; `None` if it is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

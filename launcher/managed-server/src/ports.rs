@@ -6,7 +6,7 @@ use std::{
     net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener},
 };
 
-/// Why a port cannot be used.
+/// The reason why a port cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PortError {
     /// Another process listens on the port.
@@ -34,7 +34,7 @@ pub enum PortError {
     None(io::Error),
 }
 
-/// Chooses ports for replicas: consecutive ports from `first` on, or any free ports. Another process may take a port before the server opens it.
+/// Chooses ports for replicas: consecutive ports from `first` on, or any free ports. Another process can take a port before the server opens it.
 ///
 /// # Errors
 /// A port is in use, or no port is free.
@@ -82,7 +82,7 @@ fn inodes(port: u16) -> BTreeSet<String> {
     tables.iter().flat_map(|it| it.lines().filter_map(listening)).collect()
 }
 
-/// Describes the process that listens on a port, as far as this user may see it.
+/// Describes the process that listens on a port, as far as this user can see it.
 pub(crate) fn holder(port: u16) -> String {
     let wanted: BTreeSet<String> = inodes(port).iter().map(|it| format!("socket:[{it}]")).collect();
     let pids = fs::read_dir("/proc").into_iter().flatten().flatten();

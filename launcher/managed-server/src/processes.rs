@@ -49,7 +49,7 @@ impl Process {
     /// Sends a signal to this process. The signal cannot reach a later process with the same id.
     pub(crate) fn signal(&self, signal: Signal) {
         let Some(pid) = Pid::from_raw(self.pid) else { return };
-        // An older kernel has no pidfds. There, another process may get the id between the check and the signal.
+        // An older kernel has no pidfds. There, another process can get the id between the check and the signal.
         let Ok(fd) = process::pidfd_open(pid, PidfdFlags::empty()) else {
             if self.is_there() {
                 let _ = process::kill_process(pid, signal);
@@ -57,7 +57,7 @@ impl Process {
             return;
         };
         if self.is_there() {
-            // An error is ignored, because the process may have just ended.
+            // An error is ignored, because the process can have just ended.
             let _ = process::pidfd_send_signal(fd, signal);
         }
     }
@@ -106,7 +106,7 @@ fn all() -> Vec<Process> {
 pub(crate) fn members(name: &str, groups: &[i32], keeper: Option<i32>) -> Vec<Process> {
     let all = all();
     let mut below: BTreeSet<i32> = keeper.into_iter().collect();
-    // A child may have a lower id than its parent. So the search is repeated until it adds no process.
+    // A child can have a lower id than its parent. So the search is repeated until it adds no process.
     while let Some(found) = all.iter().find(|it| below.contains(&it.parent) && !below.contains(&it.pid)) {
         below.insert(found.pid);
     }
@@ -115,7 +115,7 @@ pub(crate) fn members(name: &str, groups: &[i32], keeper: Option<i32>) -> Vec<Pr
     all.iter().filter(|it| it.pid != own && Some(it.pid) != keeper && belongs(it)).cloned().collect()
 }
 
-/// Whether a process is in one of the groups. The kernel may have given the number of a group to another one, so the leader of the group must have
+/// Whether a process is in one of the groups. The kernel can have given the number of a group to another one, so the leader of the group must have
 /// the mark.
 fn is_in_group(process: &Process, groups: &[i32], name: &str) -> bool {
     groups.contains(&process.group)

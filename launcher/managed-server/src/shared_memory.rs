@@ -24,7 +24,7 @@ impl Before {
         Before(files().filter(|it| !used.contains(&it.0)).collect())
     }
 
-    /// Deletes the files that a server left behind, and returns their names. `used`: the files that its processes had open or mapped.
+    /// Deletes the files that a server left behind, and returns their names. `used` are the files that its processes had open or mapped.
     pub(crate) fn clean(&self, used: &BTreeSet<PathBuf>) -> Vec<String> {
         let own = rustix::process::getuid().as_raw();
         let candidates: Vec<PathBuf> = files()

@@ -44,7 +44,7 @@ pub struct State {
     pub exited: Vec<Exited>,
     /// When the keeper was started.
     pub since: Timestamp,
-    /// How long the server may take to end after SIGTERM, in milliseconds.
+    /// How long the server can take to end after SIGTERM, in milliseconds.
     pub grace_ms: u64,
 }
 
@@ -163,7 +163,7 @@ pub fn all(folder: &Path) -> Vec<State> {
     found
 }
 
-/// Returns the files that cannot be read, with the errors. The server of such a file may still run.
+/// Returns the files that cannot be read, with the errors. The server of such a file can still run.
 pub fn unreadable(folder: &Path) -> Vec<(PathBuf, io::Error)> {
     let read = |path: PathBuf| read::<State>(&path).err().map(|error| (path, error));
     // A file that no longer exists is no error: its server has ended in the meantime.

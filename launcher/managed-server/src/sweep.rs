@@ -15,9 +15,9 @@ use crate::{
 
 /// Time between two scans of the processes.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How long processes outside the groups may run after the groups have ended before they also get SIGTERM.
+/// How long processes outside the groups can run after the groups have ended before they also get SIGTERM.
 const LEFT_ALONE: Duration = Duration::from_millis(500);
-/// How long processes outside the groups may take to end after SIGTERM.
+/// How long processes outside the groups can take to end after SIGTERM.
 const LEFT_ASKED: Duration = Duration::from_secs(2);
 /// How long SIGKILL is repeated. Once is not enough, because a process may fork between two scans.
 const KILLING: Duration = Duration::from_secs(10);

@@ -171,7 +171,7 @@ impl Wire for LengthHistogram {
 }
 
 const INVALID: WireError = WireError::Value { what: "histogram" };
-/// Maximum number of counts that full bins may have lost, in units of four billion.
+/// Maximum number of counts that full bins might have lost, in units of four billion.
 const MOST_LOST: u64 = 1 << 16;
 
 /// Writes the non-empty bins. For each bin: its lowest value minus the first value above the previous bin, and its count. At the end

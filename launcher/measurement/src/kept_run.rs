@@ -47,7 +47,7 @@ struct Head {
 pub struct Findings {
     /// Reasons to doubt the result, one sentence each.
     pub doubts: Vec<String>,
-    /// Why the target counts as lost; `None` if it was not lost.
+    /// The reason why the target counts as lost; `None` if it was not lost.
     pub lost_target: Option<String>,
 }
 

@@ -1,9 +1,9 @@
 //! The measurement of a run: the record of each request, counts and histograms, windows, and how the machine affected the launcher. Pure,
 //! so that a program without the load engine can read and merge measurements.
 //!
-//! The modules form layers. Each module may use those before it: `record`, `latency_origin`, `histogram`, `inter_token_times`, `schedule`,
-//! `output`, `server_identity`, `rows_used`, `resends`; `phase`, `window`, `vitals`; `recorder`; `load_result`; `kept_run`. Each type lists
-//! its fields for `wire`, the binary form of a measurement.
+//! The modules form layers. Each module can use those before it: `record`, `latency_origin`, `histogram`, `inter_token_times`, `schedule`, `output`,
+//! `server_identity`, `rows_used`, `resends`; `phase`, `window`, `vitals`; `recorder`; `load_result`; `kept_run`. Each type lists its fields for
+//! `wire`, the binary form of a measurement.
 
 pub mod histogram;
 pub mod inter_token_times;

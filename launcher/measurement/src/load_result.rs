@@ -36,7 +36,7 @@ pub struct LoadResult {
     pub phases: Vec<Option<IssuedPhase>>,
     /// The engine's decisions, one entry per stage.
     pub stages: Vec<StageResult>,
-    /// Why the load ended early; `None` if it did not.
+    /// The reason why the load ended early; `None` if it did not.
     pub stopped: Option<StopReason>,
     /// Number of requests that were due when the load was stopped but were never sent. They also count as cancelled, in the figures or
     /// among the excluded requests. Requests due later are not counted.
@@ -68,7 +68,7 @@ impl LoadResult {
     }
 }
 
-/// Why a rate is not known, and its stage not run.
+/// The reason why a rate is not known, and its stage not run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum NotMeasured {
     #[error("its rate comes from stage {stage}, which was not run before it; see why")]

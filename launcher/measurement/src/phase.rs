@@ -8,7 +8,7 @@ use crate::{
     wire::{Reader, Wire, WireError, Writer, fields, variants},
 };
 
-/// Why a load ended before all its requests were issued.
+/// The reason why a load ended before all its requests were issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopReason {
     /// The launcher received a signal to stop.
@@ -21,7 +21,7 @@ pub enum StopReason {
     StopRule,
 }
 
-/// Why a phase issues no more queries.
+/// The reason why a phase issues no more queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PhaseEnd {
     /// Enough queries were issued over a long enough time. If the phase just issues all its queries: all were issued.
@@ -54,7 +54,7 @@ pub enum PhaseEnd {
 pub struct IssuedPhase {
     /// When the phase began; `None` if it never began.
     pub began: Option<Duration>,
-    /// Why the phase issued no more queries; `None` if it has no rules and issued all of them.
+    /// The reason why the phase issued no more queries; `None` if it has no rules and issued all of them.
     pub end: Option<PhaseEnd>,
 }
 
@@ -76,32 +76,32 @@ pub trait Phase: Debug + Send + Sync {
     /// Returns the number of rows that the data set must have.
     fn row_count(&self) -> u64;
 
-    /// Returns the maximum number of requests in flight, at least 1; `None`: no limit.
+    /// Returns the maximum number of requests in flight, at least 1; `None` means no limit.
     fn max_concurrency(&self) -> Option<u32>;
 
-    /// Returns the number of samples per request, at least 1, if the phase sends static batches; `None`: one request per sample.
+    /// Returns the number of samples per request, at least 1, if the phase sends static batches; `None` means one request per sample.
     fn batch_size(&self) -> Option<u32>;
 
     /// Whether the output of a request must be kept.
     fn keeps_output(&self, request: u64) -> bool;
 
-    /// Returns when the requests are due; `None`: a query is due when the previous query is complete.
+    /// Returns when the requests are due; `None` means that a query is due when the previous query is complete.
     fn schedule(&self) -> Option<Schedule>;
 
-    /// Whether the phase has rules, so that it may end before all its queries are issued.
+    /// Whether the phase has rules, so that it can end before all its queries are issued.
     fn has_rules(&self) -> bool;
 
-    /// Whether rules may end the phase before its schedule ends.
+    /// Whether rules can end the phase before its schedule ends.
     fn may_end_before_schedule(&self) -> bool;
 
-    /// Returns how the phase ends if it ends after the query just issued. `issued`: number of queries so far. `elapsed`: when that query
-    /// was sent, from the start of the phase. `outstanding` returns the number of incomplete queries.
+    /// Returns how the phase ends if it ends after the query just issued. `issued` is the number of queries so far. `elapsed` is the time when that
+    /// query was sent, from the start of the phase. `outstanding` returns the number of incomplete queries.
     fn after(&self, issued: u64, elapsed: Duration, outstanding: &dyn Fn() -> u64) -> Option<PhaseEnd>;
 
     /// Returns how the phase ends after all its queries are issued; `None` if it has no rules.
     fn at_the_end(&self) -> Option<PhaseEnd>;
 
-    /// Counts a request that has ended. `began`: when the phase began.
+    /// Counts a request that has ended. `began` is the time when the phase began.
     fn ended(&self, record: &RequestRecord, began: Duration);
 
     /// Returns the number of requests.

@@ -22,7 +22,7 @@ pub enum RequestOutcome {
     Ok,
     /// A complete answer without content.
     Empty,
-    /// A status of 400 or above, or an error object in place of an answer.
+    /// A status of 400 or above, or an error object instead of an answer.
     HttpError(u16),
     /// The stream ended early, contained an error, or contained data that is not an event.
     BrokenStream,
@@ -120,7 +120,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// All timeouts, in the order in which a request may exceed them.
+    /// All timeouts, in the order in which a request can exceed them.
     pub const ALL: [Limit; 4] = [Limit::Connect, Limit::FirstToken, Limit::TokenGap, Limit::Request];
 
     /// Returns the name of the timeout in workloads and reports.
@@ -134,7 +134,7 @@ impl Limit {
     }
 }
 
-/// Why a request got no connection, or no response on a connection.
+/// The reason why a request got no connection, or no response on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
     /// No process listens at the address.
@@ -307,32 +307,32 @@ impl RequestRecord {
         }
     }
 
-    /// Returns the time to first token: first token - start.
+    /// Returns the time to first token: the time of the first token minus the start.
     pub fn ttft(&self, origin: LatencyOrigin) -> Option<Duration> {
         Some(self.first_token?.saturating_sub(self.start(origin)))
     }
 
-    /// Returns the latency: last token - start.
+    /// Returns the latency: the time of the last token minus the start.
     pub fn latency(&self, origin: LatencyOrigin) -> Option<Duration> {
         Some(self.last_token?.saturating_sub(self.start(origin)))
     }
 
-    /// Returns first token - scheduled.
+    /// Returns the time from the scheduled time to the first token.
     pub fn ttft_scheduled(&self) -> Option<Duration> {
         self.ttft(LatencyOrigin::Scheduled)
     }
 
-    /// Returns first token - sent.
+    /// Returns the time from sending to the first token.
     pub fn ttft_sent(&self) -> Option<Duration> {
         self.ttft(LatencyOrigin::Sent)
     }
 
-    /// Returns last token - scheduled.
+    /// Returns the time from the scheduled time to the last token.
     pub fn latency_scheduled(&self) -> Option<Duration> {
         self.latency(LatencyOrigin::Scheduled)
     }
 
-    /// Returns last token - sent.
+    /// Returns the time from sending to the last token.
     pub fn latency_sent(&self) -> Option<Duration> {
         self.latency(LatencyOrigin::Sent)
     }

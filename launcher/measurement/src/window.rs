@@ -60,7 +60,7 @@ pub(crate) struct Opened {
     pub(crate) start: Duration,
 }
 
-/// Why the margins of a stage cannot be changed after its run.
+/// The reason why the margins of a stage cannot be changed after its run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MarginError {
     #[error("its requests decide when it is over, so that its cool-down is a number of requests; give a number")]

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::text::heading;
 
-/// Maximum number of rows of a table. If there are more, the first rows and a note are shown.
+/// Maximum number of rows in a table. If there are more, the first rows and a note are shown.
 pub(crate) const MAX_ROWS: usize = 200;
 /// Maximum length of a cell or a line, in characters. Needed because error texts and names come from outside.
 const MAX_TEXT: usize = 400;

@@ -21,7 +21,7 @@ const TEMPLATE_JSON: &str = "chat_template.json";
 /// Maximum bytes of each configuration file: many times the size of the largest one known.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// Why the folder cannot be used. The message already contains the cause, so there is no `source`.
+/// The reason why the folder cannot be used. The message already contains the cause, so there is no `source`.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelFolderError {
     /// The tokenizer cannot be used.

@@ -13,7 +13,7 @@ use tokenizer::{Tokenizer, TokenizerError};
 
 /// The file name under which models publish their tokenizer.
 const FILE_NAME: &str = "tokenizer.json";
-/// Vocabulary files in other formats, which are not supported. The second text tells where to get the same tokenizer as `tokenizer.json`.
+/// Vocabulary files in other formats, which are not supported. The second text describes how to get the same tokenizer as `tokenizer.json`.
 const OTHERS: [(&str, &str); 4] = [
     (
         "tokenizer.model",
@@ -29,7 +29,7 @@ const OTHERS: [(&str, &str); 4] = [
 /// Maximum bytes of the file: several times the size of the largest published one.
 const MAX_BYTES: u64 = 128 << 20;
 
-/// Why the tokenizer of a workload cannot be used. The message already contains the cause, so there is no `source`.
+/// The reason why the tokenizer of a workload cannot be used. The message already contains the cause, so there is no `source`.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenizerFileError {
     /// The file cannot be read.
@@ -58,7 +58,7 @@ impl TokenizerFileError {
 /// Reads a tokenizer, and the digest of its file. `path` is a `tokenizer.json`, or a folder that contains one.
 ///
 /// # Errors
-/// The file cannot be read, has more than 128 MiB, or is no tokenizer. Or the folder contains only a tokenizer in another format.
+/// The file cannot be read, has more than 128 MiB, or is not a tokenizer. Or the folder contains only a tokenizer in another format.
 pub fn read(path: &Path) -> Result<(Tokenizer, FileDigest), TokenizerFileError> {
     if path.is_dir()
         && !path.join(FILE_NAME).exists()

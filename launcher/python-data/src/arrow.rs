@@ -137,7 +137,7 @@ impl<'a> Pickle<'a> {
         };
         let valid = buffer(0)?;
         let first = buffer(1)?.unwrap_or_default();
-        // An array without values may have no buffers.
+        // An array without values can have no buffers.
         let values = if length == 0 { 0 } else { offset + length };
         let (kind, wanted) = match code {
             "" => {

@@ -227,8 +227,8 @@ fn whole(cell: Cell<'_>) -> Cell<'_> {
     }
 }
 
-/// Reads a value and everything nested in it once, and returns the first error. If there is none, later reads of the value cannot fail. `depth`: the
-/// number of lists and maps around the value. `visit` counts the values that were read, and can stop the check with an error.
+/// Reads a value and everything nested in it once, and returns the first error. If there is none, later reads of the value cannot fail. `depth` is
+/// the number of lists and maps around the value. `visit` counts the values that were read, and can stop the check with an error.
 ///
 /// # Errors
 /// A value cannot be read or is nested too deep, or `visit` returns an error.

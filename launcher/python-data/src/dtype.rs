@@ -30,7 +30,7 @@ pub(crate) struct Dtype {
 }
 
 impl Dtype {
-    /// Parses a type from its code, such as `i4`. `unit`: the unit of a time, such as `ns` or `25s`.
+    /// Parses a type from its code, such as `i4`. `unit` is the unit of a time, such as `ns` or `25s`.
     pub(crate) fn parse(code: &str, big: bool, unit: Option<&str>) -> Result<Dtype, Problem> {
         let refused = || Problem::new(format!("holds elements of the type {}, which is not read", shown(code)));
         let mut rest = code.chars();

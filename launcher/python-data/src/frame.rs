@@ -12,7 +12,7 @@ use crate::{
     table::{Table, TableParts},
 };
 
-/// Maximum number of columns of a table.
+/// Maximum number of columns in a table.
 pub(crate) const MAX_COLUMNS: usize = 10_000;
 /// Maximum nesting depth of indexes.
 const MAX_INDEX_DEPTH: usize = 4;

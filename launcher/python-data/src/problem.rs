@@ -1,12 +1,12 @@
-//! Why a file cannot be read.
+//! The reason why a file cannot be read.
 
-/// Why bytes could not be read.
+/// The reason why bytes could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{what}", .at.map(|it| format!("byte {it}, counted from 0: ")).unwrap_or_default())]
 pub struct Problem {
     /// The position in the file, if known.
     pub at: Option<usize>,
-    /// The problem. It may contain text from the file.
+    /// The problem. It can contain text from the file.
     pub what: String,
 }
 

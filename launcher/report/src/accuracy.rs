@@ -5,7 +5,7 @@ use analysis::{Accuracy, AccuracyLimit};
 /// A file with scored answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccuracyFile {
-    /// The file name in the results folder; it may include a subfolder.
+    /// The file name in the results folder; it can include a subfolder.
     pub name: String,
     /// The content of the file.
     pub content: Vec<u8>,
@@ -46,7 +46,7 @@ pub fn headline(accuracy: &Accuracy) -> String {
     format!("check {check}: {}; {scored}{of} answers scored{failed}", verdict.name())
 }
 
-/// Why there is no verdict, why figures were not computed, and how the other figures were computed.
+/// The reason why there is no verdict, why figures were not computed, and how the other figures were computed.
 pub fn notes(accuracy: &Accuracy) -> Vec<String> {
     let undecided = accuracy.reasons.iter().map(|it| format!("no verdict: {it}"));
     let doubts = accuracy.doubts.iter().filter(|it| !accuracy.reasons.contains(it));

@@ -5,7 +5,7 @@ use document::{ReadError, ReportDocument};
 /// Maximum size of a `report.json` that is read, in bytes. Enough for thousands of stages.
 pub const MAX_BASELINE_BYTES: u64 = 64 << 20;
 
-/// Why a text cannot serve as a baseline.
+/// The reason why a text cannot serve as a baseline.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BaselineError {
     /// The text is not a report that this release can read.

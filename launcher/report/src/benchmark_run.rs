@@ -46,7 +46,7 @@ pub(super) fn render(inputs: &Inputs<'_>) -> String {
     spec.seed = Some(run.seed.0);
     // If the file requested several runs, not all of them could send the prompts of this run. So it requests only one.
     spec.repeat = None;
-    // The resolved timeout may be the default for a run outside a cluster, which is too short in a cluster.
+    // The resolved timeout can be the default for a run outside a cluster, which is too short in a cluster.
     spec.target.readiness.timeout_seconds = inputs.spec.target.readiness.timeout_seconds;
     spec.suspend = false;
     spec.cancel = None;

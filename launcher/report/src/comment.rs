@@ -28,7 +28,7 @@ pub(super) const FILE_NAME: &str = "comment.md";
 
 /// Maximum size of the comment in bytes, and therefore in characters. A user can add a line in front of it without exceeding GitHub's limit.
 const MAX_COMMENT: usize = 60_000;
-/// Maximum number of rows of a table.
+/// Maximum number of rows in a table.
 const MAX_ROWS: usize = 30;
 /// Maximum number of reasons of the verdict.
 const MAX_REASONS: usize = 10;

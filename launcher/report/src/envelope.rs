@@ -8,7 +8,7 @@ use crds::{
 use super::folder::Stored;
 use analysis::{Accuracy, Analysis, ObjectiveResult, Objectives, search::SearchResult};
 
-/// The results of a measurement, for the operator. `stored`: the results folder, if there is one.
+/// The results of a measurement, for the operator. `stored` is the results folder, if there is one.
 pub fn envelope(run: &RunIdentity, analysis: &Analysis, stored: Option<&Stored>) -> Envelope {
     let reason = analysis.verdict.headline();
     Envelope {

@@ -125,7 +125,7 @@ pub struct Stored {
 }
 
 impl Folder {
-    /// Creates a folder below `root`. This also checks, before any load is issued, whether results can be stored. `name` may have several parts, such
+    /// Creates a folder below `root`. This also checks, before any load is issued, whether results can be stored. `name` can have several parts, such
     /// as `chat/a1`. If a complete or partial folder already has the name, the suffix `-2` and so on is added.
     ///
     /// # Errors
@@ -151,7 +151,7 @@ impl Folder {
         Err(StorageError::new(&wanted, ErrorKind::AlreadyExists.into()))
     }
 
-    /// Writes a marker file that tells people that the folder is not complete yet.
+    /// Writes a marker file for users, which states that the folder is not complete yet.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -171,7 +171,7 @@ impl Folder {
         &self.partial
     }
 
-    /// Writes one file with the content that `fill` writes. `name` may include a folder, such as `Accuracy/a.json`. If this fails, no partial file
+    /// Writes one file with the content that `fill` writes. `name` can include a folder, such as `Accuracy/a.json`. If this fails, no partial file
     /// remains.
     ///
     /// # Errors
@@ -183,7 +183,7 @@ impl Folder {
     ) -> Result<(), StorageError> {
         let path = self.partial.join(name);
         let Written { bytes, sha256 } = write_whole(&path, fill).map_err(|source| StorageError::new(&path, source))?;
-        // A file that disappeared may be written a second time.
+        // A file that disappeared can be written a second time.
         self.artifacts.retain(|it| it.name != name);
         self.artifacts.push(ArtifactRef { name: name.to_owned(), uri: String::new(), bytes, sha256 });
         Ok(())
@@ -208,7 +208,7 @@ impl Folder {
     /// The folder cannot be renamed. Its files stay in the partial folder.
     pub fn finish(self) -> Result<Stored, StorageError> {
         let path = self.root.join(&self.name);
-        // The marker may have disappeared together with the folder.
+        // The marker might have disappeared together with the folder.
         match fs::remove_file(self.partial.join(MARKER)) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(StorageError::new(&self.partial, error)),
             _ => {}

@@ -613,7 +613,7 @@ impl Page {
         }
     }
 
-    /// Adds a table of figures that may contain texts from outside.
+    /// Adds a table of figures that can contain texts from outside.
     fn text_table(&mut self, (header, rows): TableText) {
         let header: Vec<String> = header.iter().map(|it| cell(it)).collect();
         let header: Vec<&str> = header.iter().map(String::as_str).collect();

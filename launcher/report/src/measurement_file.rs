@@ -18,7 +18,7 @@ const MEMORY_PER_BYTE: u64 = 8;
 /// Memory for histograms, in bytes. They need much more space in memory than in the file.
 const MEMORY: u64 = 1 << 30;
 
-/// Why the measurement of a run is not available.
+/// The reason why the measurement of a run is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasurementError {
     #[error(
@@ -38,7 +38,7 @@ pub enum MeasurementError {
     Content { path: PathBuf, source: StreamError, tool_version: String },
 }
 
-/// Reads the measurement from the results folder of a run. `tool_version`: the release that wrote it.
+/// Reads the measurement from the results folder of a run. `tool_version` is the release that wrote it.
 ///
 /// # Errors
 /// The file is missing, too large, truncated or changed, or another release wrote it.

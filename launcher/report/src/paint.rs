@@ -19,7 +19,7 @@ impl Paint {
     /// No styles, for files, pipes and terminals without colours.
     pub const OFF: Paint = Paint(false);
 
-    /// `on`: the output is a terminal that supports colours.
+    /// `on` means that the output is a terminal that supports colours.
     pub fn new(on: bool) -> Paint {
         Paint(on)
     }

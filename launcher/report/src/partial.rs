@@ -2,7 +2,7 @@
 //! without results.
 //!
 //! The launcher locks the marker as long as it lives. If a process on the same host gets the lock, the launcher is certainly gone. A process on
-//! another host may get the lock although the launcher lives: NFS with `local_lock`, CIFS with `nobrl` and Lustre with `localflock` do not share
+//! another host can get the lock although the launcher lives: NFS with `local_lock`, CIFS with `nobrl` and Lustre with `localflock` do not share
 //! locks between hosts. So a folder of another host is deleted only if its name shows that nobody needs it any more. On a file system without locks,
 //! no process gets the lock, and the folder stays.
 
@@ -70,7 +70,7 @@ fn host() -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-/// Which unfinished folders may be deleted.
+/// Which unfinished folders can be deleted.
 #[derive(Clone, Copy, Debug)]
 pub enum Leftovers<'a> {
     /// Folders that launchers on this host created. Locks are only reliable between processes of one host.

@@ -29,7 +29,7 @@ const OTHER_TOOLS: [(&str, &str); 6] = [
     ("profile_export.json", "GenAI-Perf"),
 ];
 
-/// Why no report can be read from a path.
+/// The reason why no report can be read from a path.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportFileError {
     #[error("{path}: {cause}; give a results folder, such as results/latest, or its {REPORT_FILE_NAME}", path = path.display())]

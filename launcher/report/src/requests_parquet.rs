@@ -36,11 +36,11 @@ pub const BYTES_PER_ROW: u64 = 128;
 enum Column {
     /// A text that every request has.
     Text(fn(&RequestRecord, &Names) -> String),
-    /// A text that a request may lack.
+    /// A text that a request can lack.
     OptionalText(fn(&RequestRecord, &Names) -> Option<String>),
     /// A number that every request has.
     Number(fn(&RequestRecord) -> i64),
-    /// A number that a request may lack.
+    /// A number that a request can lack.
     Optional(fn(&RequestRecord) -> Option<i64>),
 }
 

@@ -81,7 +81,7 @@ pub fn server_log(replica: usize) -> String {
 /// Renders the page of a report. The renderer is in a crate that depends on this one, so it is passed in.
 pub type PageOf<'a> = &'a dyn Fn(&ReportDocument) -> io::Result<String>;
 
-/// Writes all files of a report: first the files for programs, last the largest ones. `document`: the result of [`Parts::document`]. If the page
+/// Writes all files of a report: first the files for programs, last the largest ones. `document` is the result of [`Parts::document`]. If the page
 /// cannot be rendered, only logs a warning, because the figures are valid nevertheless.
 ///
 /// # Errors

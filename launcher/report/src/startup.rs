@@ -41,7 +41,7 @@ pub struct Start<'a> {
 /// The name of a row, and one cell per column.
 pub type Row = (String, Vec<String>);
 
-/// The durations of one part of a start, in seconds. They may be drawn as a bar.
+/// The durations of one part of a start, in seconds. They can be drawn as a bar.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     pub name: String,

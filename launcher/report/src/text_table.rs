@@ -38,7 +38,7 @@ pub struct Table {
 }
 
 impl From<String> for Cell {
-    /// Puts the text on one line, because a report from disk may contain any text.
+    /// Puts the text on one line, because a report from disk can contain any text.
     fn from(text: String) -> Cell {
         Cell(one_line(&text))
     }

@@ -65,7 +65,7 @@ fn of_stage(stage: &StageDocument, all: bool) -> Vec<Vec<String>> {
     rows
 }
 
-/// A row of the table. `cells`: the interval, and the figure within the steady window.
+/// A row of the table. `cells` is the interval, and the figure within the steady window.
 fn row(
     stage: &StageDocument,
     name: String,
@@ -121,7 +121,7 @@ fn withheld(state: &str) -> String {
     format!("none: {}", in_words(state))
 }
 
-/// Describes a state in words. `state`: the name of a [`State`].
+/// Describes a state in words. `state` is the name of a [`State`].
 fn in_words(state: &str) -> &str {
     let words = [
         (State::Plateau, "steady"),

@@ -47,7 +47,8 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    /// `host`: the host in the URL, and the address to which it must resolve. `None` if the URL contains the address itself, or if `socket` is used.
+    /// `host` is the host in the URL, and the address to which it must resolve. `None` if the URL contains the address itself, or if `socket` is
+    /// used.
     pub(super) fn new(
         host: Option<(&str, SocketAddr)>,
         socket: Option<&str>,

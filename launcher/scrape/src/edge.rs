@@ -10,7 +10,7 @@ pub(super) struct Edge {
     left: BTreeSet<usize>,
     /// When the second round begins; `None` if no second round is planned.
     pub(super) again: Option<Duration>,
-    /// Whether there may be a second round.
+    /// Whether there can be a second round.
     settles: bool,
 }
 

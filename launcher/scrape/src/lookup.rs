@@ -28,9 +28,9 @@ pub(super) struct Known {
     pub(super) source: Source,
     pub(super) url: Url,
     pub(super) place: Place,
-    /// Why the name has no address; `None` if it has one, or was not looked up yet.
+    /// The reason why the name has no address; `None` if it has one, or was not looked up yet.
     pub(super) problem: Option<String>,
-    /// Whether only IPv4 (true) or only IPv6 (false) addresses are scraped. `None`: both, because no address has responded yet.
+    /// Whether only IPv4 (true) or only IPv6 (false) addresses are scraped. `None` means both, because no address has responded yet.
     pub(super) is_v4: Option<bool>,
     /// Number of addresses of the name that are not scraped, because the name has too many.
     pub(super) left_out: usize,
@@ -64,7 +64,7 @@ impl Known {
         Ok(Known { source, url, place, problem: None, is_v4: None, left_out: 0 })
     }
 
-    /// Returns the addresses of a lookup that should be scraped. They are of one IP family, because the same server may have an address in both. If
+    /// Returns the addresses of a lookup that should be scraped. They are of one IP family, because the same server can have an address in both. If
     /// the name no longer has an address of that family, all its addresses are scraped again.
     pub(super) fn of_one_family(&mut self, found: Vec<SocketAddr>) -> Vec<SocketAddr> {
         let known = self.is_v4.filter(|is_v4| found.iter().any(|it| it.is_ipv4() == *is_v4));

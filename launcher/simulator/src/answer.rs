@@ -1,4 +1,4 @@
-//! Produces the text of an answer token by token. Stop strings end it, text that may begin a stop string is held back, and log probabilities are
+//! Produces the text of an answer token by token. Stop strings end it, text that can begin a stop string is held back, and log probabilities are
 //! synthetic. Pure.
 
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use super::text;
 pub struct Answer {
     /// The seed from which the words are derived.
     pub words: u64,
-    /// How the request's stops affect the text. `None`: the request has no stops.
+    /// How the request's stops affect the text. `None` means that the request has no stops.
     pub stop: Option<Stop>,
     /// The prompt, if the answer should begin with it.
     pub echo: Option<Arc<str>>,
-    /// Number of alternatives per token with log probabilities. `None`: no log probabilities are requested.
+    /// Number of alternatives per token with log probabilities. `None` means that no log probabilities are requested.
     pub logprobs: Option<u32>,
     /// The structure that contains the text.
     pub form: AnswerForm,
@@ -66,11 +66,11 @@ impl AnswerForm {
 /// How a request's stops affect the text of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stop {
-    /// Number of bytes that a stream holds back, because they may be the beginning of a stop string.
+    /// Number of bytes that a stream holds back, because they can be the beginning of a stop string.
     pub held: usize,
-    /// Number of bytes of text that are visible at the end. `None`: all.
+    /// Number of bytes of text that are visible at the end. `None` means all.
     pub shown: Option<usize>,
-    /// The stop that ended the answer, as JSON. `None`: no stop ended it.
+    /// The stop that ended the answer, as JSON. `None` means that no stop ended it.
     pub reason: Option<String>,
 }
 
@@ -140,7 +140,7 @@ impl AnswerText {
         AnswerText { answer, pending: String::new(), shown: 0 }
     }
 
-    /// Returns the text that becomes visible with the token at this position. `last`: whether it is the last token.
+    /// Returns the text that becomes visible with the token at this position. `last` states whether it is the last token.
     pub fn next(&mut self, position: u32, last: bool) -> String {
         self.pending.push_str(text::word(self.answer.words, position));
         let visible = match &self.answer.stop {

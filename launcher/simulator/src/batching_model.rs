@@ -22,7 +22,7 @@ use clock::Clock;
 /// machine was busy for longer, the engine is slowed down, as a real engine would be.
 const MAX_CATCH_UP: Duration = Duration::from_millis(2);
 
-/// Number of consecutive steps of zero length after which the streams may send. Tokens that are due at the same time then leave in few writes, as
+/// Number of consecutive steps of zero length after which the streams can send. Tokens that are due at the same time then leave in few writes, as
 /// from a busy server. With a larger number, a stream would send too many tokens together.
 const STEPS_AT_ONCE: u32 = 4;
 
@@ -31,7 +31,7 @@ const STEPS_AT_ONCE: u32 = 4;
 pub struct Progress {
     /// Number of tokens that are ready.
     pub tokens: u32,
-    /// Why the request ended. Set together with the last token.
+    /// The reason why the request ended. Set together with the last token.
     pub finish: Option<Finish>,
 }
 
@@ -87,7 +87,7 @@ impl Generation {
             return Poll::Ready(progress);
         }
         self.slot.waker.register(cx.waker());
-        // Check again: the engine may have progressed between the check and the registration.
+        // Check again: the engine might have progressed between the check and the registration.
         let progress = self.slot.get();
         if news(progress) { Poll::Ready(progress) } else { Poll::Pending }
     }

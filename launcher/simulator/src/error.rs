@@ -5,7 +5,7 @@ use std::fmt::Display;
 use http::StatusCode;
 use serde_json::json;
 
-/// Why a request is refused.
+/// The reason why a request is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiError {
     /// The status of the answer.

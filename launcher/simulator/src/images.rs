@@ -7,7 +7,7 @@ use super::text::{Prompt, digest, mix};
 
 /// Width and height of a patch in pixels.
 const PATCH: u32 = 28;
-/// Maximum number of tokens of one image.
+/// Maximum number of tokens in one image.
 const MAX_TOKENS: u32 = 16_384;
 /// Assumed size in pixels of an image whose header contains no size, or that is behind a URL.
 const UNKNOWN: (u32, u32) = (512, 512);

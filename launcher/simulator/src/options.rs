@@ -33,7 +33,7 @@ pub struct SimOptions {
     pub max_num_seqs: u32,
     /// Maximum number of tokens that one step computes, prompt tokens and new tokens together.
     pub max_num_batched_tokens: u32,
-    /// Maximum number of tokens of a prompt and its answer together.
+    /// Maximum number of tokens in a prompt and its answer together.
     pub max_model_len: u32,
     /// Tokens in a block of the KV cache.
     pub block_size: u32,
@@ -49,9 +49,9 @@ pub struct SimOptions {
     pub seed: Seed,
     /// What goes wrong, if anything.
     pub fault: Option<Fault>,
-    /// The folder for the profiler's traces. A trace contains the number of requests, but no kernels. Absent: the server has no profiler.
+    /// The folder for the profiler's traces. A trace contains the number of requests, but no kernels. If absent, the server has no profiler.
     pub profiler_dir: Option<PathBuf>,
-    /// The sleep mode. Absent: its endpoints do not exist.
+    /// The sleep mode. If absent, its endpoints do not exist.
     pub sleep_mode: Option<SleepMode>,
 }
 
@@ -75,8 +75,8 @@ impl Default for SimOptions {
 impl SimOptions {
     /// Returns the server of a preset, with seed 0.
     ///
-    /// `gpu`: an 8B model on one data-centre GPU. 10 ms between tokens for a single sequence, and 13 ms at 64 sequences of 500 tokens; 20,000 prompt
-    /// tokens per second, so 35 ms to the first token of a 512-token prompt.
+    /// `gpu` is an 8B model on one data-centre GPU. 10 ms between tokens for a single sequence, and 13 ms at 64 sequences of 500 tokens; 20,000
+    /// prompt tokens per second, so 35 ms to the first token of a 512-token prompt.
     ///
     /// `tiny`: vLLM with a tiny model on a CPU. The costs fit measurements on one: 2.3 ms between tokens for a single sequence, and 4.8 ms at 32
     /// sequences.

@@ -25,7 +25,7 @@ use super::work::Finish;
 /// Maximum size of a body, in bytes. A context of a million tokens fits.
 const MAX_BODY: usize = 32 << 20;
 
-/// How long a client may take to send a body.
+/// How long a client can take to send a body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Maximum length of an `X-Request-Id` that becomes the id of an answer, in bytes.

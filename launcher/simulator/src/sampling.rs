@@ -87,7 +87,7 @@ pub fn stops(body: &Map<String, Value>) -> Result<StopRules, ApiError> {
     Ok(rules)
 }
 
-/// The number of log probabilities that a request asks for.
+/// The number of log probabilities that a request requires.
 pub struct Logprobs(Option<i64>);
 
 impl Logprobs {

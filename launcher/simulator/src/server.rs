@@ -26,7 +26,7 @@ use super::sleep::WokenTags;
 /// limits the engine's queue.
 const MAX_CONNECTIONS: u32 = 32_768;
 
-/// How long a client may take to send the head of a request.
+/// How long a client can take to send the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Maximum size of a request's head, and of an answer's buffer per connection.
@@ -37,11 +37,10 @@ const NEXT_ACCEPT: Duration = Duration::from_millis(100);
 /// Number of failures per log line. With [`NEXT_ACCEPT`] this is one line in ten seconds.
 const WARN_EVERY: u64 = 100;
 
-/// How long open connections may take to close at shutdown.
+/// How long open connections can take to close at shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A simulated server, with a running or a paused clock. It belongs to the tokio runtime on which it is first used,
-/// which may have several threads.
+/// A simulated server, with a running or a paused clock. It belongs to the tokio runtime on which it is first used, which can have several threads.
 #[derive(Debug)]
 pub struct Simulator {
     pub(super) options: SimOptions,

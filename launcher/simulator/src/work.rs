@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::blocks::BlockHashes;
 
-/// Why an answer ended.
+/// The reason why an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finish {
     /// The model ended the answer.
@@ -36,7 +36,7 @@ pub struct Work {
     pub output_tokens: u32,
     /// Maximum length of the answer, in tokens.
     pub max_tokens: u32,
-    /// Why the answer ends at `output_tokens`.
+    /// The reason why the answer ends at `output_tokens`.
     pub finish: Finish,
     /// The seed from which the words of the answer are derived.
     pub words: u64,

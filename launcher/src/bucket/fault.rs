@@ -1,8 +1,8 @@
-//! Why a request to a bucket failed. The messages use only our own words, because a status must not contain text from a server.
+//! The reason why a request to a bucket failed. The messages use only our own words, because a status must not contain text from a server.
 
 use crate::web_client::{self, Way};
 
-/// The error codes that a message may contain. No other text from a server appears in it.
+/// The error codes that a message can contain. No other text from a server appears in it.
 const CODES: [&str; 22] = [
     "AccessDenied",
     "AuthorizationHeaderMalformed",
@@ -29,7 +29,7 @@ const CODES: [&str; 22] = [
     "XAdminUserNotFound",
 ];
 
-/// Why a request failed.
+/// The reason why a request failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Fault {
     #[error(

@@ -44,7 +44,7 @@ const ACCESS_KEY: &str = "accessKeyId";
 const SECRET_KEY: &str = "secretAccessKey";
 const TOKEN: &str = "sessionToken";
 
-/// Why a bucket cannot be used, or an object cannot be transferred. No message contains text from a server.
+/// The reason why a bucket cannot be used, or an object cannot be transferred. No message contains text from a server.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BucketError {
     #[error("storage.s3.secretRef: {path} cannot be read: {source}; give the Secret the key {key}", path = path.display())]
@@ -170,7 +170,7 @@ impl Bucket {
             let etag = response.headers().get(header::ETAG).and_then(|it| Some(it.to_str().ok()?.to_owned()));
             let length = response.headers().get(header::CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse().ok());
             let body = text(response).await?;
-            // For a multipart completion, the server sends the status before it knows the outcome. So a response with status 200 may contain an
+            // For a multipart completion, the server sends the status before it knows the outcome. So a response with status 200 can contain an
             // error.
             let failed_late = call.is_completion() && !body.contains("<ETag>");
             if !status.is_success() || failed_late {

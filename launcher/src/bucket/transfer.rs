@@ -204,7 +204,7 @@ fn part(file: &mut File) -> io::Result<Bytes> {
     Ok(bytes.into())
 }
 
-/// Lists the names of all regular files below a folder, with slashes between folders. Symbolic links are left out, because they may point anywhere.
+/// Lists the names of all regular files below a folder, with slashes between folders. Symbolic links are left out, because they can point anywhere.
 fn list(folder: &Path, before: &str, files: &mut Vec<String>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;

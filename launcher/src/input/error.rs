@@ -1,4 +1,4 @@
-//! Why an input cannot be run.
+//! The reason why an input cannot be run.
 
 use std::{
     io,
@@ -12,8 +12,8 @@ use crds::{
 use report::baseline::BaselineError;
 use workload_profiles::ProfileError;
 
-/// Why an input cannot be run. Each message contains its cause. The cause is not the `source` of the error, because printing the error chain would
-/// repeat it.
+/// The reason why an input cannot be run. Each message contains its cause. The cause is not the `source` of the error, because printing the error
+/// chain would repeat it.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     #[error("no BenchmarkRun is given, and {folder}, which the operator mounts in a pod, has no run.yaml; give a file with -f FILE, or a target with --url URL or --simulator", folder = folder.display())]
@@ -129,7 +129,7 @@ fn list(problems: &[String]) -> String {
 }
 
 impl InputError {
-    /// The message for a status. It does not contain the text of the profile, which may come from an object that readers of the status may not read.
+    /// The message for a status. It does not contain the text of the profile, which can come from an object that readers of the status may not read.
     pub(crate) fn status_message(&self) -> String {
         match self {
             InputError::Profile { source_name, cause } => format!(

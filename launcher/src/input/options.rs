@@ -18,19 +18,19 @@ pub enum RunSource {
     Url {
         /// The base URL.
         url: String,
-        /// The model. `None`: the model that the server serves.
+        /// The model. `None` means the model that the server serves.
         model: Option<String>,
     },
     /// A profile with the embedded simulator as its target.
     Simulator {
         /// The preset of the simulator.
         preset: SimulatorPreset,
-        /// The model. `None`: the simulator's model.
+        /// The model. `None` means the simulator's model.
         model: Option<String>,
     },
     /// A profile without a target. This is an error unless the profile itself names a target.
     NoTarget {
-        /// The model. `None`: the profile's model, or the server's.
+        /// The model. `None` means the profile's model, or the server's.
         model: Option<String>,
     },
 }
@@ -40,7 +40,7 @@ pub enum RunSource {
 pub struct LocalOptions {
     /// A profile file, or the name of a shipped profile. It replaces the run's profile.
     pub profile: Option<String>,
-    /// The harness that defines the profile's format. `None`: the run names it, or it is recognised from the profile's text.
+    /// The harness that defines the profile's format. `None` means that the run names it, or it is recognised from the profile's text.
     pub harness: Option<Harness>,
     /// Overrides in the form `path=value`, separated by commas. They apply after the BenchmarkRun's overrides.
     pub overrides: Vec<String>,
@@ -54,8 +54,8 @@ pub struct LocalOptions {
     pub seed: Option<u64>,
     /// The number of runs of the load. It replaces the number in the spec.
     pub repeat: Option<u32>,
-    /// Settings of a search for the highest load that meets the objectives. They replace the run's settings. `None`: the command line requests no
-    /// search.
+    /// Settings of a search for the highest load that meets the objectives. They replace the run's settings. `None` means that the command line
+    /// requests no search.
     pub search: Option<SearchOptions>,
     /// Whether to read no server metrics, even if the run names sources.
     pub no_server_metrics: bool,

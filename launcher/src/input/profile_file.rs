@@ -15,7 +15,7 @@ pub(super) struct ProfileFile {
 }
 
 impl ProfileFile {
-    /// Returns the file with this name. `None` if there is no such file, but the name may mean a shipped profile.
+    /// Returns the file with this name. `None` if there is no such file, but the name can mean a shipped profile.
     ///
     /// # Errors
     /// The file cannot be read.

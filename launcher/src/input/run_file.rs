@@ -163,7 +163,7 @@ impl RunFile {
         }
     }
 
-    /// Resolves the spec. `with_profile`: whether to report the profile's problems even if there are other errors.
+    /// Resolves the spec. `with_profile` states whether to report the profile's problems even if there are other errors.
     fn resolved(
         &mut self,
         path: &Path,
@@ -341,7 +341,7 @@ impl RunFile {
         self.value["metadata"]["namespace"].as_str().filter(|it| !it.is_empty())
     }
 
-    /// Adds a problem about a field. Does nothing if the field or a part of it already has a problem, which may be the cause.
+    /// Adds a problem about a field. Does nothing if the field or a part of it already has a problem, which can be the cause.
     fn add(&mut self, path: &str, message: String) {
         let within = if path.starts_with("spec") { self.within } else { "" };
         let path = &format!("{within}{path}");

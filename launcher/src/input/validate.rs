@@ -52,7 +52,7 @@ pub struct CheckedRun {
     pub name: String,
     /// Keys that would be ignored or changed, and parts that could not be checked.
     pub notices: Vec<Notice>,
-    /// Why the operator would not start the run.
+    /// The reason why the operator would not start the run.
     pub error: Option<InputError>,
 }
 

@@ -14,17 +14,17 @@ const READ: Duration = Duration::from_secs(60);
 /// Maximum number of redirects.
 const MAX_REDIRECTS: usize = 5;
 
-/// A URL that was checked and may be called.
+/// A URL that was checked and can be called.
 #[derive(Debug)]
 pub(super) struct Download {
     url: Url,
     resolver: Resolver,
 }
 
-/// Why a download failed.
+/// The reason why a download failed.
 pub(super) enum Problem {
     Disk(io::Error),
-    /// The server or the connection failed. The text may come from the server.
+    /// The server or the connection failed. The text can come from the server.
     Download(Fault, String),
 }
 

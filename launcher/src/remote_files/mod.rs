@@ -32,7 +32,7 @@ const LOCK: &str = ".lock";
 /// Number of bytes between two log lines about a download.
 const TELL_EVERY: u64 = 64 << 20;
 
-/// Why a file at a URL cannot be used. Each message contains its cause, so the cause is not the `source` of the error.
+/// The reason why a file at a URL cannot be used. Each message contains its cause, so the cause is not the `source` of the error.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteFileError {
     /// The URL may not be called.
@@ -54,7 +54,7 @@ pub enum RemoteFileError {
         what: &'static str,
         url: String,
         fault: Fault,
-        /// More detail, which may contain text from the server.
+        /// More detail, which can contain text from the server.
         problem: String,
     },
     /// The file does not have the digest in the profile.
@@ -98,7 +98,7 @@ impl RemoteFileError {
 /// A file in the folder that came from a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Downloaded {
-    /// The URL, without parts that may be secret.
+    /// The URL, without parts that can be secret.
     pub(crate) url: String,
     pub(crate) path: PathBuf,
 }

@@ -37,7 +37,7 @@ pub fn read(run: &mut ResolvedRun, given: Option<&Path>) -> Result<Option<Report
     if is_folder {
         path.push(REPORT_FILE_NAME);
     }
-    // Only a path from the command line may be a pipe. Other users may write to the claim of a cluster run.
+    // Only a path from the command line can be a pipe. Other users can write to the claim of a cluster run.
     let text = match given.is_some() && !is_folder {
         true => user_file::read_text(&path, MAX_BASELINE_BYTES),
         false => user_file::read_regular_text(&path, MAX_BASELINE_BYTES),
@@ -46,7 +46,7 @@ pub fn read(run: &mut ResolvedRun, given: Option<&Path>) -> Result<Option<Report
         Ok(text) => text,
         Err(cause) => return Err(InputError::BaselineFile { path, cause }),
     };
-    // Verify the digest, because other users may write to the results claim.
+    // Verify the digest, because other users can write to the results claim.
     if let Some(recorded) = &baseline.sha256
         && given.is_none()
         && *recorded != hex(&Sha256::digest(text.as_bytes()))

@@ -12,7 +12,7 @@ use crate::input::Input;
 
 /// Returns the termination message of this attempt, if an earlier attempt has finished. It contains the figures of the earlier attempt and the name
 /// of its folder. `None` if no attempt has finished, or if no results are stored. Only attempts that the operator names are considered, because other
-/// users may write to the claim. A series is always measured again, because otherwise each of its runs would have to be checked.
+/// users can write to the claim. A series is always measured again, because otherwise each of its runs would have to be checked.
 pub(super) fn find(input: &Input, options: &RunOptions) -> Option<Envelope> {
     let run = &input.run;
     if !options.in_pod() || options.now || !run.store_results || options.no_results || run.repeat > 1 {

@@ -45,7 +45,7 @@ fn compare(folder: &Path, free: u64, planned: Planned, chosen_by: ChosenBy) -> R
     Err(TooLittleSpace { folder: folder.to_owned(), free, planned, chosen_by })
 }
 
-/// Returns the number of bytes that this process may still write to the file system of a folder. `None` if the system does not report it.
+/// Returns the number of bytes that this process can still write to the file system of a folder. `None` if the system does not report it.
 pub(super) fn free(folder: &Path) -> Option<u64> {
     match statvfs(folder) {
         // Some network file systems report 0 blocks, which means that the free space is unknown.

@@ -34,10 +34,10 @@ pub(super) fn samples_per_second(root: &Path, target: &str, model: &str) -> Opti
 }
 
 fn read(path: &Path) -> Option<LoadGenSummary> {
-    // Only regular files are read, because other users may write next to this run's folder.
+    // Only regular files are read, because other users can write next to this run's folder.
     let text = user_file::read_regular(path, MAX_BYTES).ok()?;
     let summary = serde_json::from_slice(&text);
-    // A results folder of another release may have a different format, so it is skipped.
+    // A results folder of another release can have a different format, so it is skipped.
     summary.inspect_err(|error| debug!(path = %path.display(), %error, "a summary that cannot be read")).ok()
 }
 

@@ -4,7 +4,7 @@ use crds::wording::one_line;
 
 /// Maximum number of models in a message.
 const MAX_LISTED: usize = 10;
-/// Maximum number of characters of a model id that are shown and compared. The server chooses the id, so it may be long.
+/// Maximum number of characters in a model id that are shown and compared. The server chooses the id, so it can be long.
 const MAX_CHARS: usize = 80;
 
 /// The message for a server that does not list the wanted model.
@@ -42,7 +42,7 @@ fn near<'a>(model: &str, served: &'a [String]) -> Option<&'a str> {
         let distance = strsim::osa_distance(last(&wanted), last(&found));
         (if within { 0 } else { distance }, id.as_str())
     });
-    // At most a third of the characters may differ.
+    // At most a third of the characters can differ.
     let allowed = last(&wanted).chars().count() / 3;
     distances.filter(|(distance, _)| *distance <= allowed).min().map(|(_, id)| id)
 }

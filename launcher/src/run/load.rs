@@ -60,9 +60,9 @@ pub(super) struct Loaded<'a> {
     pub(super) server: TargetIdentity,
     pub(super) issued: Issued,
     pub(super) files: &'a WorkloadFiles,
-    /// The data for scoring answers. `None`: answers are not scored.
+    /// The data for scoring answers. `None` means that answers are not scored.
     pub(super) scoring: Option<&'a Scoring>,
-    /// The server's metrics. `None`: nothing was read.
+    /// The server's metrics. `None` means that nothing was read.
     pub(super) scraped: Option<Scraped>,
     /// The number of requests per replica of a managed server. Empty if there is one target.
     pub(super) requests_by_replica: Vec<u64>,
@@ -85,7 +85,7 @@ impl<'a> Setup<'a, '_> {
         if let Some(message) = plan.and_then(|it| it.past(input.run.run_deadline.0)) {
             warn!("{}: {message}", plan::DEADLINE);
         }
-        // Files are read before the wait for the target, because the wait may take an hour.
+        // Files are read before the wait for the target, because the wait can take an hour.
         let Sources { files, scoring, secrets } = process.sources(input, options)?;
         let traces = profiler::folder(input, self.store.path())?;
         let (base_urls, _simulator) = self.start_target(traces.clone())?;
@@ -175,7 +175,7 @@ impl<'a> Setup<'a, '_> {
         })
     }
 
-    /// Issues one load. `by_service`: whether different requests may reach different servers.
+    /// Issues one load. `by_service` states whether different requests can reach different servers.
     fn issue(
         &self,
         ready: &Ready,

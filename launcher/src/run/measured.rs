@@ -22,7 +22,7 @@ pub(crate) struct Measurement {
     pub(super) deleted_folders: Vec<String>,
 }
 
-/// Prints the table below a heading, which may be empty. Call it after all files are written, because printing fails if the reader of stdout has
+/// Prints the table below a heading, which can be empty. Call it after all files are written, because printing fails if the reader of stdout has
 /// ended.
 pub(super) fn print_table(measurement: &Measurement, heading: &str) {
     let document = &measurement.document;

@@ -14,7 +14,7 @@ const POD_TERMINATION_LOG: &str = "/dev/termination-log";
 /// The arguments of `benchwright run`.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
-    /// What to run. `None`: this is a pod, and the operator has mounted the input.
+    /// What to run. `None` means that this is a pod, and the operator has mounted the input.
     pub source: Option<RunSource>,
     /// The folder with the mounted input. It replaces the operator's folder.
     pub input: Option<PathBuf>,

@@ -39,7 +39,7 @@ pub(super) struct Order<'a> {
 }
 
 impl Order<'_> {
-    /// Runs the load once. `place` is where its results are stored. `None`: they are not stored.
+    /// Runs the load once. `place` is the location of its results; `None` means that they are not stored.
     pub(super) fn measure(
         &self,
         process: &Process,

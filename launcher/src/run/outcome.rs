@@ -9,7 +9,7 @@ use super::measured::Measurement;
 use engine::issue::LoadError;
 use workload_files::FilesError;
 
-/// Why a run has no valid result.
+/// The reason why a run has no valid result.
 pub(crate) struct Failure {
     pub(crate) exit: ExitCode,
     pub(super) reason: LauncherReason,

@@ -30,7 +30,7 @@ pub(super) struct Process {
 pub(super) struct Sources {
     /// The files of the workload.
     pub(super) files: WorkloadFiles,
-    /// The data for scoring answers. `None`: answers are not scored.
+    /// The data for scoring answers. `None` means that answers are not scored.
     pub(super) scoring: Option<Scoring>,
     pub(super) secrets: Secrets,
 }
@@ -67,7 +67,7 @@ impl Process {
             })?;
             downloaded.iter().for_each(|it| files.rename(&it.path, &it.url));
             let scoring = Scoring::read(&workload).map_err(|error| {
-                // The error may contain text from a file, so the status shows another message.
+                // The error can contain text from a file, so the status shows another message.
                 Failure::configuration(format!("the answers cannot be scored: {error:#}"))
                     .shown_as("the answers cannot be scored; the launcher's log says why".to_owned())
             })?;

@@ -36,7 +36,7 @@ const TRY_EVERY: Duration = Duration::from_secs(1);
 /// Time between two attempts for a server that the launcher has started. It is shorter, because the measured start time can be wrong by this much.
 const TRY_OWN_EVERY: Duration = Duration::from_millis(100);
 /// Minimum timeout of an attempt. The timeout is a third of the whole time limit if that is longer. An attempt needs a timeout because its connection
-/// may be dead. The timeout is long because the first completion of an engine that compiles takes minutes.
+/// can be dead. The timeout is long because the first completion of an engine that compiles takes minutes.
 const ATTEMPT_LIMIT: Duration = Duration::from_secs(60);
 /// Time without a response after which the log reports an attempt.
 const HANGS: Duration = Duration::from_secs(1);
@@ -68,7 +68,7 @@ impl Secrets {
         self.authorities.as_deref()
     }
 
-    /// Reads the credential files. This can block, because a file may be a pipe.
+    /// Reads the credential files. This can block, because a file can be a pipe.
     pub(crate) fn read(run: &ResolvedRun) -> Result<Secrets, Failure> {
         let read = |path: &Path, what: &str, most| {
             let cannot = |error| Failure::configuration(format!("cannot read the {what} {}: {error}", path.display()));
@@ -249,7 +249,7 @@ struct Waiting {
     next: Duration,
     /// Whether a line was written.
     has_told: bool,
-    /// Why the target is not ready. `None` before the first response or refusal.
+    /// The reason why the target is not ready. `None` before the first response or refusal.
     why: Option<String>,
     /// `why` without text from the server, for the status.
     why_without_words: Option<String>,
@@ -346,7 +346,7 @@ async fn attempt(target: &Target, wanted: Option<&str>, input: &Input) -> Result
     Ok(model)
 }
 
-/// The error for a model that the server does not know. It is final if the server lists other models. A server that lists no models may still be
+/// The error for a model that the server does not know. It is final if the server lists other models. A server that lists no models can still be
 /// loading one.
 async fn not_found(target: &Target, model: &str, error: ProbeError) -> Attempt {
     match probe::models(target).await {

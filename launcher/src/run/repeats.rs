@@ -32,7 +32,7 @@ const SERIES_FILE: &str = "repeats.json";
 #[derive(Default)]
 struct Done {
     repeats: Vec<Repeat>,
-    /// Why the series ended early. A failure also has an exit code.
+    /// The reason why the series ended early. A failure also has an exit code.
     ended_by: Option<(Ending, Option<ExitCode>)>,
 }
 
@@ -119,7 +119,7 @@ fn all(order: &Order<'_>, process: &Process, folder: Option<&(Place, SeriesFolde
     done
 }
 
-/// Returns why no further run may start. `None` if nothing has stopped the series.
+/// Returns why no further run can start. `None` if nothing has stopped the series.
 fn stopped_between(process: &Process) -> Option<Failure> {
     match process.stop.state() {
         StopState::Run => None,

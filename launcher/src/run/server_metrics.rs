@@ -62,7 +62,7 @@ impl ServerMetrics {
         self.0.iter().for_each(|it| it.after_load(stop));
     }
 
-    /// Ends reading, and returns the metrics. `None` if nothing was read.
+    /// Stops the scraper, and returns the metrics. `None` if no scraper was started, or if it has no address and no unresolved host name.
     pub(super) fn end(self) -> Option<Scraped> {
         let scraped = self.0?.end()?;
         let told = !scraped.addresses.is_empty() || !scraped.unresolved.is_empty();

@@ -31,7 +31,7 @@ pub(super) fn drain_time(grace: Duration) -> Duration {
     grace.saturating_sub(TO_WRITE).max(grace / 2)
 }
 
-/// How long data for the report may be collected after the load. If the run was stopped, the time is short, because little of the grace period is
+/// How long data for the report can be collected after the load. If the run was stopped, the time is short, because little of the grace period is
 /// left.
 pub(super) fn time_to_collect(stop: &Stop, grace: Duration) -> Duration {
     match stop.state() {
@@ -110,7 +110,7 @@ fn is_ignored(status: &str, signal: Signal) -> bool {
     mask >> (signal.as_raw() - 1) & 1 == 1
 }
 
-/// Runs work that may block forever, such as reading a pipe, on a separate thread. After a stop the thread is not joined. It ends with the process.
+/// Runs work that can block forever, such as reading a pipe, on a separate thread. After a stop the thread is not joined. It ends with the process.
 pub(super) fn until_stopped<T: Send + 'static>(
     stop: &Stop,
     work: impl FnOnce() -> T + Send + 'static,

@@ -60,7 +60,7 @@ pub(super) struct Sleeper<'a> {
 
 impl<'a> Sleeper<'a> {
     /// Checks whether the first server has a sleep mode. It is called before the run's request, so that a run without sleep mode fails early.
-    /// `by_service`: whether different calls may reach different servers.
+    /// `by_service` states whether different calls can reach different servers.
     pub(super) fn check(
         input: &Input,
         servers: Vec<Target>,

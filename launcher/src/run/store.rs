@@ -51,7 +51,7 @@ impl Place {
             let time = now.to_zoned(TimeZone::UTC).strftime("%Y%m%dT%H%M%SZ");
             format!("{}-{time}", run.attempt_name())
         } else if options.in_pod() {
-            // Only folders of this run are deleted. The claim also contains folders of other runs, whose launchers may be running on other nodes.
+            // Only folders of this run are deleted. The claim also contains folders of other runs, whose launchers might be running on other nodes.
             let names: Vec<String> = earlier_attempts(run).map(|it| it.attempt_name()).collect();
             partial::sweep(&root, Leftovers::Named(&names));
             run.attempt_name()
@@ -68,19 +68,19 @@ impl Place {
         self.root.join(&self.name)
     }
 
-    /// Creates the folder of a series in this place. Returns `Ok(None)` if this fails and results are optional.
+    /// Creates the folder of a series in this location. Returns `Ok(None)` if this fails and results are optional.
     pub(super) fn make_series(&self, run: &ResolvedRun) -> Result<Option<SeriesFolder>, Failure> {
         optional(SeriesFolder::create(&self.root, &self.name), run, self.chosen_by)
             .map_err(|error| Failure::storage(error.to_string()))
     }
 
-    /// Returns the place for one run of a series.
+    /// Returns the location for one run of a series.
     pub(super) fn of_repeat(&self, series: &SeriesFolder, number: u32) -> Place {
         Place { name: series.name_of(number), ..self.clone() }
     }
 }
 
-/// Turns a storage error into a warning if the run's results are optional. An error names the setting that chose the place.
+/// Turns a storage error into a warning if the run's results are optional. An error names the setting that defines the location.
 pub(super) fn optional<T>(
     stored: Result<T, StorageError>,
     run: &ResolvedRun,
@@ -218,7 +218,7 @@ impl Store {
                 None => Ok(()),
             })
             .and_then(|()| report::write_report(&mut folder, parts, document, &attachments, Some(&page_of)))
-            // In a cluster, a later attempt may have to report these figures again.
+            // In a cluster, a later attempt can have to report these figures again.
             .and_then(|()| match local {
                 true => Ok(()),
                 false => earlier_attempt::write_message(&mut folder, &parts.run.run, parts.analysis),

@@ -17,7 +17,7 @@ pub struct Decoder<'a> {
 }
 
 impl Decoder<'_> {
-    /// Creates a decoder. `cleans`: whether to remove spaces before punctuation, like `clean_up_tokenization_spaces`.
+    /// Creates a decoder. `cleans` states whether to remove spaces before punctuation, like `clean_up_tokenization_spaces`.
     pub fn new(tokenizer: &Tokenizer, cleans: bool) -> Decoder<'_> {
         Decoder { tokenizer, cleans, bound: tokenizer.id_bound(), foreign: AtomicU64::new(0) }
     }
@@ -35,7 +35,7 @@ impl Decoder<'_> {
         Ok(if self.cleans { clean_up(&text) } else { text })
     }
 
-    /// Why the decoded texts may differ from the model's texts. `None` if the tokenizer knew every id.
+    /// The reason why the decoded texts can differ from the model's texts. `None` if the tokenizer knew every id.
     pub fn doubt(&self) -> Option<String> {
         let foreign = self.foreign.load(Ordering::Relaxed);
         let bound = self.bound;

@@ -32,8 +32,8 @@ pub fn tables(folder: &Path, named: &str) -> anyhow::Result<Punkt> {
     Punkt::read(read).with_context(|| format!("cannot use the folder {} of {named}", folder.display()))
 }
 
-/// Reads the expected answer for each sample from a data set, in any format that requests can have. `column` is the column with the answers. `None`:
-/// the check's default column.
+/// Reads the expected answer for each sample from a data set, in any format that requests can have. `column` is the column with the answers. `None`
+/// means the check's default column.
 ///
 /// # Errors
 /// The file cannot be read, or a row lacks the column.

@@ -53,7 +53,7 @@ pub(crate) struct Scoring {
     benchmark: Benchmark,
     expected: Vec<Expected>,
     data_set: FileDigest,
-    /// The model's tokenizer. `None`: the text from the server is scored.
+    /// The model's tokenizer. `None` means that the text from the server is scored.
     model: Option<ModelFolder>,
     punkt: Option<Punkt>,
     /// Number of answers in the last load whose token ids the launcher computed from their text.
@@ -265,7 +265,7 @@ impl Scoring {
         }
     }
 
-    /// The number of samples that the limits require. `None`: any number.
+    /// The number of samples that the limits require. `None` means any number.
     fn samples(&self) -> Option<u64> {
         self.benchmark.samples().filter(|_| self.wanted.limits == AccuracyLimits::OfBenchmark)
     }

@@ -22,7 +22,7 @@ pub(super) struct LiveLoad {
     progress: Arc<Progress>,
     /// The names of the stages, in the order in which they run.
     stages: Vec<String>,
-    /// The number of successes in the last report. A newly computed number may be lower, because the counters are not read at the same instant. The
+    /// The number of successes in the last report. A newly computed number can be lower, because the counters are not read at the same instant. The
     /// reported number must not decrease.
     succeeded: AtomicU64,
 }
@@ -122,7 +122,7 @@ impl Family<'_> {
     }
 }
 
-/// Escapes the value of a label, because a stage may have any name.
+/// Escapes the value of a label, because a stage can have any name.
 fn escaped(value: &str) -> String {
     value.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n")
 }

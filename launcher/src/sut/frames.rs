@@ -35,7 +35,7 @@ pub enum Message {
     Issue(Vec<Sample>),
 }
 
-/// Why a frame cannot be read.
+/// The reason why a frame cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
     #[error("a frame has {0} bytes, but at most {MAX_FRAME} are allowed; send the samples in several frames")]

@@ -46,7 +46,7 @@ pub struct SutOptions {
     pub source: Option<RunSource>,
     /// Arguments that modify the file.
     pub local: LocalOptions,
-    /// Maximum number of requests in flight. `None`: the limit in the profile, or 4096.
+    /// Maximum number of requests in flight. `None` means that the limit in the profile, or 4096.
     pub max_in_flight: Option<u32>,
     /// Whether an answer without a first token fails.
     pub first_tokens: bool,

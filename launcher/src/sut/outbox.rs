@@ -7,7 +7,7 @@ use std::{
 
 use tokio::sync::Notify;
 
-/// Maximum number of bytes that wait for the program to read them. Above it no request is sent, but answers in flight may still add bytes.
+/// Maximum number of bytes that wait for the program to read them. Above it no request is sent, but answers in flight can still add bytes.
 const MAX_WAITING: usize = 64 << 20;
 
 /// Frames that wait to be written to the pipe, in order.

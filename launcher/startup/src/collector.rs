@@ -78,7 +78,7 @@ struct Start {
     failures: Failures,
 }
 
-/// The kind that stands for the banner. It is no index into the table of texts.
+/// The kind that stands for the banner. It is not an index into the table of texts.
 const BANNER: usize = usize::MAX;
 
 impl<'a> Collector<'a> {
@@ -213,7 +213,7 @@ struct Seen<'a> {
 }
 
 /// Returns the indices of the rows in the table of texts that match a line, in ascending order. Most rows match only at the beginning of the message:
-/// a log may contain prompts, and any text may occur in those.
+/// a log can contain prompts, and any text can occur in those.
 fn hits(parts: &Parts<'_>) -> Vec<usize> {
     let mut hits = Vec::new();
     for found in PATTERNS.find_overlapping_iter(parts.text) {
@@ -313,7 +313,7 @@ impl Start {
     /// Records for the steps of a process whether this line begins or ends them. Returns false if there are too many processes.
     fn steps(&mut self, seen: &Seen<'_>) -> bool {
         let of = seen.parts.process.as_ref();
-        // A process may change its name, but not its process id.
+        // A process can change its name, but not its process id.
         let is_same = |it: &ProcessSteps| match (&it.process, of) {
             (Some(known), Some(now)) => match (known.pid, now.pid) {
                 (Some(known), Some(now)) => known == now,
@@ -408,7 +408,7 @@ impl Start {
         }
     }
 
-    /// Reads the values that a line may contain: the load format, the model, the version.
+    /// Reads the values that a line can contain: the load format, the model, the version.
     fn words(&mut self, seen: &Seen<'_>) {
         let text = seen.parts.text;
         if self.load_format.is_none()

@@ -1,6 +1,6 @@
 //! Reads the log that a server writes while it starts: when it was ready, how long each step took, what it loaded, or why it failed.
 //!
-//! Pure: a log and a reference time go in, and a [`Startup`] comes out. A value that the log does not contain is absent, never zero. A log may
+//! Pure: a log and a reference time go in, and a [`Startup`] comes out. A value that the log does not contain is absent, never zero. A log can
 //! contain any bytes and have any length: only the first [`MAX_LINE`] bytes of a line are read, and the size of the result is limited.
 //!
 //! The rows of [`crds::server_engine`] contain the log texts of the engines, with the versions that print them and the source of this knowledge.

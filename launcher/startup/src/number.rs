@@ -3,7 +3,7 @@
 /// Larger numbers are ignored: 1e9 seconds are 32 years, and 1e9 GiB exceed the memory of any machine.
 const MOST: f64 = 1e9;
 
-/// Returns the first number that follows `after`, which may be empty. A number may have commas between groups of three digits. `None` if the number
+/// Returns the first number that follows `after`, which can be empty. A number can have commas between groups of three digits. `None` if the number
 /// is negative or above [`MOST`].
 pub(crate) fn number(text: &str, after: &str) -> Option<f64> {
     let text = &text[text.find(after)? + after.len()..];

@@ -1,4 +1,4 @@
-//! Finds and reads the time stamps of log lines: `11-21 02:08:51`, which has no year, and `2026-11-21 02:08:51`. Both may have a fraction of a
+//! Finds and reads the time stamps of log lines: `11-21 02:08:51`, which has no year, and `2026-11-21 02:08:51`. Both can have a fraction of a
 //! second.
 
 use jiff::{Timestamp, ToSpan as _, Zoned, civil::DateTime};
@@ -92,8 +92,8 @@ impl Stamp {
     }
 
     /// The time, in the time zone of `reference`. A stamp without a year gets the latest year that does not place it more than one day after
-    /// `reference`. One day is allowed because clocks and time zones may differ. The year can be an earlier one, because a log from New Year's Eve
-    /// may be read in the new year.
+    /// `reference`. One day is allowed because clocks and time zones can differ. The year can be an earlier one, because a log from New Year's Eve
+    /// can be read in the new year.
     pub fn time(self, reference: &Zoned) -> Option<Timestamp> {
         let zone = reference.time_zone();
         let place = |year| zone.to_timestamp(self.date_in(year)?).ok();

@@ -91,7 +91,7 @@ impl Process {
     }
 }
 
-/// A step of a start. Steps of different processes may overlap.
+/// A step of a start. Steps of different processes can overlap.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -152,7 +152,7 @@ pub struct Gpu {
     pub persistence_mode: String,
 }
 
-/// Why a server did not become ready. The texts are quoted from the log, with secrets redacted.
+/// The reason why a server did not become ready. The texts are quoted from the log, with secrets redacted.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

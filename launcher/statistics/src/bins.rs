@@ -26,7 +26,7 @@ pub fn number(values: usize) -> Option<usize> {
 }
 
 /// Returns quantiles of successive values in `bins` bins, by nearest rank. The result has one series per entry of `quantiles`. All bins have the same
-/// number of values, except that the last bins may have one more. `values`: pairs (time, value) in time order. Empty if `bins` is 0 or exceeds the
+/// number of values, except that the last bins can have one more. `values`: pairs (time, value) in time order. Empty if `bins` is 0 or exceeds the
 /// number of values.
 pub fn quantiles<const N: usize>(values: &[(f64, f64)], bins: usize, quantiles: [f64; N]) -> [Vec<Point>; N] {
     let mut series = quantiles.map(|_| Vec::with_capacity(bins.min(MOST)));

@@ -1,7 +1,7 @@
 //! Little's law, L = lambda W (Little, A proof for the queuing formula L = lambda W, 1961): over a long time, the mean number of requests in flight
 //! equals the throughput times the mean latency.
 //!
-//! The law is exact for a time that contains all requests from start to end. A window may cut requests off. Then both sides agree if as many requests
+//! The law is exact for a time that contains all requests from start to end. A window can cut requests off. Then both sides agree if as many requests
 //! are in flight at its start as at its end. The residual is not 0 if, for example, a queue grows or shrinks, or if requests do not end.
 
 /// Both sides of the law within a window. Times are in seconds.

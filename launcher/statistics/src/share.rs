@@ -19,6 +19,6 @@ pub fn wilson(share: f64, count: f64, z: f64) -> Interval {
     let squared = z * z;
     let middle = (share + squared / (2.0 * count)) / (1.0 + squared / count);
     let half = z / (1.0 + squared / count) * (share * (1.0 - share) / count + squared / (4.0 * count * count)).sqrt();
-    // For a share of 0 or 1, one bound equals the share, but rounding errors may move it.
+    // For a share of 0 or 1, one bound equals the share, but rounding errors can move it.
     Interval { low: (middle - half).clamp(0.0, share), high: (middle + half).clamp(share, 1.0) }
 }

@@ -21,7 +21,7 @@ pub const RULED_OUT: f64 = 0.30;
 const OUTLIER: f64 = 6.0;
 /// Minimum distance of an outlier, as a share of the median, see [`OUTLIER`].
 const FAR: f64 = 0.5;
-/// Number of consecutive outliers that make an anomaly. A single outlier may be chance.
+/// Number of consecutive outliers that make an anomaly. A single outlier can be chance.
 const IN_A_ROW: usize = 2;
 /// Factor that converts the median absolute deviation to the standard deviation, for normally distributed values.
 const NORMAL_DEVIATIONS: f64 = 1.4826;

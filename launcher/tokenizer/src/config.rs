@@ -17,7 +17,7 @@ const DEFAULT: &str = "default";
 /// The name of the chat template for chats with tools.
 const TOOL_USE: &str = "tool_use";
 
-/// Why a configuration file cannot be used.
+/// The reason why a configuration file cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     /// The file is not a JSON object.

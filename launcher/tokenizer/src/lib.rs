@@ -15,7 +15,7 @@ const SAMPLE: &str = "The sea is wide, and 12 ships are on it.";
 /// Maximum length of a message of the library that is included in an error.
 const MAX_REASON: usize = 300;
 
-/// Why a tokenizer cannot be used.
+/// The reason why a tokenizer cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenizerError {
     /// The bytes are no `tokenizer.json`.

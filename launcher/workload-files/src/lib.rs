@@ -12,13 +12,13 @@ use files::file_digest::FileDigest;
 use prompts::source::ReadPrompts;
 use questions::{QuestionSet, QuestionsError};
 
-/// Why the files of a workload cannot be used.
+/// The reason why the files of a workload cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FilesError {
     /// The data set cannot be sent.
     #[error(transparent)]
     DataSet(#[from] DataSetError),
-    /// The questions cannot be asked.
+    /// The questions cannot be used.
     #[error(transparent)]
     Questions(#[from] QuestionsError),
     /// Another file of the workload cannot be used.
@@ -46,7 +46,7 @@ pub struct WorkloadFiles {
 }
 
 impl WorkloadFiles {
-    /// Reads the files. `seed`: the seed of the run, which determines the order of shuffled rows.
+    /// Reads the files. `seed` is the seed of the run, which determines the order of shuffled rows.
     ///
     /// # Errors
     /// A file cannot be read, or its content is not allowed.

@@ -5,7 +5,7 @@ use std::{
     io::{self, IsTerminal as _, Write as _},
 };
 
-/// Prints a result. A write error is ignored and does not change the exit code, because a reader such as `head` may close the pipe early.
+/// Prints a result. A write error is ignored and does not change the exit code, because a reader such as `head` can close the pipe early.
 pub(crate) fn print(text: impl Display) {
     let _ = io::stdout().write_all(text.to_string().as_bytes());
 }
@@ -23,7 +23,7 @@ pub(crate) fn say(text: impl Display) {
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
-/// The last line on a terminal, which is overwritten repeatedly. If stderr is no terminal, each text is printed as a separate line.
+/// The last line on a terminal, which is overwritten repeatedly. If stderr is not a terminal, each text is printed as a separate line.
 pub(crate) struct StatusLine {
     terminal: bool,
     shown: bool,

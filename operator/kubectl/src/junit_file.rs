@@ -15,7 +15,7 @@ use kube::ResourceExt as _;
 
 use crate::{failure::Failure, follow::message_of};
 
-/// Checks that the file can be written. This is done before the run, which may take hours.
+/// Checks that the file can be written. This is done before the run, which can take hours.
 pub(crate) fn check(path: &Path) -> Result<(), Failure> {
     output::check(path).map_err(|it| cannot_be_written(path, &it))
 }

@@ -1,4 +1,4 @@
-//! A time limit for each request. It is needed because kube has none, and an API server may accept a request but never respond.
+//! A time limit for each request. It is needed because kube has none, and an API server can accept a request but never respond.
 
 use std::{
     fmt,
@@ -52,7 +52,7 @@ enum Covered {
     Whole,
     /// The head. The body arrives as it is produced.
     Head,
-    /// Nothing, because the head of a followed log may only arrive with the log's first line.
+    /// Nothing, because the head of a followed log can only arrive with the log's first line.
     Nothing,
 }
 

@@ -130,7 +130,7 @@ fn own_server(spec: &BenchmarkRunSpec) -> Option<&ManagedServer> {
     spec.target.server.as_ref().filter(|_| llm_d_server(spec).is_none())
 }
 
-/// Checks a server that is started for the run against the limits for launchers. Its resources may have limits of their own. Only the simulator may
+/// Checks a server that is started for the run against the limits for launchers. Its resources can have limits of their own. Only the simulator can
 /// use the operator's image regardless of `images`: with a user's command, this image could send any load to any host.
 fn check_server(limits: &Limits, own_image: &str, server: &ManagedServer, all: &mut Violations) {
     let field = |name: &str| format!("spec.target.server.{name}");
@@ -243,7 +243,7 @@ fn called(spec: &BenchmarkRunSpec, resolved: &ResolvedRun, workload: Option<&Wor
     target.into_iter().chain(metrics).chain(upload).chain(workload.into_iter().flat_map(remote_files)).collect()
 }
 
-/// The names of the Services in a namespace to which the spec may send the launcher. Every host that could be the name of a Service is included.
+/// The names of the Services in a namespace to which the spec can send the launcher. Every host that could be the name of a Service is included.
 pub fn called_services(
     spec: &BenchmarkRunSpec,
     resolved: &ResolvedRun,
@@ -255,7 +255,7 @@ pub fn called_services(
     hosts.filter_map(|it| Some(service_name(&it, namespace)?.to_owned())).collect()
 }
 
-/// The name of the Service in `namespace` that a host may refer to. The host has the form `model`, `model.bench` or `model.bench.svc.cluster.local`.
+/// The name of the Service in `namespace` that a host can refer to. The host has the form `model`, `model.bench` or `model.bench.svc.cluster.local`.
 fn service_name<'a>(host: &'a str, namespace: &str) -> Option<&'a str> {
     let mut labels = host.split('.');
     let name = labels.next()?;

@@ -25,7 +25,7 @@ pub use server::Server;
 
 /// Maximum number of entries per list. Each run is compared with all of them.
 const MAX_ENTRIES: usize = 256;
-/// Default of `maxQueueSeconds`: how long an attempt may wait for its queue while other runs wait for the attempt, in seconds.
+/// Default of `maxQueueSeconds`: how long an attempt can wait for its queue while other runs wait for the attempt, in seconds.
 const QUEUE_SECONDS: u32 = 1_800;
 
 /// Limits for all namespaces, and different limits for some namespaces. The default allows everything that Kubernetes allows.
@@ -101,20 +101,20 @@ pub struct Limits {
     pub max_requests_per_second: Option<f64>,
     /// Maximum number of concurrent requests in a stage, for loads without a rate; from 1.
     pub max_concurrency: Option<u32>,
-    /// Maximum time in seconds for which an attempt may send load, including all repeats and the waits between them; from 1.
+    /// Maximum time in seconds for which an attempt can send load, including all repeats and the waits between them; from 1.
     pub max_run_seconds: Option<u32>,
     /// Maximum value of `storage.pvc.size`.
     pub max_claim_size: Option<AnyValue>,
-    /// Whether runs may use `storage.pvc.retention`, which deletes the results folders of other runs on the claim. Absent: they may.
+    /// Whether runs can use `storage.pvc.retention`, which deletes the results folders of other runs on the claim. If absent, runs can use it.
     pub retention: Option<bool>,
     /// Maximum value of `execution.deadlines.startSeconds`, in seconds; from 1. A run occupies its target during this time.
     pub max_start_seconds: Option<u32>,
-    /// Maximum time in seconds that an attempt may wait for its queue while other runs wait for its target or for its slot in the namespace; from 1.
-    /// Absent: [`QUEUE_SECONDS`].
+    /// Maximum time in seconds that an attempt can wait for its queue while other runs wait for its target or for its slot in the namespace; from 1.
+    /// If absent, the maximum is [`QUEUE_SECONDS`].
     pub max_queue_seconds: Option<u32>,
     /// Maximum resource requests and limits of a launcher. Resources that are missing here may not be requested.
     pub max_resources: Option<BTreeMap<String, AnyValue>>,
-    /// Maximum resource requests and limits of one replica of a server that is started for a run. Absent: `maxResources` applies.
+    /// Maximum resource requests and limits of one replica of a server that is started for a run. If absent, `maxResources` applies.
     pub max_server_resources: Option<BTreeMap<String, AnyValue>>,
     /// Maximum number of replicas of a server that is started for a run; from 1.
     pub max_server_replicas: Option<u32>,
@@ -234,7 +234,7 @@ impl Limits {
         }
     }
 
-    /// How long an attempt may wait for its queue while other runs wait for this attempt, in seconds.
+    /// How long an attempt can wait for its queue while other runs wait for this attempt, in seconds.
     pub fn queue_seconds(&self) -> u32 {
         self.max_queue_seconds.unwrap_or(QUEUE_SECONDS)
     }

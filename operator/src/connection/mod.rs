@@ -3,7 +3,7 @@
 //!
 //! For this purpose the API server ends each watch after a few seconds, and the client requests it again. Regular responses then prove that the
 //! connection works. In addition, all reads have a time limit, idle connections are closed early, and TCP keep-alive probes the peer. The client
-//! itself never retries a request, because a retry within a turn would delay other runs. The watches and the loop retry instead.
+//! itself never retries a request, because a retry within a reconciliation would delay other runs. The watches and the loop retry instead.
 //!
 //! Responses are trimmed while they arrive ([`trim`]), so that an oversized object needs little memory.
 
@@ -44,13 +44,13 @@ pub struct Limits {
     pub connect: Duration,
     /// Time limit for the next bytes of a response, counted from the request or from the previous bytes.
     pub read: Duration,
-    /// Time limit for the beginning of a response, for all requests except watches. It is short because a turn makes several requests. If one gets no
-    /// response, there must be time left for the others.
+    /// Time limit for the beginning of a response, for all requests except watches. It is short because a reconciliation makes several requests. If
+    /// one gets no response, there must be time left for the others.
     pub request: Duration,
     /// Duration of a watch in seconds. Then the server ends it, and the client requests it again. kube waits five seconds longer before it gives up
     /// the connection.
     pub watch_seconds: u32,
-    /// How long an idle connection may be reused.
+    /// How long an idle connection can be reused.
     pub idle: Duration,
     /// Time without a response after which a watch counts as silent. The operator is then not ready.
     pub silent: Duration,

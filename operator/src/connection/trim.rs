@@ -1,6 +1,6 @@
 //! Trims the responses of the API server while they arrive, before they are parsed or stored.
 //!
-//! Everyone who may write an object can fill it up to etcd's limit of 1.5 MiB. A megabyte of small labels takes tens of megabytes of memory as
+//! Everyone who can write an object can fill it up to etcd's limit of 1.5 MiB. A megabyte of small labels takes tens of megabytes of memory as
 //! objects. So the operator keeps at most [`MOST_ENTRIES`] labels per object, with at most [`MOST_BYTES`] in total. The same limits apply to
 //! finalizers and to owner references. It drops the parts that it never reads: `managedFields`, annotations with other prefixes, and nearly all of
 //! the spec of pods, Jobs, Deployments and NetworkPolicies.
@@ -64,7 +64,7 @@ enum Fate {
     Dropped,
 }
 
-/// Trims one response, which may arrive in pieces of any size.
+/// Trims one response, which can arrive in pieces of any size.
 #[derive(Debug)]
 pub struct Trimmer {
     /// The fields of the spec to keep. `None` if all are kept.
@@ -77,7 +77,7 @@ pub struct Trimmer {
     decided_at: usize,
     key: Vec<u8>,
     held: Vec<u8>,
-    /// Number of bytes that the current list may still take.
+    /// Number of bytes that the current list can still take.
     left: usize,
     out: Vec<u8>,
 }
@@ -99,7 +99,7 @@ impl Trimmer {
         }
     }
 
-    /// Processes the next bytes of the response, and returns the bytes to keep. Buffered bytes may be returned by a later call.
+    /// Processes the next bytes of the response, and returns the bytes to keep. Buffered bytes can be returned by a later call.
     pub fn trim(&mut self, bytes: &[u8]) -> Bytes {
         self.out.reserve(bytes.len());
         let mut rest = bytes;

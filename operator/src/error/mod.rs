@@ -1,10 +1,10 @@
-//! The errors of a turn.
+//! The errors of a reconciliation.
 
 use std::time::Duration;
 
 use crate::plan::Refused;
 
-/// The reason why a turn failed. The spec of the run is not the cause.
+/// The reason why a reconciliation failed. The spec of the run is not the cause.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The API server refused a request, or did not respond.
@@ -54,7 +54,7 @@ pub enum Error {
     },
 }
 
-/// The HTTP status code for a missing right. It is compared instead of the reason, because a proxy may send no reason.
+/// The HTTP status code for a missing right. It is compared instead of the reason, because a proxy can send no reason.
 pub const FORBIDDEN: u16 = 403;
 /// The HTTP status codes for a malformed or invalid object.
 const INVALID: [u16; 2] = [400, 422];
@@ -63,7 +63,7 @@ const INVALID: [u16; 2] = [400, 422];
 const DENIALS: [&str; 2] = ["denied the request", "denied request"];
 
 impl Error {
-    /// The kind of error, as the value of a label in the metric that counts failed turns.
+    /// The kind of error, as the value of a label in the metric that counts failed reconciliations.
     pub fn category(&self) -> &'static str {
         match self {
             Error::Api(_) => "api",

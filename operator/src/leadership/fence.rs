@@ -89,7 +89,7 @@ impl Fence {
         let mut answer = std::pin::pin!(answer);
         while self.is_open() {
             let Some(deadline) = self.deadline() else { return answer.await };
-            // The deadline has passed, but the lease may have been renewed meanwhile.
+            // The deadline has passed, but the lease might have been renewed meanwhile.
             if let Ok(answer) = timeout_at(deadline, &mut answer).await {
                 return answer;
             }

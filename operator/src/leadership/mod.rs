@@ -1,4 +1,4 @@
-//! [I/O] Leader election: of several replicas, one holds a Lease, and only that one starts watches and turns.
+//! [I/O] Leader election: of several replicas, one holds a Lease, and only that one starts watches and reconciliations.
 //!
 //! The holder renews the lease every two seconds. Its [`Fence`] allows writes until ten seconds after it sent the last renewal. Another replica takes
 //! the lease if the Lease object has not changed for fifteen seconds. Every replica only measures time differences on its own clock, so the clocks
@@ -26,9 +26,9 @@ use crate::connection::Health;
 pub use fence::{Deadline, Fence, Fenced, NotLeading};
 pub use record::{Observed, Step};
 
-/// Time without a change of the Lease object after which another replica may take the lease.
+/// Time without a change of the Lease object after which another replica can take the lease.
 pub const LEASE: Duration = Duration::from_secs(15);
-/// Time after the sending of its last renewal for which the holder may write.
+/// Time after the sending of its last renewal for which the holder can write.
 pub const RENEW_DEADLINE: Duration = Duration::from_secs(10);
 /// Time between two renewals by the holder, and between two checks by another replica. A random part of up to a fifth is added, so that replicas do
 /// not write simultaneously.
@@ -75,7 +75,7 @@ pub struct Election {
     fence: Arc<Fence>,
     health: Arc<Health>,
     observed: Observed,
-    /// Whether this replica sent a write to take the lease and got no response. The API server may have applied it.
+    /// Whether this replica sent a write to take the lease and got no response. The API server might have applied it.
     asked: bool,
 }
 
@@ -131,14 +131,14 @@ impl Election {
             self.asked = false;
             let lease = record::first(&self.candidate, Timestamp::now());
             return match limited(self.api.create(&PostParams::default(), &lease)).await {
-                // A new lease is not held yet, because the holder of the deleted lease may still write.
+                // A new lease is not held yet, because the holder of the deleted lease can still write.
                 Ok(_) => Ok(None),
                 Err(kube::Error::Api(status)) if status.code == 409 => Ok(None),
                 Err(error) => Err(error),
             };
         };
-        // The write may have succeeded although its response was lost. The name alone is no proof, because a lease that this replica created also
-        // contains it.
+        // The write might have succeeded although its response was lost. The name alone is not a proof, because a lease that this replica created
+        // also contains it.
         let taken = self.asked && record::holder(&found) == Some(self.candidate.identity.as_str());
         let lease = match step {
             _ if taken => record::renewed(found, Timestamp::now()),
@@ -183,7 +183,7 @@ impl Held {
         lost
     }
 
-    /// Renews the lease once. After a conflict it reads the lease again, because the conflict may only be due to a change of its labels.
+    /// Renews the lease once. After a conflict it reads the lease again, because the conflict can only be due to a change of its labels.
     async fn renew(&mut self) -> Result<Option<Lost>, kube::Error> {
         let Election { api, candidate, fence, .. } = &self.election;
         let sent = Instant::now();

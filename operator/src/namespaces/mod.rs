@@ -1,8 +1,8 @@
-//! Counts the attempts in each namespace that has a limit. The leader keeps these counts in memory. Without them, two concurrent turns could give the
-//! last slot to two runs.
+//! Counts the attempts in each namespace that has a limit. The leader keeps these counts in memory. Without them, two concurrent reconciliations
+//! could give the last slot to two runs.
 //!
-//! The watch on runs creates the entries before the first turn. Each turn updates the entry of its run with the state that it read and wrote. Only
-//! runs in namespaces with a limit have entries.
+//! The watch on runs creates the entries before the first reconciliation. Each reconciliation updates the entry of its run with the state that it
+//! read and wrote. Only runs in namespaces with a limit have entries.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -55,7 +55,7 @@ impl Place {
 }
 
 impl Namespaces {
-    /// Updates the entry of a run, from the watch or after a turn has written.
+    /// Updates the entry of a run, from the watch or after a reconciliation has written.
     pub fn note(&self, run: &BenchmarkRun, policy: &Policy) {
         let namespace = run.namespace().unwrap_or_default();
         let Some(most) = policy.max_concurrent_attempts(&namespace) else { return };
@@ -84,7 +84,7 @@ impl Namespaces {
         all.insert(uid, Entry { namespace, name: run.name_any(), created, queue: run.spec.queue_name.clone(), place });
     }
 
-    /// The stream of runs that get a turn because a slot became free, in one namespace or in all.
+    /// The stream of runs that get a reconciliation because a slot became free, in one namespace or in all.
     pub fn woken(&self, namespace: Option<&str>) -> Woken {
         self.wakes.subscribe(namespace)
     }
@@ -97,9 +97,9 @@ impl Namespaces {
         waiting.into_iter().take(free).for_each(|(_, it)| self.wakes.wake(namespace, &it.name));
     }
 
-    /// Updates the entry of a run in its own turn. With `asks`, the run requests a slot to begin an attempt. Returns `None` if it gets the slot,
-    /// otherwise its position in line, counted from 1. Each call replaces the run's earlier requests, so a run that now waits for something else
-    /// blocks no other run. Runs get slots in the order of their creation.
+    /// Updates the entry of a run in its own reconciliation. With `asks`, the run requests a slot to begin an attempt. Returns `None` if it gets the
+    /// slot, otherwise its position in line, counted from 1. Each call replaces the run's earlier requests, so a run that now waits for something
+    /// else blocks no other run. Runs get slots in the order of their creation.
     pub fn turn(&self, run: &BenchmarkRun, policy: &Policy, asks: bool) -> Option<usize> {
         self.note(run, policy);
         let uid = run.uid().unwrap_or_default();
@@ -170,7 +170,7 @@ fn free(all: &HashMap<String, Entry>, namespace: &str, most: u32) -> usize {
 }
 
 /// Whether the run has an attempt, or is about to retry its last attempt. A run that was paused, or that waits, must request a slot again. A run
-/// whose attempt is in a queue keeps its slot, because the queue may start the attempt at any time.
+/// whose attempt is in a queue keeps its slot, because the queue can start the attempt at any time.
 fn has_attempts(run: &BenchmarkRun) -> bool {
     let Some(status) = &run.status else { return false };
     if status.attempts.last().is_some_and(|it| it.end_time.is_some() && it.reason == Reason::Suspended) {

@@ -31,14 +31,14 @@ use crate::{
 
 /// Number of Services per page of a list request.
 const SERVICES_PAGE: u32 = 500;
-/// Maximum number of Services to compare with the launcher's labels. It is bounded because a turn has a time limit.
+/// Maximum number of Services to compare with the launcher's labels. It is bounded because a reconciliation has a time limit.
 const MAX_SERVICES: usize = 10_000;
 
 /// The reason why there is no input.
 enum Failure {
-    /// The turn failed, and the next turn tries again.
+    /// The reconciliation failed, and the next reconciliation tries again.
     Turn(Error),
-    /// A read failed. The reader has recorded it, and a later turn tries again.
+    /// A read failed. The reader has recorded it, and a later reconciliation tries again.
     Unread,
     /// The spec, the profile or a ConfigMap that the spec names is invalid.
     Input(InputError),
@@ -316,7 +316,7 @@ async fn render(
     template: String,
 ) -> Result<(LauncherInput, Workload), Failure> {
     let profile = run.spec.profile.clone();
-    // Rendering has a time limit, but may still take too long for a thread of the async runtime.
+    // Rendering has a time limit, but can still take too long for a thread of the async runtime.
     let source = ProfileSource::from_spec(&run.spec);
     let rendering = tokio::task::spawn_blocking(move || {
         let variables = workload_profiles::variables(&resolved, &profile.variables)?;
@@ -359,7 +359,7 @@ async fn value_of(
     if binaries.contains_key(&key.key) {
         return Ok(Ok(Value::Binary));
     }
-    // The message contains no names of keys, because they may be confidential like the values.
+    // The message contains no names of keys, because they can be confidential like the values.
     let keys = match texts.len() + binaries.len() {
         1 => "1 key".to_owned(),
         count => format!("{count} keys"),

@@ -7,8 +7,8 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use super::baseline::Earlier;
 use crate::plan::config_map;
 
-/// The ConfigMaps of this run that the operator created. Their UIDs must equal those in the status. The owner reference is no proof, because everyone
-/// who may create ConfigMaps can set it.
+/// The ConfigMaps of this run that the operator created. Their UIDs must equal those in the status. The owner reference is not a proof, because
+/// everyone who may create ConfigMaps can set it.
 pub(super) struct Kept {
     /// The ConfigMap of the current attempt, which the launcher mounts.
     pub(super) own: Option<ConfigMap>,
@@ -17,12 +17,12 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// The resolved run of this attempt. `None` if it cannot be read, as may happen for a ConfigMap of another release.
+    /// The resolved run of this attempt. `None` if it cannot be read, as can happen for a ConfigMap of another release.
     pub(super) fn resolved(&self, attempt: u32) -> Option<ResolvedRun> {
         resolved(self.own.as_ref()?).filter(|it| it.run.attempt == attempt)
     }
 
-    /// The rendered profile. It may be readable even if the resolved run is not.
+    /// The rendered profile. It can be readable even if the resolved run is not.
     pub(super) fn profile(&self) -> Option<String> {
         self.each().find_map(|it| text(it, config_map::PROFILE)).map(str::to_owned)
     }

@@ -48,10 +48,10 @@ use crate::{
 /// Maximum number of pods to read per label. It is bounded because pods of other owners may carry the label.
 pub(crate) const MOST_PODS: u32 = 500;
 
-/// Reads the objects of a run as they are at the time of the turn.
+/// Reads the objects of a run as they are at the time of the reconciliation.
 ///
 /// Fails with the error of the API server, or if the task that renders a profile fails. A missing right does not make it fail. After
-/// [`reader::PATIENCE`] failed turns, no failed read does. Failed reads that do not make it fail are listed in [`Observed::unread`].
+/// [`reader::PATIENCE`] failed reconciliations, no failed read does. Failed reads that do not make it fail are listed in [`Observed::unread`].
 pub fn observe<'a>(
     context: &'a Context,
     run: &'a BenchmarkRun,
@@ -171,7 +171,7 @@ fn observe_input<'a>(
         observed.config_map = match &own {
             None => Presence::Absent,
             Some(found) if is_noted(found, current) => Presence::Ours,
-            // The operator may have created this ConfigMap without recording its UID. Only its content can show that.
+            // The operator might have created this ConfigMap without recording its UID. Only its content can show that.
             Some(found) if !noted && meta::is_ours(run, &found.metadata) => Presence::Unknown,
             Some(_) => Presence::Foreign,
         };

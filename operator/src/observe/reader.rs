@@ -1,5 +1,5 @@
-//! [I/O] Reads that may fail. A transient failure fails the turn, and the next turn tries again. A permanent failure is part of the observations, so
-//! that the deadlines of the run still apply and its status reports what cannot be read.
+//! [I/O] Reads that can fail. A transient failure fails the reconciliation, and the next reconciliation tries again. A permanent failure is part of
+//! the observations, so that the deadlines of the run still apply and its status reports what cannot be read.
 
 use crds::BenchmarkRun;
 use kube::ResourceExt as _;
@@ -10,13 +10,13 @@ use crate::{
     plan::{Unread, What},
 };
 
-/// After this number of consecutive failed turns, about half a minute, a failed read no longer fails the turn. Without this rule the deadlines of a
-/// run would not apply as long as one kind of object cannot be read.
+/// After this number of consecutive failed reconciliations, about half a minute, a failed read no longer fails the reconciliation. Without this rule
+/// the deadlines of a run would not apply as long as one kind of object cannot be read.
 pub(super) const PATIENCE: u32 = 5;
 
 /// Makes read requests, and records those that failed.
 pub(crate) struct Reader {
-    /// Whether a transient failure fails the turn. False after [`PATIENCE`] consecutive failed turns.
+    /// Whether a transient failure fails the reconciliation. False after [`PATIENCE`] consecutive failed reconciliations.
     pub(super) is_patient: bool,
     pub(crate) unread: Vec<Unread>,
 }
@@ -36,7 +36,7 @@ impl Request {
 }
 
 impl Reader {
-    /// Creates a reader for one turn of a run.
+    /// Creates a reader for one reconciliation of a run.
     pub(crate) fn of_turn(context: &Context, run: &BenchmarkRun) -> Self {
         let failures = context.failures.count(&run.uid().unwrap_or_default());
         Reader { is_patient: failures < PATIENCE, unread: Vec::new() }

@@ -45,7 +45,7 @@ pub(super) async fn observe(
         return Ok(ServerState::default());
     };
     let names = ServerNames::new(&meta::identity(run, 1), server, &context.settings);
-    // The name in the status is used, because a name depends on the image and another release of the operator may have chosen a different one.
+    // The name in the status is used, because a name depends on the image and another release of the operator can have chosen a different one.
     let names = ServerNames { server: noted.name.clone(), ..names };
     let namespace = run.namespace().unwrap_or_default();
     let mut state = ServerState::default();
@@ -78,7 +78,7 @@ pub(super) async fn observe(
 }
 
 /// Returns how other runs use the shared server of a run. It reads from the API server and not from a cache, so that no run is missing that has
-/// recorded the server in its status. It only parses the statuses, because a newer release may have written a spec that this release cannot parse.
+/// recorded the server in its status. It only parses the statuses, because a newer release might have written a spec that this release cannot parse.
 pub(super) async fn other_use(
     context: &Context,
     run: &BenchmarkRun,

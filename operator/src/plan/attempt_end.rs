@@ -19,15 +19,16 @@ use super::{
 };
 
 impl Decision<'_> {
-    /// Ends an attempt that failed without a result. This first turn only writes the reason into the status, and the next turn deletes the Job. If
-    /// the reason were not written first, an operator that restarts after the deletion would assume that somebody else had deleted the Job.
+    /// Ends an attempt that failed without a result. This first reconciliation only writes the reason into the status, and the next reconciliation
+    /// deletes the Job. If the reason were not written first, an operator that restarts after the deletion would assume that somebody else had
+    /// deleted the Job.
     pub(super) fn give_up(&self, reason: Reason, message: &str) -> Plan {
         let phase = self.before.phase.unwrap_or(Phase::Starting);
         let mut plan = self.status_plan(NextStatus::new(phase, reason, message));
         if let Some(last) = plan.status.attempts.last_mut() {
             last.reason = reason.into();
         }
-        // The next turn follows immediately. It ends the attempt and publishes the event.
+        // The next reconciliation follows immediately. It ends the attempt and publishes the event.
         plan.event = None;
         plan.again = true;
         plan
@@ -81,7 +82,8 @@ impl Decision<'_> {
         pod.name.clone().filter(|_| orphan).map(Stop::Pod)
     }
 
-    /// Stops everything that still runs for a run that finishes in this turn, because a finished run gets no further turn that could do this.
+    /// Stops everything that still runs for a run that finishes in this reconciliation, because a finished run gets no further reconciliation that
+    /// could do this.
     fn stop_remaining(&self) -> Option<Stop> {
         let (job, pod) = (&self.observed.job, &self.observed.pod);
         let last = self.before.attempts.last().filter(|_| self.observed.ended.is_none())?;
@@ -214,7 +216,7 @@ impl Decision<'_> {
             let mut lost = self.before.attempts.iter().filter(|it| it.reason == Reason::ResultLost);
             lost.any(|it| core.folder.as_ref() == Some(&it.job_name))
         };
-        // The image of the attempt may differ from the current default, because an attempt keeps the image of the operator that started it.
+        // The image of the attempt can differ from the current default, because an attempt keeps the image of the operator that started it.
         if self.run.spec.launcher.image.as_ref().is_some_and(|it| it != own) {
             return (Reason::CustomImage, format!("measured by the custom image {image_id}"));
         }
@@ -234,8 +236,8 @@ impl Decision<'_> {
         (Reason::OwnLauncher, format!("measured by the operator's image {image_id}"))
     }
 
-    /// Why the outcome Passed is not accepted: the spec enforces objectives, but the launcher has not reported that each of them is met. `None` if it
-    /// is accepted.
+    /// The reason why the outcome Passed is not accepted: the spec enforces objectives, but the launcher has not reported that each of them is met.
+    /// `None` if it is accepted.
     fn unjudged(&self, core: &Core) -> Option<String> {
         let asked = self.run.spec.slo.objectives.len();
         let enforced = self.effective.slo.as_ref().is_some_and(|it| it.enforcement == Enforcement::Fail);
@@ -282,7 +284,8 @@ impl Decision<'_> {
         plan.stop = self.stop_remaining();
         // The other pods of the Job are stopped even if the launcher's own pod has already ended.
         plan.stop_pods.clone_from(&self.observed.other_pods);
-        // The next turn marks the run and schedules its deletion. This plan must request that turn, because no watch would start it.
+        // The next reconciliation marks the run and schedules its deletion. This plan must request that reconciliation, because no watch would start
+        // it.
         plan.again = true;
         if self.attempt().is_some() {
             end_last(&mut plan.status, reason, self.turn.now);

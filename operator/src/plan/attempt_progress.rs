@@ -26,7 +26,7 @@ const REFUSED_SECONDS: u32 = 30;
 const MOUNT_SECONDS: u32 = 60;
 /// Time after which the status reports that a volume has not been provisioned, in seconds.
 const VOLUME_SECONDS: u32 = 60;
-/// Maximum time for which image pulls on a node may fail, in seconds. It covers a busy registry. A wrong image name never succeeds.
+/// Maximum time for which image pulls on a node can fail, in seconds. It covers a busy registry. A wrong image name never succeeds.
 const PULL_SECONDS: u32 = 300;
 
 impl Decision<'_> {

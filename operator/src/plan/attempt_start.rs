@@ -17,12 +17,12 @@ use super::{
     times::{OFTEN, SOON, seconds_since},
 };
 
-/// Time to the next turn if a ConfigMap has been missing for a long time.
+/// Time to the next reconciliation if a ConfigMap has been missing for a long time.
 const SELDOM: Duration = Duration::from_secs(60);
 
-/// Time to the next turn of the first run in its namespace's line.
+/// Time to the next reconciliation of the first run in its namespace's line.
 const NEXT_IN_LINE: Duration = Duration::from_secs(5);
-/// Maximum time to the next turn of any other run in the line.
+/// Maximum time to the next reconciliation of any other run in the line.
 const LAST_IN_LINE: Duration = Duration::from_secs(600);
 
 impl Decision<'_> {
@@ -134,14 +134,14 @@ impl Decision<'_> {
             return self.finish(Phase::Failed, Outcome::Error, error.reason, &error.message);
         }
         if age < limit {
-            // The ConfigMap may still be missing because `kubectl apply -f folder/` creates it after the run.
+            // The ConfigMap can still be missing because `kubectl apply -f folder/` creates it after the run.
             let message = format!(
                 "{}\nthe run waits for this at most {limit} seconds (execution.deadlines.prepareSeconds)",
                 error.message
             );
             let phase = if self.attempt().is_some() { Phase::Preparing } else { Phase::Pending };
             let mut plan = self.status_plan(NextStatus::new(phase, error.reason, message));
-            // Each turn reads whole ConfigMaps, so the time between two turns grows with the time that the run has waited.
+            // Each reconciliation reads whole ConfigMaps, so the time between two reconciliations grows with the time that the run has waited.
             let wait = Duration::from_secs(u64::from(age / 10)).clamp(SOON, SELDOM);
             plan.next_look = Some(wait.min(Duration::from_secs(u64::from(limit - age) + 1)));
             return plan;
@@ -217,7 +217,7 @@ impl Decision<'_> {
             Some(queue) => self.queued(queue, 0),
             None => self.status_plan(NextStatus::new(Phase::Starting, Reason::PodStarting, self.starting())),
         };
-        // The attempt runs the content of its ConfigMap. If an earlier turn has created the ConfigMap, `input` was read from it.
+        // The attempt runs the content of its ConfigMap. If an earlier reconciliation has created the ConfigMap, `input` was read from it.
         plan.status.resolved = Some(self.resolved(input));
         plan.status.effective_spec = Some(self.effective.clone());
         plan.create = self.children(attempt, input);

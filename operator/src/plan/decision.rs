@@ -1,4 +1,4 @@
-//! Decides what a turn has to do: the entry point, and state and times that all decisions share.
+//! Decides what a reconciliation has to do: the entry point, and state and times that all decisions share.
 
 use crds::{
     BenchmarkRun, BenchmarkRunStatus, EffectiveSpec,
@@ -11,7 +11,7 @@ use super::{
     status::{self, NextStatus},
 };
 
-/// Computes the plan of a turn.
+/// Computes the plan of a reconciliation.
 pub fn plan(run: &BenchmarkRun, observed: &Observed, turn: &Turn<'_>) -> Plan {
     let mut plan = decide(run, observed, turn);
     if run.status.as_ref() != Some(&plan.status) {
@@ -89,7 +89,7 @@ fn finished(run: &BenchmarkRun, mut status: BenchmarkRunStatus, observed: &Obser
     plan
 }
 
-/// A run, the observations about it, and its status before this turn.
+/// A run, the observations about it, and its status before this reconciliation.
 pub(super) struct Decision<'a> {
     pub(super) run: &'a BenchmarkRun,
     pub(super) observed: &'a Observed,
@@ -118,7 +118,7 @@ impl Decision<'_> {
         current_attempt(&self.before)
     }
 
-    /// The message of the condition Ready, as it was before this turn.
+    /// The message of the condition Ready, as it was before this reconciliation.
     pub(super) fn last_message(&self) -> &str {
         let ready = self.before.conditions.iter().find(|it| it.kind == "Ready");
         ready.map_or("", |it| it.message.as_str())

@@ -24,10 +24,10 @@ use super::{
 pub const FINISHED: &str = "benchwright.dev/finished";
 /// Maximum length of a mark's text in a message, in bytes.
 const MAX_TEXT: usize = 300;
-/// Maximum time between two turns of a finished run, in seconds. It is bounded because the clock may be set in between.
+/// Maximum time between two reconciliations of a finished run, in seconds. It is bounded because the clock can be set in between.
 const LONGEST_LOOK_SECONDS: u64 = 86_400;
-/// Time to the next turn while a Job is being deleted, or if the operator may not list Jobs. It is long because a watch reports the end of the Job,
-/// and because a pod on a lost node may delay that end for a long time.
+/// Time to the next reconciliation while a Job is being deleted, or if the operator may not list Jobs. It is long because a watch reports the end of
+/// the Job, and because a pod on a lost node can delay that end for a long time.
 const JOB_GOES: Duration = Duration::from_secs(3_600);
 /// The mark of a finished run is delayed until the pod has ended, at most for this number of seconds. Then the operator can still delete the
 /// NetworkPolicy. If the pod takes longer, for example on a lost node, the policy stays until the run is deleted.
@@ -65,7 +65,7 @@ impl Mark {
         }
     }
 
-    /// Parses the mark of this run. After a restore it may have the UID of the original run, but must have the same name.
+    /// Parses the mark of this run. After a restore it can have the UID of the original run, but must have the same name.
     pub fn read(run: &BenchmarkRun) -> Option<Self> {
         let mark: Mark = serde_json::from_str(run.annotations().get(FINISHED)?).ok()?;
         (mark.name == run.name_any()).then_some(mark)
@@ -134,7 +134,7 @@ pub(super) fn clean_up(run: &BenchmarkRun, plan: &mut Plan, observed: &Observed,
     plan.next_look = run_left.flatten().into_iter().chain(jobs_left).chain(server_left).min();
 }
 
-/// Deletes the Jobs, or records that they are gone. Returns the time to the next turn.
+/// Deletes the Jobs, or records that they are gone. Returns the time to the next reconciliation.
 fn delete_jobs(plan: &mut Plan, observed: &Observed, now: Timestamp) -> Option<Duration> {
     match &observed.own_jobs {
         Some(jobs) if jobs.is_empty() => {
@@ -142,14 +142,14 @@ fn delete_jobs(plan: &mut Plan, observed: &Observed, now: Timestamp) -> Option<D
             return None;
         }
         Some(jobs) => plan.delete_jobs = jobs.iter().filter(|it| !it.deleting).cloned().collect(),
-        // The Jobs could not be read, so a later turn tries again.
+        // The Jobs could not be read, so a later reconciliation tries again.
         None => {}
     }
     Some(JOB_GOES)
 }
 
 /// Completes the plan of a finished run without a mark: ends what still runs, deletes the NetworkPolicy of the last attempt, and requests the mark.
-/// `has_policies`: whether attempts in this installation have NetworkPolicies. Returns the time to the next turn.
+/// `has_policies` states whether attempts in this installation have NetworkPolicies. Returns the time to the next reconciliation.
 pub(super) fn conclude(
     run: &BenchmarkRun,
     plan: &mut Plan,
@@ -168,7 +168,7 @@ pub(super) fn conclude(
     };
     plan.stop_pods.clone_from(&observed.other_pods);
     if let Some(last) = plan.status.attempts.last().filter(|_| has_policies) {
-        // The policy is kept while a pod may run, because without it the pod could reach more addresses.
+        // The policy is kept while a pod can run, because without it the pod could reach more addresses.
         let is_unread = observed.unread.iter().any(|it| matches!(it.what, What::Job | What::Pods));
         let has_ended =
             !is_unread && observed.other_pods.is_empty() && (pod.name.is_none() || observed.ended.is_some());
@@ -176,7 +176,7 @@ pub(super) fn conclude(
         if has_ended {
             plan.delete_policies = vec![last.job_name.clone()];
         } else if seconds_since(finished, now) < POD_GOES_SECONDS {
-            // The mark must wait, because a run with a mark gets no further turn.
+            // The mark must wait, because a run with a mark gets no further reconciliation.
             return Some(OFTEN);
         }
     }

@@ -47,7 +47,7 @@ impl Decision<'_> {
         stopped && ended.disrupted.is_none()
     }
 
-    /// Describes what may have stopped the launcher, for the message.
+    /// Describes what might have stopped the launcher, for the message.
     pub(super) fn cause(&self) -> &str {
         let (pod, ended) = (&self.observed.pod, self.observed.ended.as_ref());
         match ended.and_then(|it| it.disrupted.as_deref()) {

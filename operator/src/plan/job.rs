@@ -260,7 +260,7 @@ fn input(run: &BenchmarkRun, attempt: u32) -> Vec<VolumeProjection> {
     parts
 }
 
-/// Projects these keys of a Secret to files with the same names. `optional`: whether the keys may be missing.
+/// Projects these keys of a Secret to files with the same names. `optional` states whether the keys might be missing.
 fn secret_part(name: &str, keys: &[&str], optional: bool) -> VolumeProjection {
     let items = keys.iter().map(|it| KeyToPath { key: (*it).into(), path: (*it).into(), mode: None });
     VolumeProjection {

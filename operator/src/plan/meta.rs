@@ -11,7 +11,7 @@ use kube::{Resource as _, ResourceExt as _};
 
 /// The value of `app.kubernetes.io/managed-by` on the operator's objects, and the prefix of its field managers.
 pub const MANAGER: &str = "benchwright-operator";
-/// The label with the UID of the run. Selectors use the UID because a later run may have the same name.
+/// The label with the UID of the run. Selectors use the UID because a later run can have the same name.
 pub const RUN_UID: &str = "benchwright.dev/run-uid";
 /// The label with the name of the run, for users.
 pub const RUN: &str = "benchwright.dev/run";
@@ -83,7 +83,7 @@ pub fn owned(run: &BenchmarkRun, attempt: u32, name: String) -> ObjectMeta {
     }
 }
 
-/// The labels that select the pods of a server. For a server that belongs to a run, the labels include the run's UID, because a later run may have
+/// The labels that select the pods of a server. For a server that belongs to a run, the labels include the run's UID, because a later run can have
 /// the same name. A shared server belongs to no run.
 pub fn server_selector(run: &BenchmarkRun, names: &ServerNames) -> BTreeMap<String, String> {
     let mut labels = BTreeMap::from([(SERVER.to_owned(), names.server.clone())]);
@@ -230,7 +230,7 @@ fn is_controlled_by(owner: &ObjectMeta, metadata: &ObjectMeta) -> bool {
     owners.any(|it| it.controller == Some(true) && Some(&it.uid) == owner.uid.as_ref())
 }
 
-/// Whether the Job with this UID controls a pod. Labels are no proof, because they can be copied, and another Job may have the same name. The owner
+/// Whether the Job with this UID controls a pod. Labels are no proof, because they can be copied, and another Job can have the same name. The owner
 /// reference must also have `blockOwnerDeletion`, as set by the Job controller, because the admission plugin OwnerReferencesPermissionEnforcement
 /// forbids other users to set it.
 pub fn is_of_job(pod: &ObjectMeta, job_name: &str, job_uid: &str) -> bool {

@@ -1,5 +1,5 @@
-//! Computes a plan from a run, its observed objects and the current time: the wanted objects, the wanted status, and the time to the next turn. Pure:
-//! it uses no clock and no client.
+//! Computes a plan from a run, its observed objects and the current time: the wanted objects, the wanted status, and the time to the next
+//! reconciliation. Pure: it uses no clock and no client.
 
 mod attempt_end;
 mod attempt_progress;

@@ -1,9 +1,9 @@
-//! The NetworkPolicy of an attempt: which addresses its pod may reach, and which pods may reach it. It is created before the Job, because a later
+//! The NetworkPolicy of an attempt: which addresses its pod can reach, and which pods can reach it. It is created before the Job, because a later
 //! policy would not end existing connections. It need not allow the kubelet's probes, because these come from the node, and policies do not apply to
 //! the node.
 //!
 //! NetworkPolicies are additive: no policy can forbid what another policy allows. If another policy in the namespace selects the launcher, that
-//! policy already defines what the launcher may reach. The operator's policy then only adds the pods of the target's Service and the cluster's DNS.
+//! policy already defines what the launcher can reach. The operator's policy then only adds the pods of the target's Service and the cluster's DNS.
 
 use std::{collections::BTreeMap, net::IpAddr};
 
@@ -44,7 +44,7 @@ pub enum Reach {
     Pods {
         /// The selector of the Service.
         labels: BTreeMap<String, String>,
-        /// The ports of the pods. Empty if the port may differ between the pods.
+        /// The ports of the pods. Empty if the port can differ between the pods.
         ports: Vec<i32>,
     },
     /// No address, because the simulator runs inside the pod itself.
@@ -107,7 +107,7 @@ fn pods_of(service: &Service, asked: i32) -> Option<Reach> {
 pub struct Governed {
     /// The egress of the attempt's pod is restricted.
     pub egress: bool,
-    /// The ingress of the pods of the server that the run starts is restricted.
+    /// The ingress of the server's pods that the run starts is restricted.
     pub server_ingress: bool,
 }
 
@@ -145,8 +145,8 @@ fn restricts(policies: &[NetworkPolicy], labels: &BTreeMap<String, String>, dire
     })
 }
 
-/// Builds the policy. `egress` contains the blocked networks in the run's input. `is_governed`: whether another policy of the namespace restricts the
-/// egress of the pod.
+/// Builds the policy. `egress` contains the blocked networks in the run's input. `is_governed` states whether another policy of the namespace
+/// restricts the egress of the pod.
 pub fn build(
     run: &BenchmarkRun,
     attempt: u32,

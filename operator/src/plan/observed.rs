@@ -37,7 +37,7 @@ pub struct Observed {
     pub other_use: OtherUse,
     /// Whether the ConfigMap with the values for llm-d's charts exists. Only read if the charts start the server and the run is not measuring yet.
     pub chart_values: Presence,
-    /// The error if this turn could not write that ConfigMap.
+    /// The error if this reconciliation could not write that ConfigMap.
     pub values_refused: Option<String>,
     /// The addresses that the attempt's pod must reach. Only read if the attempt is about to be created.
     pub reach: Reach,
@@ -51,13 +51,13 @@ pub struct Observed {
     pub other_pods: Vec<String>,
     /// Whether two pods could be the launcher's pod. `pod` then describes neither of them.
     pub ambiguous: bool,
-    /// How the launcher's container ended, if that is known. The pod may be gone by now.
+    /// How the launcher's container ended, if that is known. The pod can be gone by now.
     pub ended: Option<Ended>,
     /// The run's position in line, from 1, if it waits because its namespace has the maximum number of attempts.
     pub namespace_line: Option<usize>,
-    /// The name of a child object that this turn could not create, because an object of another owner has the name.
+    /// The name of a child object that this reconciliation could not create, because an object of another owner has the name.
     pub conflict: Option<String>,
-    /// Why the run must wait for its target. `None` if it may begin.
+    /// The reason why the run must wait for its target. `None` if it can begin.
     pub wait: Option<Wait>,
     /// When the run last had to wait for its target. At this time the time limit for the run's other objects, such as its ConfigMap, starts again.
     pub last_in_line: Option<Timestamp>,
@@ -65,7 +65,7 @@ pub struct Observed {
     pub governed: Governed,
     /// Set if the run's attempt waits in its queue while another run waits for its target or for its slot in the namespace.
     pub wanted: Option<Wanted>,
-    /// The refusal, if the API server refused to create a child in this turn.
+    /// The refusal, if the API server refused to create a child in this reconciliation.
     pub refused: Option<Refused>,
     /// All Jobs of a finished run whose Jobs are due for deletion. `None` if they are not due, or could not be read.
     pub own_jobs: Option<Vec<OwnJob>>,

@@ -1,4 +1,4 @@
-//! The result of a decision: the actions of a turn.
+//! The result of a decision: the actions of a reconciliation.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use k8s_openapi::api::{
 
 use super::{observed::OwnJob, server::StopServer};
 
-/// The actions of a turn.
+/// The actions of a reconciliation.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// Objects to create, in this order. It is no error if such an object exists and belongs to this run.
@@ -37,9 +37,9 @@ pub struct Plan {
     pub delete_run: bool,
     /// The mark of a finished run, an annotation to write after the status.
     pub mark: Option<String>,
-    /// Whether to start the next turn immediately after the status is written.
+    /// Whether to start the next reconciliation immediately after the status is written.
     pub again: bool,
-    /// Time to the next turn, if no watch starts one before.
+    /// Time to the next reconciliation, if no watch starts one before.
     pub next_look: Option<Duration>,
 }
 
@@ -52,7 +52,7 @@ pub enum Child {
     ChartValues(Box<ConfigMap>),
     /// The NetworkPolicy of the attempt's pod.
     NetworkPolicy(Box<NetworkPolicy>),
-    /// The claim for the results. Runs share a claim, so an existing one is accepted if it may be used for results.
+    /// The claim for the results. Runs share a claim, so an existing one is accepted if it can be used for results.
     Claim(Box<PersistentVolumeClaim>),
     /// The Job of the attempt.
     Job(Box<Job>),

@@ -16,14 +16,14 @@ pub const RESULTS: &str = "benchwright.dev/results";
 /// The label with the name of the program that created an object.
 const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 
-/// Whether results may be written to a claim: the operator created it, or its owner labelled it. Other claims must not be mounted, because the
-/// kubelet changes the group of all files in the volume to the pod's fsGroup, and for example a database may then refuse to open its files.
+/// Whether results can be written to a claim: the operator created it, or its owner labelled it. Other claims must not be mounted, because the
+/// kubelet changes the group of all files in the volume to the pod's fsGroup, and for example a database can then refuse to open its files.
 pub fn is_for_results(claim: &ObjectMeta) -> bool {
     let label = |key: &str| claim.labels.as_ref().and_then(|it| it.get(key)).map(String::as_str);
     label(MANAGED_BY) == Some(meta::MANAGER) || label(RESULTS) == Some("true")
 }
 
-/// Why a claim that is not for results is refused, with field, value and remedy.
+/// The reason why a claim that is not for results is refused, with field, value and remedy.
 pub fn refusal(pvc: &Claim) -> String {
     let name = &pvc.claim_name;
     format!(

@@ -18,9 +18,9 @@ use super::{
 
 /// The label on a Job with the name of its queue. Kueue reads it.
 const QUEUE_NAME: &str = "kueue.x-k8s.io/queue-name";
-/// Time in seconds for which the queue may be missing before the run counts as stalled. The queue may be created shortly after the run.
+/// Time in seconds for which the queue might be missing before the run counts as stalled. The queue can be created shortly after the run.
 const MISSING_SECONDS: u32 = 60;
-/// Time to the next turn of a run that has waited for long. When the queue admits the Job, a turn starts immediately.
+/// Time to the next reconciliation of a run that has waited for long. When the queue admits the Job, a reconciliation starts immediately.
 const SELDOM: Duration = Duration::from_secs(60);
 
 /// Puts a Job into a queue.
@@ -61,7 +61,7 @@ impl Decision<'_> {
     }
 
     /// Ends an attempt that its queue has not admitted in time, while other runs wait for its target or slot. If the queue does not exist, the run
-    /// fails, because no retry could succeed. Otherwise the run retries. Each further attempt may wait twice as long, because a new Job starts at the
+    /// fails, because no retry could succeed. Otherwise the run retries. Each further attempt can wait twice as long, because a new Job starts at the
     /// end of the queue.
     fn let_others_in(&self, attempt: &Attempt) -> Option<Plan> {
         let Wanted { since, limit } = self.observed.wanted?;

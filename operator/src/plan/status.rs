@@ -45,7 +45,7 @@ pub struct NextStatus {
     pub phase: Phase,
     /// The outcome of the run. Only set in a terminal phase.
     pub outcome: Option<Outcome>,
-    /// Why the run is in this phase.
+    /// The reason why the run is in this phase.
     pub reason: Reason,
     /// The reason as a sentence, with the remedy.
     pub message: String,
@@ -168,7 +168,7 @@ fn deleted(folders: u32) -> String {
 }
 
 /// Status, reason and message of the condition about the objectives. They derive from the counts, which are always complete, and not from the rows,
-/// some of which may be missing.
+/// some of which might be missing.
 fn slo_met(status: &BenchmarkRunStatus, counts: ObjectiveCounts) -> (ConditionStatus, Reason, String) {
     let all = counts.all();
     let (condition, reason) = match all {
@@ -197,7 +197,7 @@ pub fn verify(status: &mut BenchmarkRunStatus, reason: Reason, message: &str, no
     set_condition(&mut status.conditions, status.observed_generation, now, VERIFIED, condition);
 }
 
-/// Copies the conditions about the result from the status of an ended run. Only a result may change these conditions.
+/// Copies the conditions about the result from the status of an ended run. Only a result can change these conditions.
 pub fn keep_results(status: &mut BenchmarkRunStatus, ended: &BenchmarkRunStatus) {
     for kind in [SLO_MET, RESULTS_STORED, VERIFIED] {
         let Some(kept) = ended.conditions.iter().find(|it| it.kind == kind) else { continue };
@@ -335,7 +335,7 @@ pub fn set_condition(
     }
 }
 
-/// Cuts the launcher's report to the limits of the CRD. The report may have any content, because the user chooses the launcher's image, and the API
+/// Cuts the launcher's report to the limits of the CRD. The report can have any content, because the user chooses the launcher's image, and the API
 /// server refuses a status that exceeds the limits.
 fn limit_fields(status: &mut BenchmarkRunStatus) {
     const LARGEST: u64 = i64::MAX as u64;

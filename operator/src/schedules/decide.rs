@@ -23,7 +23,7 @@ use crate::plan::{
 /// The annotation on a schedule with the last trigger that started a run. Unlike the status it is part of a backup, so a restored schedule does not
 /// start the run again.
 pub const TRIGGERED: &str = "benchwright.dev/triggered";
-/// Maximum time between two turns of a schedule, in seconds. It is bounded because the clock may be set in between.
+/// Maximum time between two reconciliations of a schedule, in seconds. It is bounded because the clock can be set in between.
 const LONGEST_LOOK_SECONDS: u64 = 86_400;
 /// Number of hash bytes in the name of a run that a trigger started.
 const HASH_BYTES: usize = 4;
@@ -35,7 +35,7 @@ const MAX_REFUSAL: usize = 1_000;
 pub struct OwnRun {
     /// `metadata.name` of the run.
     pub name: String,
-    /// `metadata.uid` of the run. A deletion uses it, because a later run may have the same name.
+    /// `metadata.uid` of the run. A deletion uses it, because a later run can have the same name.
     pub uid: String,
     /// When the run was created. The newest run becomes the last run in the status.
     pub created: Option<Timestamp>,
@@ -61,7 +61,7 @@ pub enum RunState {
     Unreadable,
 }
 
-/// The result of a decision: what the turn must do.
+/// The result of a decision: what the reconciliation must do.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Decision {
     /// The status. It must be written before anything else is done.
@@ -74,7 +74,7 @@ pub struct Decision {
     pub mark: Option<String>,
     /// Events for users.
     pub events: Vec<PlannedEvent>,
-    /// Time to the next turn, unless a change starts one earlier.
+    /// Time to the next reconciliation, unless a change starts one earlier.
     pub next_look: Option<Duration>,
 }
 
@@ -95,7 +95,7 @@ struct Turn<'a> {
     runs: &'a [OwnRun],
     now: Timestamp,
     times: Option<Times>,
-    /// Why the spec has no valid times, although it should have some.
+    /// The reason why the spec has no valid times, although it should have some.
     problem: Option<String>,
     status: BenchmarkScheduleStatus,
     create: Option<Start>,
@@ -169,7 +169,7 @@ impl<'a> Turn<'a> {
         if exists {
             self.status.refusal = None;
             self.event(false, Reason::RunStarted, format!("started run {} {cause}", start.name));
-            // The new run is already in the list of runs, and may have finished.
+            // The new run is already in the list of runs, and might have finished.
             self.track_runs();
             return;
         }
@@ -227,7 +227,7 @@ impl<'a> Turn<'a> {
         (!handled).then(|| trigger.clone())
     }
 
-    /// The name of the run for a trigger. It depends on the generation, because the same text may be set again later and must then start another run.
+    /// The name of the run for a trigger. It depends on the generation, because the same text can be set again later and must then start another run.
     fn name_of_trigger(&self, trigger: &str) -> String {
         let generation = self.status.observed_generation.to_string();
         let uid = self.schedule.uid().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! [I/O] The loop over BenchmarkSchedules. Each turn reads the schedule and its runs from the API server, decides ([`decide`]) and writes. A schedule
-//! gets a turn when it changes, when one of its runs ends or is deleted, and when its next time is due.
+//! [I/O] The loop over BenchmarkSchedules. Each reconciliation reads the schedule and its runs from the API server, decides ([`decide`]) and writes.
+//! A schedule gets a reconciliation when it changes, when one of its runs ends or is deleted, and when its next time is due.
 
 pub mod decide;
 #[cfg(test)]
@@ -39,21 +39,21 @@ use crate::{
     reconcile::{TURN_LIMIT, wait_after},
 };
 
-/// Several changes of a schedule within this time start only one turn.
+/// Several changes of a schedule within this time start only one reconciliation.
 const DEBOUNCE: Duration = Duration::from_millis(200);
-/// Maximum number of decisions per turn. A start needs three. The maximum stops an endless cycle.
+/// Maximum number of decisions per reconciliation. A start needs three. The maximum stops an endless cycle.
 const MAX_STEPS: usize = 6;
-/// Maximum number of runs that a turn reads concurrently.
+/// Maximum number of runs that a reconciliation reads concurrently.
 const READS: usize = 8;
-/// Delay before the next turn if a turn reached one of its limits, or found that the schedule had changed.
+/// Delay before the next reconciliation if a reconciliation reached one of its limits, or found that the schedule had changed.
 const AGAIN: Duration = Duration::from_secs(1);
-/// Maximum number of runs that one turn deletes. It is limited because a turn has a time limit.
+/// Maximum number of runs that one reconciliation deletes. It is limited because a reconciliation has a time limit.
 const MAX_DELETED: usize = 50;
 
-/// The part of a schedule that is kept in memory: its metadata. Each turn reads the whole schedule from the API server.
+/// The part of a schedule that is kept in memory: its metadata. Each reconciliation reads the whole schedule from the API server.
 type Known = PartialObjectMeta<BenchmarkSchedule>;
 
-/// The loop over the schedules of one namespace or of all. After `end` is ready, it finishes the turns in progress and ends.
+/// The loop over the schedules of one namespace or of all. After `end` is ready, it finishes the reconciliations in progress and ends.
 pub fn controller(
     namespace: Option<&str>,
     context: &Arc<Context>,
@@ -83,7 +83,7 @@ pub fn controller(
         .run(turn, after_error, Arc::clone(context))
         .for_each(async |turn| match turn {
             Ok(_) => {}
-            // The next watch event, or the timer of the backoff, starts another turn.
+            // The next watch event, or the timer of the backoff, starts another reconciliation.
             Err(error @ (TurnError::ObjectNotFound(_) | TurnError::ReconcilerFailed(..))) => {
                 debug!(%error, "a turn of a schedule ended with an error")
             }

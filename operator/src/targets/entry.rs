@@ -23,9 +23,9 @@ use crate::plan::{
 const ORPHAN_SECONDS: u32 = 3_600;
 /// The grace period in seconds of a run without an attempt, if its spec sets none.
 const GRACE_SECONDS: u32 = 60;
-/// How long other runs wait for a new or woken run to request the target in its turn.
+/// How long other runs wait for a new or woken run to request the target in its reconciliation.
 const PATIENCE: SignedDuration = SignedDuration::from_secs(15);
-/// How long a run keeps its place after a status write failed. The write may have succeeded although the response was lost.
+/// How long a run keeps its slot after a status write failed. The write might have succeeded although the response was lost.
 const UNSURE: SignedDuration = SignedDuration::from_secs(20);
 
 /// The version of a run. Both fields only increase, so they reveal whether a watch event is older than the known state.
@@ -59,9 +59,9 @@ pub(super) struct Entry {
     told: Option<Timestamp>,
     /// Whether the run was allowed to begin, although its status may not show it yet.
     taken: bool,
-    /// When other runs began to wait for this run to request the target in a turn. `None` if they do not wait for that.
+    /// When other runs began to wait for this run to request the target in a reconciliation. `None` if they do not wait for that.
     called: Option<Timestamp>,
-    /// Set if the last status write failed: the time until which that write may still have been applied.
+    /// Set if the last status write failed: the time until which that write might still have been applied.
     unwritten: Option<Timestamp>,
     version: Version,
     /// Whether the run is between two attempts.
@@ -135,7 +135,7 @@ impl Entry {
         Some(self)
     }
 
-    /// The run as other runs see it. A run that gets no turn, or whose status cannot be written, must not block other runs.
+    /// The run as other runs see it. A run that gets no reconciliation, or whose status cannot be written, must not block other runs.
     pub(super) fn seen(&self, now: Timestamp) -> Member {
         let is_late = self.called.is_some_and(|it| now.duration_since(it) > PATIENCE);
         let place = match (self.member.place, self.unwritten) {
@@ -148,7 +148,7 @@ impl Entry {
         Member { place, ..self.member.clone() }
     }
 
-    /// Time until other runs stop waiting for this run if it gets no turn. `None` if they do not wait for it.
+    /// Time until other runs stop waiting for this run if it gets no reconciliation. `None` if they do not wait for it.
     pub(super) fn is_waited_for(&self, now: Timestamp) -> Option<SignedDuration> {
         let called = self.called.and_then(|it| it.checked_add(PATIENCE).ok());
         let until = [called.filter(|_| self.member.place == Place::Waiting), self.unwritten];
@@ -169,12 +169,12 @@ impl Entry {
         member
     }
 
-    /// From now on, other runs wait for the turn of this run.
+    /// From now on, other runs wait for the reconciliation of this run.
     pub(super) fn call(&mut self, now: Timestamp) {
         self.called.get_or_insert(now);
     }
 
-    /// Records whether a status write succeeded. A write that failed may still have been applied.
+    /// Records whether a status write succeeded. A write that failed might still have been applied.
     pub(super) fn written(&mut self, is_written: bool, now: Timestamp) {
         if is_written {
             self.unwritten = None;
@@ -251,7 +251,7 @@ impl Drain {
     }
 }
 
-/// How close to the target a run in this place is: higher is closer. If the rank of a run decreases, other runs may begin.
+/// How close to the target a run in this place is: higher is closer. If the rank of a run decreases, other runs can begin.
 pub(super) fn rank(place: Place) -> u8 {
     match place {
         Place::Holding => 2,
@@ -260,7 +260,7 @@ pub(super) fn rank(place: Place) -> u8 {
     }
 }
 
-/// The place of a run. `None` if it has ended and its pod has had enough time to end.
+/// The slot of a run. `None` if it has ended and its pod has had enough time to end.
 fn place_of(run: &BenchmarkRun, now: Timestamp) -> Option<Place> {
     let status = run.status.as_ref();
     let last = last_attempt(run);
@@ -273,7 +273,7 @@ fn place_of(run: &BenchmarkRun, now: Timestamp) -> Option<Place> {
         return last.and_then(|_| drains(ended));
     }
     if let Some(deleted) = &run.metadata.deletion_timestamp {
-        // A finalizer may keep the deleted run for any length of time. Before another run begins, the Job and pod of this run are checked.
+        // A finalizer can keep the deleted run for any length of time. Before another run begins, the Job and pod of this run are checked.
         let Some(_) = last else { return Some(Place::Aside) };
         let until = drained_at(deleted.0, grace_seconds(run).saturating_add(ORPHAN_SECONDS));
         return (until > now).then_some(Place::Draining { until });

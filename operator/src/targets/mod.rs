@@ -1,9 +1,9 @@
-//! Records which run occupies which target. The leader keeps these records in memory. They prevent that two concurrent turns let two runs begin on
-//! one target.
+//! Records which run occupies which target. The leader keeps these records in memory. They prevent that two concurrent reconciliations let two runs
+//! begin on one target.
 //!
-//! The watch on runs fills the records, and each turn updates them with the state that the turn read and wrote. A run that may begin takes its place
-//! here before its attempt is written into its status. One lock covers both the check of all other runs and the taking of the place. See
-//! docs/decisions/0009-one-load-a-target.md.
+//! The watch on runs fills the records, and each reconciliation updates them with the state that the reconciliation read and wrote. A run that can
+//! begin takes its slot here before its attempt is written into its status. One lock covers both the check of all other runs and the taking of the
+//! slot. See docs/decisions/0009-one-load-a-target.md.
 
 mod entry;
 pub mod turn;
@@ -36,8 +36,8 @@ const MESSAGE_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 /// Maximum time after the start for which runs wait for watches whose caches are not filled yet. It is limited so that a namespace that cannot be
 /// watched does not block the others.
 const LONGEST_FILLING: Duration = Duration::from_secs(30);
-/// A run may get no turn although other runs wait for it. Then this number of runs at the front of the line get a turn as soon as they need no longer
-/// wait for that run.
+/// A run can get no reconciliation although other runs wait for it. Then this number of runs at the front of the line get a reconciliation as soon as
+/// they need no longer wait for that run.
 const SOONER: usize = 2;
 /// Time between two searches for expired records.
 const SWEEP_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
@@ -73,7 +73,7 @@ struct Line {
 /// The answer to a run that requests its target.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// The run may begin, unless one of these pods still works. It keeps its place until [`Targets::give_back`].
+    /// The run can begin, unless one of these pods still works. It keeps its slot until [`Targets::give_back`].
     Begin(Vec<Drain>),
     /// The run must wait, because another run is in front of it.
     Wait(Wait),
@@ -88,7 +88,8 @@ impl Targets {
         self.put(&mut self.lock(), run, target, now);
     }
 
-    /// Updates the record of a run with the state that its own turn has read or written. `target` is the target that this turn found.
+    /// Updates the record of a run with the state that its own reconciliation has read or written. `target` is the target that this reconciliation
+    /// found.
     pub fn note_live(&self, run: &BenchmarkRun, target: Option<Target>, now: Timestamp) {
         self.put(&mut self.lock(), run, target, now);
     }
@@ -112,7 +113,7 @@ impl Targets {
         }
     }
 
-    /// Requests the target for a run whose record was just updated. If the run may begin, it takes its place.
+    /// Requests the target for a run whose record was just updated. If the run can begin, it takes its slot.
     pub fn ask(&self, uid: &str, now: Timestamp) -> Answer {
         let mut state = self.lock();
         state.filling.retain(|it| it.elapsed() < LONGEST_FILLING);
@@ -131,7 +132,7 @@ impl Targets {
         let mut drains: Vec<_> =
             line.runs.values().filter(|it| it.drains_before(&own, now)).map(Entry::drain).collect();
         drains.sort_by(|a, b| a.uid.cmp(&b.uid));
-        // If a run gets no turn, the first runs in line get a turn as soon as they need no longer wait for that run.
+        // If a run gets no reconciliation, the first runs in line get a reconciliation as soon as they need no longer wait for that run.
         let silent = line.runs.values().filter(|it| it.member.uid != uid).filter_map(|it| it.is_waited_for(now)).min();
         let silent = silent.filter(|_| busy.as_ref().is_some_and(|it| it.position <= SOONER));
         let Some(entry) = line.runs.get_mut(uid) else { return Answer::Begin(Vec::new()) };
@@ -165,14 +166,14 @@ impl Targets {
         line.seen(now).any(|it| it.place == Place::Waiting && it.excludes(&own.member) && !has_same_queue(&it))
     }
 
-    /// Records whether a turn could write the status of a run. Without a written status the run has no place.
+    /// Records whether a reconciliation could write the status of a run. Without a written status the run has no slot.
     pub fn written(&self, uid: &str, is_written: bool, now: Timestamp) {
         if let Some(entry) = self.lock().entry(uid) {
             entry.written(is_written, now);
         }
     }
 
-    /// Gives back a place that [`Targets::ask`] granted, because a pod still works. Returns the observation for the run, which must wait.
+    /// Releases a slot that [`Targets::ask`] granted, because a pod still works. Returns the observation for the run, which must wait.
     pub fn wait_for(&self, uid: &str, drain: &Drain, now: Timestamp) -> Option<Wait> {
         let mut state = self.lock();
         let entry = state.entry(uid)?;
@@ -180,7 +181,7 @@ impl Targets {
         Some(entry.wait(drain.busy(), now))
     }
 
-    /// Gives back a place that [`Targets::ask`] granted, because the run does not begin: its new attempt was certainly not written, or the run must
+    /// Releases a slot that [`Targets::ask`] granted, because the run does not begin: its new attempt was certainly not written, or the run must
     /// do something else first.
     pub fn give_back(&self, uid: &str, now: Timestamp) {
         let mut state = self.lock();
@@ -190,7 +191,7 @@ impl Targets {
         }
     }
 
-    /// Gives back a place that [`Targets::ask`] granted, because the run has changed in the meantime. This counts as a turn of its namespace on the
+    /// Releases a slot that [`Targets::ask`] granted, because the run has changed in the meantime. This counts as a turn of its namespace on the
     /// target, so that a run that changes all the time does not block other runs.
     pub fn changed(&self, uid: &str, now: Timestamp) {
         let mut state = self.lock();
@@ -204,7 +205,7 @@ impl Targets {
         self.give_back(uid, now);
     }
 
-    /// Gives back a place that [`Targets::ask`] granted, because a read failed. Wakes no run: usually this run is the first in line, and it requests
+    /// Releases a slot that [`Targets::ask`] granted, because a read failed. Wakes no run: usually this run is the first in line, and it requests
     /// the target again on its own.
     pub fn step_back(&self, uid: &str) {
         if let Some(entry) = self.lock().entry(uid) {
@@ -250,7 +251,7 @@ impl Targets {
         self.lock().filling.pop();
     }
 
-    /// The stream of runs that get a turn because another run ended, in one namespace or in all.
+    /// The stream of runs that get a reconciliation because another run ended, in one namespace or in all.
     pub fn woken(&self, namespace: Option<&str>) -> Woken {
         self.wakes.subscribe(namespace)
     }
@@ -270,7 +271,7 @@ impl Targets {
         self.lock().keys.len()
     }
 
-    /// Wakes the waiting runs that may begin now, unless the pod of an ended run still works.
+    /// Wakes the waiting runs that can begin now, unless the pod of an ended run still works.
     fn wake_next(&self, state: &mut State, key: TargetKey, now: Timestamp) {
         let Some(line) = state.by_key.get_mut(&key) else { return };
         let seen: Vec<_> = line.seen(now).collect();
@@ -330,7 +331,7 @@ impl State {
         self.by_key.get_mut(&key)?.runs.remove(uid)
     }
 
-    /// Removes a deleted run, but keeps a record while its pod may work. Returns the key of its target if other runs may begin now.
+    /// Removes a deleted run, but keeps a record while its pod may work. Returns the key of its target if other runs can begin now.
     fn forget(&mut self, uid: &str, now: Timestamp) -> Option<TargetKey> {
         let key = self.keys.get(uid).copied()?;
         let entry = self.remove(uid)?;

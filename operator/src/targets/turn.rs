@@ -1,4 +1,4 @@
-//! [I/O] The part of a turn in which a run requests its target.
+//! [I/O] The part of a reconciliation in which a run requests its target.
 
 use crds::{BenchmarkRun, status::Phase};
 use jiff::Timestamp;
@@ -16,19 +16,19 @@ use crate::{
     },
 };
 
-/// How the turn continues after the request.
+/// How the reconciliation continues after the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// The turn continues with the plan.
+    /// The reconciliation continues with the plan.
     Plan,
-    /// The turn ends, because some runs are not known yet. The next turn follows soon.
+    /// The reconciliation ends, because some runs are not known yet. The next reconciliation follows soon.
     Later,
 }
 
 /// Updates the record of a run, and requests its target if an attempt would begin now. Stores the answer in `observed`.
 ///
 /// # Errors
-/// The error of the API server; the place is then given back. Objects that permanently cannot be read are no error, but listed in
+/// The error of the API server; the slot is then released. Objects that permanently cannot be read are no error, but listed in
 /// [`Observed::unread`].
 pub async fn ask(
     context: &Context,
@@ -37,7 +37,7 @@ pub async fn ask(
     now: Timestamp,
 ) -> Result<Next, Error> {
     if run.is_finished() {
-        // A finished run may come from the cache, without most of its fields, so it must not update the record.
+        // A finished run can come from the cache, without most of its fields, so it must not update the record.
         return Ok(Next::Plan);
     }
     let (targets, settings) = (&context.targets, &context.settings);
@@ -79,7 +79,8 @@ pub async fn ask(
     Ok(Next::Plan)
 }
 
-/// A guard for a place. It gives the place back on drop, if the turn does not reach its plan because a read fails or the turn times out.
+/// A guard for a slot. It releases the slot on drop, if the reconciliation does not reach its plan because a read fails or the reconciliation
+/// times out.
 struct TakenPlace<'a> {
     targets: &'a Targets,
     uid: &'a str,
@@ -127,8 +128,8 @@ fn hide(unread: &mut Unread) {
             .to_owned();
 }
 
-/// Updates the record after a turn has written. If the API server refused the write, the run gives back its place immediately. If the response was
-/// lost, the run keeps its place a little longer, because the write may have succeeded.
+/// Updates the record after a reconciliation has written. If the API server refused the write, the run releases its slot immediately. If the
+/// response was lost, the run keeps its slot a little longer, because the write might have succeeded.
 pub fn settle(context: &Context, run: &BenchmarkRun, applied: &Result<Option<BenchmarkRun>, Error>, now: Timestamp) {
     let (targets, uid) = (&context.targets, run.uid().unwrap_or_default());
     match applied {
@@ -136,7 +137,7 @@ pub fn settle(context: &Context, run: &BenchmarkRun, applied: &Result<Option<Ben
             let target = Target::of_run(after, &context.settings);
             targets.written(&uid, true, now);
             if after.status.as_ref().and_then(current_attempt).is_none() {
-                // The run may begin on the target, but waits for something else, such as a slot in its namespace.
+                // The run can begin on the target, but waits for something else, such as a slot in its namespace.
                 targets.give_back(&uid, now);
             }
             targets.note_live(after, target, now);

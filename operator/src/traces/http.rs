@@ -19,7 +19,7 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 /// Maximum size of a response, in bytes. A response contains at most the number of refused spans, and the reason.
 const MAX_ANSWER: usize = 64 << 10;
 
-/// Sends requests. It trusts the public certificate authorities and those of the system, whose location SSL_CERT_FILE may set.
+/// Sends requests. It trusts the public certificate authorities and those of the system, whose location SSL_CERT_FILE can set.
 #[derive(Debug)]
 pub(super) struct Post(Client<HttpsConnector<HttpConnector>, Full<Bytes>>);
 

@@ -1,8 +1,8 @@
-//! [I/O] Traces, if they are requested. Each turn of a run is one trace, which is sent to a collector by OTLP over HTTP.
+//! [I/O] Traces, if they are requested. Each reconciliation of a run is one trace, which is sent to a collector by OTLP over HTTP.
 //!
-//! Without an endpoint no span is created. A slow or failed collector causes no delay, because a turn only appends its spans to a bounded queue, and
-//! one task sends them. Spans that do not fit into the queue are lost and counted. Spans contain names, codes and phases, but never a body, a header
-//! or a message of the API server.
+//! Without an endpoint no span is created. A slow or failed collector causes no delay, because a reconciliation only appends its spans to a bounded
+//! queue, and one task sends them. Spans that do not fit into the queue are lost and counted. Spans contain names, codes and phases, but never a
+//! body, a header or a message of the API server.
 
 mod endpoint;
 mod http;
@@ -66,8 +66,8 @@ impl Traces {
         Ok(Traces { provider, tracer, exporter, outlet })
     }
 
-    /// The layer that records the spans of turns and of their steps. Requests of watches, the lease and events are not part of a turn and have no
-    /// spans.
+    /// The layer that records the spans of reconciliations and of their steps. Requests of watches, the lease and events are not part of a
+    /// reconciliation and have no spans.
     pub fn layer<S>(&self) -> impl Layer<S> + use<S>
     where
         S: Subscriber + for<'a> LookupSpan<'a> + Send + Sync,

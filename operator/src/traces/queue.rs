@@ -1,5 +1,5 @@
-//! [I/O] The queue between the turns and the collector. OpenTelemetry's own queue is not used: it needs a thread, waits for the collector without a
-//! time limit, and does not report how many spans it lost.
+//! [I/O] The queue between the reconciliations and the collector. OpenTelemetry's own queue is not used: it needs a thread, waits for the collector
+//! without a time limit, and does not report how many spans it lost.
 
 use std::{
     mem,
@@ -23,7 +23,7 @@ use tracing::warn;
 
 use crate::metrics::Metrics;
 
-/// Maximum number of queued spans, which is about 100 turns or 2 MB. Further spans are lost.
+/// Maximum number of queued spans, which is about 100 reconciliations or 2 MB. Further spans are lost.
 const MAX_WAITING: usize = 2_048;
 /// Maximum number of spans per request.
 const MAX_BATCH: usize = 512;

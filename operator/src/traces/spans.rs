@@ -1,4 +1,4 @@
-//! The spans of a turn and their attributes. Spans are only created within a turn, and only if traces are requested.
+//! The spans of a reconciliation and their attributes. Spans are only created within a reconciliation, and only if traces are requested.
 
 use std::cell::RefCell;
 
@@ -13,12 +13,12 @@ use crate::error::Error;
 
 /// The tracing target of all spans. No log line uses it, so the two can be filtered separately.
 pub const TARGET: &str = "benchwright_turns";
-/// The name of the span of a turn.
+/// The name of the span of a reconciliation.
 pub(super) const TURN: &str = "turn";
 const ERROR: &str = "ERROR";
 
 task_local! {
-    /// What the current turn has done so far, for the attributes of its span.
+    /// What the current reconciliation has done so far, for the attributes of its span.
     static FACTS: RefCell<Facts>;
 }
 
@@ -31,10 +31,10 @@ struct Facts {
     writes: Vec<String>,
 }
 
-/// Runs a turn within a span of its own, which is the root of a trace.
+/// Runs a reconciliation within a span of its own, which is the root of a trace.
 ///
 /// # Errors
-/// The error of the turn.
+/// The error of the reconciliation.
 pub async fn turn(run: &ObjectMeta, work: impl Future<Output = Result<Action, Error>>) -> Result<Action, Error> {
     let span = info_span!(
         target: TARGET,
@@ -68,28 +68,28 @@ impl Facts {
         span.record("benchwright.writes", self.writes.join(", "));
         match done {
             Ok(_) => span.record("benchwright.outcome", if self.is_deleted { "deleted" } else { "done" }),
-            // Only the category is recorded, because the text of an error may contain text from the API server.
+            // Only the category is recorded, because the text of an error can contain text from the API server.
             Err(error) => span.record("benchwright.outcome", error.category()).record("otel.status_code", ERROR),
         };
     }
 }
 
 fn note(note: impl FnOnce(&mut Facts)) {
-    // An error means that no turn is being traced.
+    // An error means that no reconciliation is being traced.
     let _ = FACTS.try_with(|facts| note(&mut facts.borrow_mut()));
 }
 
-/// Records the state of the run before the turn.
+/// Records the state of the run before the reconciliation.
 pub(crate) fn before(run: &BenchmarkRun) {
     note(|it| it.before = it.before.or(phase(run)));
 }
 
-/// Records the state of the run after a write of the turn.
+/// Records the state of the run after a write of the reconciliation.
 pub(crate) fn after(run: &BenchmarkRun) {
     note(|it| it.after = phase(run));
 }
 
-/// Records that the run of the turn was deleted.
+/// Records that the run of the reconciliation was deleted.
 pub(crate) fn deleted() {
     note(|it| it.is_deleted = true);
 }
@@ -108,7 +108,7 @@ fn phase(run: &BenchmarkRun) -> Option<&'static str> {
     Some(run.status.as_ref().and_then(|it| it.phase).map_or("None", Phase::name))
 }
 
-/// Creates the span of a step of the turn.
+/// Creates the span of a step of the reconciliation.
 pub(crate) fn step(name: &'static str) -> Span {
     info_span!(target: TARGET, "step", otel.name = name)
 }

@@ -4,7 +4,7 @@
 pub(super) const KNOWN: &str = "known are comparisons, in, and, or, not, len(...), x['key'], x.get('key', default), texts, numbers and lists; \
                                 a filter is read, never run as code";
 
-/// Why a text is not a valid filter.
+/// The reason why a text is not a valid filter.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{found} at character {position}; {remedy}")]
 pub struct FilterError {
@@ -14,7 +14,7 @@ pub struct FilterError {
     pub(super) remedy: String,
 }
 
-/// Why a filter cannot be evaluated for a record.
+/// The reason why a filter cannot be evaluated for a record.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordError {
     /// A key that the record does not have.

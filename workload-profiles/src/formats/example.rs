@@ -29,7 +29,7 @@ const PROMPT_TOKENS: u32 = 64;
 const OUTPUT_TOKENS: u32 = 16;
 const TIMEOUT_SECONDS: u64 = 20;
 
-/// Reads a profile. `None`: the findings contain at least one problem.
+/// Reads a profile. `None` means that the findings contain at least one problem.
 fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     let root = Section::root(profile, &KEYS, findings)?;
     // The function reads all keys before it returns, so the user sees all problems at once.

@@ -5,13 +5,13 @@ use serde_json::Value;
 use super::{common::stage_length, target::Target};
 use crate::{problem::Findings, workload::Workload};
 
-/// Reads a profile. `None`: the findings contain at least one problem.
+/// Reads a profile. `None` means that the findings contain at least one problem.
 type Parse = fn(&Value, Target, &Findings) -> Option<Workload>;
 
 /// Everything about the profile format of one harness.
 pub(crate) struct Format {
     pub parse: Parse,
-    /// The keys that an override may add at the root of a profile: the keys of our own formats, and the flags of a command line. In other tools' YAML
+    /// The keys that an override can add at the root of a profile: the keys of our own formats, and the flags of a command line. In other tools' YAML
     /// formats an override can only change existing keys.
     pub root_keys: fn() -> &'static [&'static str],
     /// The names of the keys that determine a stage's length, for error messages. `None` if the format checks its stages itself, or has no load with

@@ -11,7 +11,7 @@ const MAX_PROBLEMS: usize = 2_000;
 /// Maximum length of an error's message, in bytes.
 const MAX_MESSAGE: usize = 1 << 20;
 
-/// Values that a flag or a key may contain by mistake.
+/// Values that a flag or a key can contain by mistake.
 pub(in crate::formats) const VALUES: [&str; 18] = [
     "none",
     "",

@@ -48,7 +48,7 @@ pub(crate) fn format(harness: Harness) -> &'static Format {
     }
 }
 
-/// Reads a profile. `None`: the findings contain at least one problem.
+/// Reads a profile. `None` means that the findings contain at least one problem.
 pub(crate) fn parse(harness: Harness, profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     let format = format(harness);
     let workload = (format.parse)(profile, target, findings);

@@ -42,8 +42,8 @@ const KEYS: [(&[&str], Harness); 25] = [
     (&["base-url"], Harness::VllmBenchmark),
 ];
 
-/// The harness of the profile's format; `None` if the text does not show it. The text may be an unrendered template, so only its root keys
-/// and its first words are read.
+/// The harness of the profile's format; `None` if the text does not show it. The text can be an unrendered template, so only its root keys and its
+/// first words are read.
 pub fn recognise(text: &str) -> Option<Harness> {
     if script::is_script(text) {
         return script::first_tool(text).and_then(|words| of_command(&words, text));

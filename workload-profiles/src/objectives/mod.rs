@@ -15,7 +15,7 @@ use crate::{
 
 /// Adds a problem for each objective whose stage or figure the workload does not have.
 pub(crate) fn check(slo: Option<&ResolvedSlo>, workload: &Workload, findings: &Findings) {
-    // In a profile with errors, defaults replace the wrong values. A figure may be missing only because of that.
+    // In a profile with errors, defaults replace the wrong values. A figure might be missing only because of that.
     if findings.has_problems() {
         return;
     }

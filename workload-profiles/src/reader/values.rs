@@ -28,7 +28,7 @@ impl ValueType {
         }
     }
 
-    /// The type's name in a message that asks for this type.
+    /// The type's name in a remedy that requires this type.
     pub(super) fn name(self) -> &'static str {
         match self {
             ValueType::Bool => "true or false",

@@ -1,6 +1,6 @@
 //! The variables of a template and their defaults, for the list of profiles.
 
-/// A variable that a user may set.
+/// A variable that a user can set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemplateVariable {
     /// The name.

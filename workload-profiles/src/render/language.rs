@@ -1,4 +1,4 @@
-//! The subset of Tera's language that templates may use. Constructs that may run without a bound are refused, and the steps of loops are counted.
+//! The subset of Tera's language that templates can use. Constructs that can run without a bound are refused, and the steps of loops are counted.
 //!
 //! Tera does not give access to its syntax tree, so this module finds the tags itself, with Tera's rules: a tag begins with `{{`, `{%` or `{#`, and
 //! ends at the first matching end outside a quoted text. In a quoted text a backslash escapes the next character.
@@ -17,14 +17,14 @@ pub(crate) const MAX_CODE_BYTES: usize = 8 * 1024;
 /// [`FILTERS`].
 pub(super) const COUNTED: &str = "benchwright_counted";
 
-/// The tags that a template may use.
+/// The tags that a template can use.
 const TAGS: [&str; 8] = ["if", "elif", "else", "endif", "for", "endfor", "break", "continue"];
 /// Filters whose result is at most a few bytes longer than their input.
 const FILTERS: [&str; 12] =
     ["abs", "default", "first", "float", "int", "last", "length", "lower", "round", "seconds", "trim", "upper"];
-/// Functions that a template may use. `range` is our own.
+/// Functions that a template can use. `range` is our own.
 const FUNCTIONS: [&str; 2] = ["range", "throw"];
-/// Tests that may follow `is`.
+/// Tests that can follow `is`.
 const TESTS: [&str; 13] = [
     "defined",
     "undefined",
@@ -41,12 +41,12 @@ const TESTS: [&str; 13] = [
     "containing",
 ];
 
-/// A template that was checked and may be rendered.
+/// A template that was checked and can be rendered.
 #[derive(Debug)]
 pub(super) struct Checked {
     /// The template, with its loops passed through [`COUNTED`].
     pub text: String,
-    /// Variables that may have no value: they have a default, or are tested with `is defined`.
+    /// Variables that can have no value: they have a default, or are tested with `is defined`.
     pub optional: BTreeSet<String>,
 }
 

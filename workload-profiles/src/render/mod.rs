@@ -1,7 +1,7 @@
 //! Renders a profile template with its variables to the text of a profile.
 //!
-//! A template may use two syntaxes: Tera's `{{ model }}`, and llm-d-benchmark's `REPLACE_ENV_NAME`. Tera's tags are replaced
-//! first, so that a value is never read as template code.
+//! A template can use two syntaxes: Tera's `{{ model }}`, and llm-d-benchmark's `REPLACE_ENV_NAME`. Tera's tags are replaced first, so that a value
+//! is never read as template code.
 //!
 //! Templates come from users, and an operator that runs for months renders them. So rendering has to end soon for every template. A timeout would not
 //! help, because a thread that renders cannot be stopped. Instead the template language is restricted, and [`language`] checks this before Tera reads

@@ -64,7 +64,7 @@ fn next(text: &str) -> Option<Found<'_>> {
     let name = leading(&text[start + TOKEN.len()..], |it| it.is_ascii_alphanumeric() || it == '_');
     let end = start + TOKEN.len() + name.len();
     let default = text[end..].strip_prefix(DEFAULT).map(|rest| {
-        // A default ends where a YAML scalar may end: at white space, a quote, or a comma or bracket of a flow collection.
+        // A default ends where a YAML scalar can end: at white space, a quote, or a comma or bracket of a flow collection.
         leading(rest, |it| !it.is_whitespace() && !"\"',[]{}".contains(it))
     });
     Some(Found { start, end: end + default.map_or(0, |it| DEFAULT.len() + it.len()), name, default })

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::FileSource;
 
-/// The checks for MLPerf's benchmarks, with MLPerf's names. Each name may end with one of [`SHARES`].
+/// The checks for MLPerf's benchmarks, with MLPerf's names. Each name can end with one of [`SHARES`].
 pub const BENCHMARK_CHECKS: [&str; 7] =
     ["llama3.1-8b", "llama3.1-8b-edge", "llama2-70b", "mixtral-8x7b", "llama3.1-405b", "deepseek-r1", "gpt-oss-120b"];
 
@@ -26,15 +26,15 @@ pub const BOUNDED_FIGURES: [&str; 6] = ["rouge1", "rouge2", "rougeL", "rougeLsum
 pub struct Accuracy {
     /// One of [`BENCHMARK_CHECKS`], optionally with one of [`SHARES`], or one of [`PLAIN_CHECKS`].
     pub check: String,
-    /// The file with the expected answers. Absent: the file of the prompts. Row i is the answer to sample i.
+    /// The file with the expected answers. If absent, the file of the prompts contains them. Row i is the answer to sample i.
     pub data_set: Option<FileSource>,
-    /// The column of the expected answers. Absent: the check's default column.
+    /// The column of the expected answers. If absent, the check's default column is used.
     pub expected: Option<String>,
-    /// The model's `tokenizer.json`, or its folder. It decodes token ids. Absent: the workload's tokenizer. Without any tokenizer, the server's text
-    /// is scored.
+    /// The model's `tokenizer.json`, or its folder. It decodes token ids. If absent, the workload's tokenizer is used. Without any tokenizer,
+    /// the server's text is scored.
     pub tokenizer: Option<FileSource>,
-    /// NLTK's folder `punkt_tab/english`. Absent: the folder from the launcher's environment. Without the folder, figures that depend on sentences
-    /// are not computed.
+    /// NLTK's folder `punkt_tab/english`. If absent, the folder from the launcher's environment is used. Without the folder, figures that depend
+    /// on sentences are not computed.
     pub punkt: Option<PathBuf>,
     /// The limits for the figures.
     #[serde(default)]

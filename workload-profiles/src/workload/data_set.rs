@@ -15,20 +15,20 @@ pub struct DataSet {
     pub file: FileSource,
     /// The format of the file.
     pub format: DataSetFormat,
-    /// What a row contains. If a row lacks the column, this is an error, even if the row has another text column: the missing prompt may have been
+    /// What a row contains. If a row lacks the column, this is an error, even if the row has another text column: the missing prompt might have been
     /// generated from that text, so that text is not sent in its place.
     pub row: RowContent,
-    /// Whether another column may replace the column of `row` if the file does not have it. The replacement is the first column in
+    /// Whether another column can replace the column of `row` if the file does not have it. The replacement is the first column in
     /// [`roles::prompts`](super::roles::prompts) that the file has; its prompts have the same form. False if the profile names a column.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub any_column: bool,
     /// How rows are rendered with the chat template of the workload's tokenizer. This happens before the load, and the rows are then sent as token
-    /// ids. Absent: rows are sent unchanged.
+    /// ids. If absent, rows are sent unchanged.
     pub chat_template: Option<ChatRendering>,
     /// Maximum tokens of each answer.
     pub output: OutputLength,
-    /// Number of rows to use: the first rows in `order` that pass the filter. A file with fewer rows is refused. Absent: as many as the load needs,
-    /// or all.
+    /// Number of rows to use: the first rows in `order` that pass the filter. A file with fewer rows is refused. If absent, the load uses as
+    /// many rows as it needs, or all rows.
     pub count: Option<u64>,
     /// Which rows are used, by their lengths.
     #[serde(default, skip_serializing_if = "LengthFilter::is_empty")]
@@ -144,8 +144,8 @@ pub enum OutputLength {
     Unbounded,
 }
 
-/// Filters the rows of a data set by their lengths in tokens. For sessions, the lengths of all turns are added. All bounds are inclusive. Absent: no
-/// bound.
+/// Filters the rows of a data set by their lengths in tokens. For sessions, the lengths of all turns are added. All bounds are inclusive. If
+/// absent, there is no bound.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]

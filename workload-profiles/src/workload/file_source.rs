@@ -20,7 +20,7 @@ pub enum FileSource {
 pub struct RemoteFile {
     /// An `http` or `https` URL.
     pub url: String,
-    /// The SHA-256 of the content, in hexadecimal digits. A file with another digest is refused. Absent: the content is not checked.
+    /// The SHA-256 of the content, in hexadecimal digits. A file with another digest is refused. If absent, the content is not checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
 }
@@ -60,7 +60,7 @@ impl RemoteFile {
     fn parts(&self) -> (&str, &str) {
         let url = self.url.split(['?', '#']).next().unwrap_or_default();
         let (scheme, rest) = url.split_at(url.find("://").map_or(0, |it| it + "://".len()));
-        // Search for `@` only in the host, because the path may contain an `@`, too.
+        // Search for `@` only in the host, because the path can contain an `@`, too.
         let host = rest.find(['/', '\\']).unwrap_or(rest.len());
         match rest[..host].rfind('@') {
             Some(at) => (scheme, &rest[at + 1..]),

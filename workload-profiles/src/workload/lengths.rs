@@ -3,7 +3,7 @@
 use crds::units::Span;
 use serde::{Deserialize, Serialize};
 
-/// Lengths in tokens. Each is drawn, clipped to min and max, and rounded. Other numbers, such as the number of turns of a conversation, are drawn in
+/// Lengths in tokens. Each is drawn, clipped to min and max, and rounded. Other numbers, such as the number of turns in a conversation, are drawn in
 /// the same way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -18,7 +18,7 @@ pub struct LengthDistribution {
     pub mean: f64,
     /// The standard deviation of the distribution before clipping.
     pub std_dev: f64,
-    /// Number of lengths that are drawn. Further requests repeat the drawn lengths. Absent: each request draws its own.
+    /// Number of lengths that are drawn. Further requests repeat the drawn lengths. If absent, each request draws its own length.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_count: Option<u32>,
 }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::loadgen::{Phase, Scenario};
 
-/// Maximum requests per run. Each request may write a record.
+/// Maximum requests per run. Each request can write a record.
 pub const MAX_REQUESTS: u64 = 10_000_000;
 
 /// A part of the load. The next stage starts when all requests of this stage have ended and its pause is over.
@@ -24,12 +24,12 @@ pub struct Stage {
     pub load: Load,
     /// The pause after the stage, in which nothing is sent.
     pub pause_after: Span,
-    /// The first part of the stage. Its requests are sent, but not included in any figure. Absent: none.
+    /// The first part of the stage. Its requests are sent, but not included in any figure. If absent, the stage has no such part.
     pub warm_up: Option<Margin>,
-    /// The last part of the stage. Its requests are sent, but not included in any figure. Absent: none.
+    /// The last part of the stage. Its requests are sent, but not included in any figure. If absent, the stage has no such part.
     pub cool_down: Option<Margin>,
-    /// How long requests may still run after the end of the stage's duration. Requests in flight at the end of this time are cancelled and count as
-    /// incomplete. Absent: no limit.
+    /// How long requests can still run after the end of the stage's duration. Requests in flight at the end of this time are cancelled and count as
+    /// incomplete. If absent, there is no limit.
     pub grace: Option<Span>,
 }
 
@@ -64,13 +64,13 @@ pub enum Load {
         arrivals: Arrivals,
         /// Requests per second.
         rate: Rate,
-        /// How long requests are sent. Absent: until `count` requests were sent.
+        /// How long requests are sent. If absent, requests are sent until `count` is reached.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         duration: Option<Span>,
-        /// Maximum requests. Absent: all requests that are due within `duration`.
+        /// Maximum requests. If absent, all requests that are due within `duration` are sent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         count: Option<u64>,
-        /// Maximum concurrency. Requests above it wait in the client, and their latency includes the wait. Absent: no limit.
+        /// Maximum concurrency. Requests above it wait in the client, and their latency includes the wait. If absent, there is no limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         max_concurrency: Option<u32>,
     },
@@ -90,7 +90,7 @@ pub enum Load {
         trace: Trace,
         /// The speed of the replay: 2 replays in half the time.
         speed: f64,
-        /// Maximum requests. Absent: all recorded requests.
+        /// Maximum requests. If absent, all recorded requests are sent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         count: Option<u64>,
         /// Whether the recorded lengths replace the lengths from the request source. A request without a recorded length keeps its length from the
@@ -105,16 +105,16 @@ pub enum Load {
     Closed {
         /// The number of slots.
         concurrency: u32,
-        /// Maximum requests in total. Absent: [`MAX_REQUESTS`].
+        /// Maximum requests in total. If absent, the maximum is [`MAX_REQUESTS`].
         #[serde(default, skip_serializing_if = "Option::is_none")]
         count: Option<u64>,
-        /// How long requests are sent. Absent: until `count` requests were sent.
+        /// How long requests are sent. If absent, requests are sent until `count` is reached.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         duration: Option<Span>,
         /// The time in which the slots open one by one, evenly spaced.
         #[serde(default)]
         ramp_up: Span,
-        /// Maximum rate at which all slots together start requests. Two starts are at least 1 / rate apart. Absent: no limit.
+        /// Maximum rate at which all slots together start requests. Two starts are at least 1 / rate apart. If absent, there is no limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         start_rate: Option<RequestRate>,
     },
@@ -129,10 +129,10 @@ pub enum Load {
         rate: RequestRate,
         /// Turns per user.
         turns: u32,
-        /// How long requests are sent. Absent: until `count` requests were sent.
+        /// How long requests are sent. If absent, requests are sent until `count` is reached.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         duration: Option<Span>,
-        /// Maximum requests. Absent: all requests that are due within `duration`.
+        /// Maximum requests. If absent, all requests that are due within `duration` are sent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         count: Option<u64>,
     },
@@ -154,7 +154,7 @@ impl Load {
         Load::Closed { concurrency, count: Some(count), duration: None, ramp_up: Span::default(), start_rate: None }
     }
 
-    /// Returns the number of requests that the load specifies, although its duration may end the load before that number. `None` if the number
+    /// Returns the number of requests that the load specifies, although its duration can end the load before that number. `None` if the number
     /// depends on random draws, a trace, the settings of a test, or the server.
     pub fn count(&self) -> Option<u64> {
         match self {
@@ -273,7 +273,7 @@ pub struct TraceFile {
     pub input_column: String,
     /// The column or key that contains the length of the answer in tokens. The file may omit it.
     pub output_column: String,
-    /// The column or key that contains the hashes of the prompt's blocks. Absent: hashes are not read.
+    /// The column or key that contains the hashes of the prompt's blocks. If absent, hashes are not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hashes_column: Option<String>,
 }

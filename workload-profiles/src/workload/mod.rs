@@ -87,7 +87,7 @@ pub struct Workload {
     pub api: Api,
     /// Whether answers are streamed. Without streaming there are no TTFT, TPOT and ITL.
     pub streaming: bool,
-    /// The model that requests name. Absent: the model that the server reports.
+    /// The model that requests name. If absent, requests name the model that the server reports.
     pub model: Option<String>,
     /// Header fields sent with every request.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -97,11 +97,11 @@ pub struct Workload {
     /// Whether the texts of synthetic prompts are repeated.
     #[serde(default)]
     pub prompts: PromptReuse,
-    /// The model's `tokenizer.json`, with which prompts have exactly the requested length. Absent: a prompt of n tokens has n words.
+    /// The model's `tokenizer.json`, with which prompts have exactly the requested length. If absent, a prompt of n tokens has n words.
     pub tokenizer: Option<FileSource>,
-    /// The file from which prose is taken. Absent: the built-in text.
+    /// The file from which prose is taken. If absent, the built-in text is used.
     pub corpus: Option<FileSource>,
-    /// Images in the messages. Absent: none.
+    /// Images in the messages. If absent, messages contain no images.
     pub images: Option<Images>,
     /// Classes of requests, such as LoRA adapters.
     #[serde(default, skip_serializing_if = "TrafficClasses::is_empty")]
@@ -113,14 +113,14 @@ pub struct Workload {
     pub stages: Vec<Stage>,
     /// The MLPerf LoadGen tests. Each of their phases is a stage. Absent for any other load.
     pub loadgen: Option<LoadGen>,
-    /// How the answers are scored. Absent: answers are not scored.
+    /// How the answers are scored. If absent, answers are not scored.
     pub accuracy: Option<Accuracy>,
     /// Which requests the figures include.
     #[serde(default)]
     pub window: Window,
-    /// Clients that disconnect early. Absent: none.
+    /// Clients that disconnect early. If absent, no client disconnects.
     pub abandonment: Option<Abandonment>,
-    /// Tiny requests that are sent in addition to the load. Absent: none.
+    /// Tiny requests that are sent in addition to the load. If absent, no probe is sent.
     pub probes: Option<Probes>,
     /// Rules that end the load early when requests fail.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -128,7 +128,7 @@ pub struct Workload {
     /// How the server generates answers.
     #[serde(default)]
     pub sampling: Sampling,
-    /// How long a request, and each part of it, may take.
+    /// How long a request, and each part of it, can take.
     #[serde(default)]
     pub timeouts: Timeouts,
     /// Limits that a good request must meet.
@@ -188,7 +188,7 @@ impl Workload {
     /// server is started with its sleep mode, level 1 is measured, as in llm-d-benchmark. Empty: none.
     pub fn measured_sleep_levels(&self, server: &ManagedServer) -> Vec<u8> {
         match self.work {
-            // Only the options of the start command matter here, so the index, the port and the program may have any value.
+            // Only the options of the start command matter here, so the index, the port and the program can have any value.
             Work::Startup if self.sleep_levels.is_empty() && server.replica(0, 0, "").has_sleep_mode() => vec![1],
             _ => self.sleep_levels.clone(),
         }
@@ -322,7 +322,7 @@ pub enum RequestSource {
         question_len: LengthDistribution,
         /// Requested output length in tokens.
         output_len: LengthDistribution,
-        /// Seed for the order and the texts, which are then the same in every run. Absent: the run's seed.
+        /// Seed for the order and the texts, which are then the same in every run. If absent, the run's seed is used.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seed: Option<Seed>,
         /// Whether the requests of a group are the turns of conversations. Each turn contains the earlier turns and their answers, and repeats the
@@ -335,7 +335,7 @@ pub enum RequestSource {
     /// Prompts made of blocks. The trace of each stage names the blocks by hashes, and equal hashes become equal texts.
     #[serde(rename_all = "camelCase")]
     TraceBlocks {
-        /// Tokens per block. The last block of a prompt may be shorter.
+        /// Tokens per block. The last block of a prompt can be shorter.
         block_size: u32,
     },
     /// The rows of a file.

@@ -13,12 +13,12 @@ pub struct Questions {
     pub data: FileSource,
     /// Which split of a folder is used.
     pub split: Split,
-    /// A file or a folder with the questions that are shown as examples. Absent: the split `dev` of the folder `data`.
+    /// A file or a folder with the questions that are shown as examples. If absent, the split `dev` of the folder `data` is used.
     pub examples: Option<FileSource>,
     /// Number of examples before each question, from the same subject, 0 to 5.
     pub shots: u32,
-    /// Maximum tokens per prompt, as counted by the workload's tokenizer. A question with a longer prompt gets fewer examples. Absent: each question
-    /// gets all examples.
+    /// Maximum tokens per prompt, as counted by the workload's tokenizer. A question with a longer prompt gets fewer examples. If absent, each
+    /// question gets all examples.
     pub max_prompt_tokens: Option<u32>,
     /// Which project's prompt format is used.
     pub format: QuestionFormat,
@@ -27,7 +27,7 @@ pub struct Questions {
     /// The subjects to use. Empty: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subjects: Vec<String>,
-    /// Maximum number of questions, shared equally between the subjects. Absent: all.
+    /// Maximum number of questions, shared equally between the subjects. If absent, all questions are sent.
     pub total_limit: Option<u64>,
     /// How the letter of an answer is determined.
     pub scoring: AnswerScoring,
@@ -35,7 +35,7 @@ pub struct Questions {
     pub max_tokens: u32,
     /// Which project's table assigns subjects to domains.
     pub domains: Domains,
-    /// Minimum share of correct answers for the run to pass, 0 to 1. Absent: no minimum.
+    /// Minimum share of correct answers for the run to pass, 0 to 1. If absent, there is no minimum.
     pub min_accuracy: Option<f64>,
     /// Whether the results contain the counts for each subject and domain, and each answer.
     pub details: bool,
@@ -105,7 +105,7 @@ pub enum QuestionFormat {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum AnswerScoring {
-    /// From the most probable first token. Each request asks for the log probabilities of this number of tokens.
+    /// From the most probable first token. Each request requires the log probabilities of this number of tokens.
     Logprobs(u32),
     /// From the generated text.
     Text,

@@ -19,7 +19,7 @@ pub struct RecordedSessions {
     pub format: RecordedFormat,
     /// Maximum time from the end of a request's predecessors until the request is sent. Longer times are shortened.
     pub max_wait: Span,
-    /// Maximum idle time in a recording. Longer idle times are shortened. Absent: no limit.
+    /// Maximum idle time in a recording. Longer idle times are shortened. If absent, there is no limit.
     pub max_idle: Option<Span>,
     /// Which recorded times are kept.
     pub waits: RecordedWaits,
@@ -27,7 +27,7 @@ pub struct RecordedSessions {
     pub answers: RecordedAnswers,
     /// Output tokens for an answer whose length was not recorded.
     pub default_output: u32,
-    /// Number of sessions to send. Additional sessions are copies. Absent: the number of sessions in the files.
+    /// Number of sessions to send. Additional sessions are copies. If absent, the number of sessions in the files is used.
     pub duplicate_to: Option<u32>,
     /// Whether each session begins with its own text, so that no two sessions share a prefix.
     pub unique: bool,
@@ -35,7 +35,7 @@ pub struct RecordedSessions {
     pub tool_calls: RecordedToolCalls,
     /// Which sessions are used. It is a text for [`Filter::parse`](crate::filter::Filter::parse). Each record has the keys `session_id`, `models`,
     /// `max_tokens` (the maximum tokens of prompt and answer of a request), `total_tokens` and `num_turns` (the number of requests). For spans it
-    /// also has `source_id`, `harness`, `benchmark` and `spans`. Absent: all sessions.
+    /// also has `source_id`, `harness`, `benchmark` and `spans`. If absent, all sessions are sent.
     pub filter: Option<String>,
     /// Whether requests that failed in the recording are sent.
     pub include_errors: bool,
@@ -51,7 +51,7 @@ pub struct RecordedSessions {
 pub enum RecordedFiles {
     /// Every `.json` and `.jsonl` file of a folder, sorted by name.
     Folder(PathBuf),
-    /// Several files, in this order. The last part of a path may contain the wildcards `*` and `?`.
+    /// Several files, in this order. The last part of a path can contain the wildcards `*` and `?`.
     Files(Vec<FileSource>),
 }
 
@@ -102,7 +102,7 @@ pub struct RecordedToolCalls {
     /// Whether the request requires the answer to call a function. If the recorded answer has exactly one call, and the request offers the called
     /// function, the request requires this function. Otherwise it requires any function.
     pub forced: bool,
-    /// Whether the answer may be shorter or longer than its recorded length. The maximum is four times that length, and at least 4,096 tokens. A call
+    /// Whether the answer can be shorter or longer than its recorded length. The maximum is four times that length, and at least 4,096 tokens. A call
     /// that is cut off is not valid JSON.
     pub open_ended: bool,
 }

@@ -72,7 +72,7 @@ impl LengthField {
 #[serde(try_from = "BTreeMap<String, Value>", into = "BTreeMap<String, Value>")]
 pub struct Extra(BTreeMap<String, Value>);
 
-/// Why fields cannot be added to the body.
+/// The reason why fields cannot be added to the body.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExtraError {
     /// A field that the launcher writes itself.

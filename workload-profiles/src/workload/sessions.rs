@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Sessions {
     /// What the load starts at each send time, or in each slot.
     pub unit: Unit,
-    /// The header field that contains the session's id. Absent: none.
+    /// The header field that contains the session's id. If absent, no such header field is sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub header: Option<String>,
     /// Whether all requests of a session use the same connection.

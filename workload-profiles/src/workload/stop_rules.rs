@@ -4,7 +4,7 @@ use crds::units::Span;
 use serde::{Deserialize, Serialize};
 
 /// Ends a stage or the load when requests fail too often or are too slow. Each stage counts from zero. Three kinds of requests are not counted:
-/// cancelled requests, requests whose client disconnected, and requests that were incomplete at the end of the stage. Requests in flight may still
+/// cancelled requests, requests whose client disconnected, and requests that were incomplete at the end of the stage. Requests in flight can still
 /// end within the stage's grace period.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -1,11 +1,11 @@
-//! How long a request, and each part of it, may take.
+//! How long a request, and each part of it, can take.
 
 use std::time::Duration;
 
 use crds::units::Span;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
-/// How long a request, and each part of it, may take. Absent: no limit. A request that takes longer fails.
+/// How long a request, and each part of it, can take. If absent, there is no limit. A request that takes longer fails.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

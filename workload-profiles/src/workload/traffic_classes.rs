@@ -59,12 +59,12 @@ pub struct TrafficClass {
     pub name: String,
     /// The share of requests in this class: this weight divided by the sum of all weights. Above 0.
     pub weight: f64,
-    /// The model that the class's requests name, such as a LoRA adapter. Absent: the workload's model.
+    /// The model that the class's requests name, such as a LoRA adapter. If absent, requests name the workload's model.
     pub model: Option<String>,
     /// Header fields that are added to the workload's.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// Maximum tokens per answer. Absent: the length that the request source sets.
+    /// Maximum tokens per answer. If absent, the request source sets the maximum.
     pub output: Option<u32>,
     /// Body fields that are added to the workload's.
     #[serde(default, skip_serializing_if = "Extra::is_empty")]

@@ -27,7 +27,7 @@ const SEED_OF_EARLIER_RELEASES: u64 = 42;
 /// Minimum time to wait for a server that is started for a run, if the spec does not set one.
 const SERVER_START_SECONDS: u32 = 900;
 
-/// How long an object of a finished run is kept. It is not part of [`EffectiveSpec`], because users may change it at any time.
+/// How long an object of a finished run is kept. It is not part of [`EffectiveSpec`], because users can change it at any time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
     /// Seconds to keep the object after the completion of a run that succeeded.
@@ -58,8 +58,8 @@ impl EffectiveSpec {
         }
     }
 
-    /// Maximum time in seconds from the start of the first load of an attempt until the end of the last. Each repeat may use the whole deadline and
-    /// grace period, and each repeat but the first may wait again until the target is ready.
+    /// Maximum time in seconds from the start of the first load of an attempt until the end of the last. Each repeat can use the whole deadline and
+    /// grace period, and each repeat but the first can wait again until the target is ready.
     pub fn measuring_seconds(&self) -> u32 {
         let each = self.execution.deadlines.run_seconds.saturating_add(self.execution.grace_period_seconds);
         let waits = self.target.readiness.timeout_seconds.saturating_mul(self.repeat.saturating_sub(1));
@@ -272,7 +272,7 @@ pub(super) fn slo(written: &written::Slo) -> Option<Slo> {
     })
 }
 
-/// Maximum percentage by which a figure may be worse than the baseline's figure.
+/// Maximum percentage by which a figure can be worse than the baseline's figure.
 pub(super) fn max_regression_percent(written: &written::Baseline) -> u32 {
     written.max_regression_percent.unwrap_or(5)
 }
@@ -315,7 +315,7 @@ pub fn jobs_cleanup(spec: &BenchmarkRunSpec) -> Option<Retention> {
 const SERVER_STAYS_SECONDS: u32 = 86_400;
 
 /// How long the server of a finished run is kept. `None` if the server is removed at the end of the run, or if Benchwright did not start it. A server
-/// that outlives its run always has a time limit, even if the spec sets none, because it may occupy GPUs.
+/// that outlives its run always has a time limit, even if the spec sets none, because it can occupy GPUs.
 pub fn server_cleanup(spec: &BenchmarkRunSpec) -> Option<Retention> {
     let outlives = managed_server(spec).is_some_and(|it| !matches!(it.lifecycle, None | Some(Lifecycle::PerRun)));
     match &spec.cleanup.server {

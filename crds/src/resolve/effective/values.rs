@@ -10,7 +10,7 @@ use crate::benchmark_run::{
 };
 
 /// The fields of a spec that have defaults, with the values that an attempt uses. Their names are the same as in the spec. Cleanup is missing because
-/// it may change at any time.
+/// it can change at any time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
@@ -27,11 +27,11 @@ pub struct EffectiveSpec {
     pub repeat: u32,
     /// The pod that issues the load.
     pub launcher: Launcher,
-    /// Where the results folder is kept.
+    /// Where the results folder is stored.
     pub storage: Storage,
     /// Bounds of a valid measurement. Beyond a bound the figures do not count.
     pub validity: Validity,
-    /// The effect of a missed objective; absent if the spec has no objectives.
+    /// The effect of a missed objective. The field is absent if the spec has no objectives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slo: Option<Slo>,
     /// Retries, deadlines and the grace period for a stop.
@@ -44,11 +44,11 @@ pub struct EffectiveSpec {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Target {
-    /// The embedded simulated vLLM; absent if the run has another target.
+    /// The embedded simulated vLLM. The field is absent if the run has another target.
     pub simulator: Option<Simulator>,
-    /// Port, scheme and path of the Service; absent if the run has another target.
+    /// Port, scheme and path of the Service. The field is absent if the run has another target.
     pub service_ref: Option<Service>,
-    /// The managed server; absent if the run has another target.
+    /// The managed server. The field is absent if the run has another target.
     pub server: Option<Server>,
     /// The version of HTTP.
     pub http_version: HttpVersion,
@@ -135,15 +135,15 @@ pub struct Launcher {
     pub resources: Resources,
 }
 
-/// Where the results folder is kept.
+/// Where the results folder is stored.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Storage {
-    /// The PersistentVolumeClaim of the results; absent if the results folder is not kept on a claim.
+    /// The PersistentVolumeClaim of the results. The field is absent if the results folder is not kept on a claim.
     pub pvc: Option<Claim>,
-    /// The bucket of the results; absent if they are not kept in a bucket.
+    /// The bucket of the results. The field is absent if the results are not stored in a bucket.
     pub s3: Option<S3>,
     /// Whether a results folder that cannot be written fails the run.
     pub required: bool,
@@ -162,7 +162,7 @@ pub struct Claim {
     /// The size to request when the claim is created.
     #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
     pub size: String,
-    /// The StorageClass when the claim is created. Absent: the cluster's StorageClass.
+    /// The StorageClass when the claim is created. If absent, the cluster's default StorageClass is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 253)))]
     pub storage_class_name: Option<String>,
@@ -176,7 +176,7 @@ pub struct S3 {
     /// The name of the bucket.
     #[cfg_attr(feature = "kube", schemars(length(max = 63)))]
     pub bucket: String,
-    /// Prefix of all object keys; absent: no prefix.
+    /// Prefix of all object keys. If absent, the keys have no prefix.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "kube", schemars(length(max = 512)))]
     pub prefix: Option<String>,
@@ -204,13 +204,13 @@ pub struct Validity {
     pub max_send_lag_p99_milliseconds: u32,
     /// Maximum 99th percentile of the receive delay, in milliseconds.
     pub max_receive_delay_p99_milliseconds: u32,
-    /// Maximum share of a stage in which a load thread may use a CPU or wait for one.
+    /// Maximum share of a stage in which a load thread can use a CPU or wait for one.
     #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
     pub max_cpu_share: String,
     /// Maximum share of periods in which the launcher reaches its CPU limit.
     #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
     pub max_throttled_share: String,
-    /// Maximum share of the machine's CPU time that the hypervisor may give to other machines.
+    /// Maximum share of the machine's CPU time that the hypervisor can give to other machines.
     #[cfg_attr(feature = "kube", schemars(length(max = 32)))]
     pub max_steal_share: String,
     /// Maximum share of reads that are late and contain several tokens.
@@ -230,7 +230,7 @@ pub struct Validity {
 pub struct Slo {
     /// Fail: the run fails. Report: only status and report show it.
     pub enforcement: Enforcement,
-    /// The comparison with an earlier run; absent without a baseline.
+    /// The comparison with an earlier run. The field is absent if there is no baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Baseline>,
 }
@@ -240,7 +240,7 @@ pub struct Slo {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "kube", derive(KubeSchema))]
 pub struct Baseline {
-    /// Maximum difference by which a figure may be worse, in percent of the earlier value.
+    /// Maximum difference by which a figure can be worse, in percent of the earlier value.
     pub max_regression_percent: u32,
 }
 

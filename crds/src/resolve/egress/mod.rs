@@ -27,7 +27,7 @@ pub struct Egress {
     #[serde(default)]
     pub blocked: Vec<String>,
     /// Exceptions to `blocked`: a host name, `*.` with a domain suffix, an address, or a network. At most 256. An empty list means that there are no
-    /// exceptions; it does not mean that no host may be called.
+    /// exceptions; it does not mean that no host can be called.
     #[serde(default)]
     pub allowed_hosts: Vec<String>,
 }
@@ -96,8 +96,8 @@ impl EgressRules {
         EgressRules { api_server: api_server.map(|it| it.to_canonical()), ..self }
     }
 
-    /// Returns why this address of a host may not be called. `None` if it may. If an IPv6 address leads to an IPv4 address, as a NAT64 address does,
-    /// both addresses are checked.
+    /// Returns why this address of a host is not allowed. `None` if it is allowed. If an IPv6 address maps to an IPv4 address, as a NAT64
+    /// address does, both addresses are checked.
     pub fn refusal(&self, host: &str, ip: IpAddr) -> Option<Refusal> {
         let never = is_never_called(ip);
         if never.is_some() {
@@ -151,7 +151,7 @@ impl fmt::Display for Refusal {
 }
 
 /// Returns why an address must never be called, inside or outside a cluster: it is link-local, multicast, broadcast or unspecified, or belongs to a
-/// metadata service. `None` if it may be called unless an [`Egress`] blocks it.
+/// metadata service. `None` if it can be called unless an [`Egress`] blocks it.
 pub fn is_never_called(ip: IpAddr) -> Option<Refusal> {
     let ip = ip.to_canonical();
     let never = |form: IpAddr| kind(form).filter(|it| *it != address::LOOPBACK && *it != address::THIS_NETWORK);

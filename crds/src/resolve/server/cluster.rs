@@ -14,7 +14,7 @@ use crate::{
     wording::quoted,
 };
 
-/// Number of bytes of the server description's hash in the name of a shared server.
+/// Number of bytes in the server description's hash in the name of a shared server.
 const KEY_BYTES: usize = 5;
 
 /// The names of a managed server's objects.

@@ -50,14 +50,14 @@ pub(super) fn build(server: &Server, gpus: Option<u32>, errors: &mut Errors) -> 
     CommandLine { command: command(server), args, unknown }
 }
 
-/// Whether config or args set the model, or set a configuration file that may set it.
+/// Whether config or args set the model, or set a configuration file that can set it.
 pub(super) fn names_model(server: &Server) -> bool {
     let written = written_options(server);
     let models = ServerEngine::ALL.into_iter().filter_map(|it| Some(it.row().model?.option));
     models.chain(["config"]).any(|it| written.contains_key(it))
 }
 
-/// Whether config or args set the served model name, or set a configuration file that may set it.
+/// Whether config or args set the served model name, or set a configuration file that can set it.
 pub(super) fn names_served_model(server: &Server) -> bool {
     let written = written_options(server);
     ["served-model-name", "config"].iter().any(|it| written.contains_key(*it))
@@ -284,7 +284,7 @@ fn option(engine: ServerEngine, written: &str, value: &AnyValue, errors: &mut Er
     }
 }
 
-/// Checks the texts. The schema checks the same, except that no argument of a process may contain NUL.
+/// Checks the texts. The schema checks the same, except that no argument of a process can contain NUL.
 fn check_texts(server: &Server, errors: &mut Errors) {
     for (field, texts) in [("command", &server.command), ("args", &server.args)] {
         for (index, text) in texts.iter().enumerate() {

@@ -30,9 +30,9 @@ pub const OWN_PROGRAM: &str = "/benchwright";
 pub struct ServerInPods {
     /// The server that was started.
     pub server: ManagedServer,
-    /// The address of its pods' logs; absent if no log is kept.
+    /// The address of its pods' logs. It is absent if no log is kept.
     pub log: Option<LogAddress>,
-    /// When its pods were created and started; absent if it is not known yet.
+    /// When its pods were created and started. It is absent if it is not known yet.
     pub pods: Option<PodTimes>,
     /// Whether the run measures the server's sleep mode. If the engine's sleep mode is known, the server is started with it and with its endpoints.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -51,7 +51,7 @@ pub struct LogAddress {
 
 impl ManagedServer {
     /// The command of a pod's container, without the wrapper. `profiler` is the profiler that the run requests; it is only used if the wrapper serves
-    /// the traces. `sleep_mode`: whether the run measures the server's sleep mode.
+    /// the traces. `sleep_mode` states whether the run measures the server's sleep mode.
     pub fn in_pod(&self, port: u16, profiler: Option<ProfilerKind>, sleep_mode: bool) -> ReplicaStart {
         let mut start = self.replica(0, port, OWN_PROGRAM);
         if sleep_mode {
@@ -63,7 +63,7 @@ impl ManagedServer {
         }
     }
 
-    /// Whether the operator may start the server with a profiler. A shared server is excluded, because other runs would use it with the profiler as
+    /// Whether the operator can start the server with a profiler. A shared server is excluded, because other runs would use it with the profiler as
     /// well.
     pub fn can_be_profiled(&self) -> bool {
         self.lifecycle != Lifecycle::Reuse

@@ -47,7 +47,7 @@ pub struct ManagedServer {
     pub env: BTreeMap<String, String>,
     /// The address to listen on.
     pub host: String,
-    /// The port of the first replica. `None` if any free port may be used.
+    /// The port of the first replica. `None` if any free port can be used.
     pub port: Option<u16>,
     /// Number of replicas, from 1 to 64.
     pub replicas: u32,

@@ -10,7 +10,7 @@ const OFF: &str = "no-enable-sleep-mode";
 /// The variable that enables the endpoints of vLLM's sleep mode.
 pub const DEV_MODE: &str = "VLLM_SERVER_DEV_MODE";
 
-/// Why a server with this start command cannot be put to sleep.
+/// The reason why a server with this start command cannot be put to sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SleepFault {
     /// The engine has no known sleep mode.
@@ -25,7 +25,7 @@ impl ReplicaStart {
     /// Checks that a server with this start command can be put to sleep.
     ///
     /// # Errors
-    /// Why it cannot.
+    /// The reason why it cannot.
     pub fn sleeps(&self) -> Result<(), SleepFault> {
         match self.env.get(DEV_MODE) {
             _ if self.has_option(OFF) => Err(SleepFault::Off),

@@ -16,7 +16,7 @@ use crate::{
     wording::quoted,
 };
 
-/// Maximum length of the name of a stage, in characters. The status has the same limit.
+/// Maximum length of a stage's name, in characters. The status has the same limit.
 const MAX_STAGE_CHARS: usize = 64;
 /// Maximum limit for a rate. No server is that fast, so a higher number is a typing error.
 const MAX_RATE: f64 = 1e12;
@@ -48,7 +48,7 @@ pub struct ResolvedObjective {
     pub metric: Metric,
     /// The statistic. Always set if the metric is a time, and absent for other metrics.
     pub stat: Option<Stat>,
-    /// The name of a stage, or `*` for every stage; absent: the run as a whole. See [`ResolvedObjective::scope`].
+    /// The name of a stage, or `*` for every stage. If absent, the objective applies to the run as a whole. See [`ResolvedObjective::scope`].
     pub stage: Option<String>,
     /// The limit.
     pub bound: Bound,
@@ -83,10 +83,10 @@ pub struct ResolvedBaseline {
     /// The `report.json` of the earlier run. [`super::resolve`] leaves it empty. The operator fills it in from the status of that run, and the
     /// command line from `--baseline`.
     pub report: Option<PathBuf>,
-    /// The SHA-256 of that file in hex, from the status of the earlier run. It reveals whether the file was changed, because others may write to the
+    /// The SHA-256 of that file in hex, from the status of the earlier run. It reveals whether the file was changed, because others can write to the
     /// claim. `None` if the status contains no hash, or if the file was given on the command line.
     pub sha256: Option<String>,
-    /// Maximum percentage by which a figure may be worse than in the earlier run.
+    /// Maximum percentage by which a figure can be worse than in the earlier run.
     pub max_regression_percent: u32,
 }
 

@@ -47,7 +47,7 @@ impl DistributionFunction {
                 is_point = true;
             }
             if is_point {
-                // The middle of the first bin may be below the smallest value, and the middle of the last bin above the largest.
+                // The middle of the first bin can be below the smallest value, and the middle of the last bin above the largest.
                 let time = middle.clamp(totals.min as f64, totals.max as f64);
                 points.push((passed as f64 / count as f64, Duration::from_nanos(time.round() as u64)));
             }

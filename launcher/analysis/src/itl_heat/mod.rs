@@ -21,7 +21,7 @@ const LEAST: f64 = 100_000.0;
 /// Counts of ITLs by time and value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ItlHeat {
-    /// Number of time bins per column; the last column may have fewer.
+    /// Number of time bins per column; the last column can have fewer.
     pub bins_per_column: usize,
     /// The edges of the rows, in increasing order with a constant ratio. There is one edge more than rows.
     pub edges: Vec<Duration>,

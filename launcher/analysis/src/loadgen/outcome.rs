@@ -93,7 +93,7 @@ pub struct Began<'a> {
     pub queries: &'a PhaseQueries,
     /// The time at which it began, on the clock of the run.
     pub at: Duration,
-    /// Why the phase stopped issuing queries; `None` for an accuracy phase that issued all of them.
+    /// The reason why the phase stopped issuing queries; `None` for an accuracy phase that issued all of them.
     pub end: Option<PhaseEnd>,
     pub records: &'a [&'a RequestRecord],
     /// The outputs that were kept for the accuracy log.

@@ -48,7 +48,7 @@ pub struct TestVerdict {
     pub result: Cow<'static, str>,
     /// LoadGen's VALID or INVALID; absent if the test measured no performance, or did not reach that phase.
     pub valid: Option<bool>,
-    /// Why the test does not count; empty if it counts.
+    /// The reason why the test does not count; empty if it counts.
     pub reasons: Vec<String>,
     /// Errors in its detail log. LoadGen's verdict ignores them.
     pub errors: u64,
@@ -140,7 +140,7 @@ impl CorrectedFigures {
 /// The verdict on a performance phase that completed at least one sample.
 struct Judged {
     valid: bool,
-    /// Why the test is INVALID; empty if it is VALID.
+    /// The reason why the test is INVALID; empty if it is VALID.
     reason: String,
     figures: Map<String, Value>,
     headline: Headline,
@@ -203,7 +203,7 @@ impl TestVerdict {
     }
 }
 
-/// Why a test does not count; empty if it counts.
+/// The reason why a test does not count; empty if it counts.
 fn reasons(log: &TestLog, judged: Option<&Judged>, errors: u64) -> Vec<String> {
     let mut reasons = match judged {
         Some(Judged { valid: true, .. }) => Vec::new(),
@@ -330,7 +330,7 @@ mod tests {
         let (mut figures, mut errors, mut warnings) = (Map::new(), Vec::new(), Vec::new());
         for line in String::from_utf8(written).unwrap().lines() {
             let line = line.strip_prefix(":::MLLOG ").unwrap();
-            // The log may contain numbers that JSON does not allow.
+            // The log can contain numbers that JSON does not allow.
             let line = ["NaN", "Infinity"].iter().fold(line.to_owned(), |line, word| {
                 line.replace(&format!("\"value\": {word}"), &format!("\"value\": \"{word}\""))
             });

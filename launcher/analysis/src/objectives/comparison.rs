@@ -48,7 +48,7 @@ impl Comparison {
         }
     }
 
-    /// Why no comparison was made; `None` if one was made.
+    /// The reason why no comparison was made; `None` if one was made.
     pub(super) fn note(&self) -> Option<String> {
         let text = "the value of the baseline is 0, so there is no percentage of it: only the limit decides";
         (*self == Comparison::NoShare).then(|| text.into())
@@ -104,8 +104,8 @@ pub fn stricter(bound: Bound, other: FigureValue) -> FigureValue {
     if is_within(bound, bound.limit(), other) { other } else { bound.limit() }
 }
 
-/// The worst value that is no regression. For an upper bound: earlier value x (1 + percent / 100). For a lower bound: earlier value x (1 - percent /
-/// 100), but at least 0.
+/// The worst value that is not a regression. For an upper bound: earlier value x (1 + percent / 100). For a lower bound: earlier value x (1 - percent
+/// / 100), but at least 0.
 fn limit(bound: Bound, earlier: FigureValue, percent: u32) -> FigureValue {
     match earlier {
         // Computed in whole nanoseconds, so that 0 percent returns exactly the earlier value.

@@ -13,7 +13,7 @@ use super::{
 
 /// The run whose figures decide the objectives.
 pub(super) struct Subject<'a> {
-    /// Why no objective can be decided on these figures; `None` if the figures are valid.
+    /// The reason why no objective can be decided on these figures; `None` if the figures are valid.
     pub(super) undecided: Option<String>,
     pub(super) stages: Vec<&'a str>,
     /// The stages with figures. A stage that is entirely warm-up has no figures.
@@ -85,7 +85,7 @@ fn few(objective: &ResolvedObjective, observed: &Reading) -> Option<String> {
     Some(format!("{stat} of {count} values is the largest of them: it needs {needed} values or more"))
 }
 
-/// Why objectives stay undecided on this stage or on the run, although the verdict on the run is valid; `None` if they can be decided.
+/// The reason why objectives stay undecided on this stage or on the run, although the verdict on the run is valid; `None` if they can be decided.
 fn does_not_count(source: &dyn Source, stage: Option<&str>) -> Option<String> {
     let invalid = || {
         let all = source.invalid();

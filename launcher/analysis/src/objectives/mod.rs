@@ -32,8 +32,8 @@ use decision::{Subject, decide};
 use reading::profiled;
 
 impl Objectives {
-    /// Evaluates the objectives on the report of a finished run. `measured`: the stages with figures. `undecided`: the reason if all objectives stay
-    /// undecided; `None` if the figures are valid.
+    /// Evaluates the objectives on the report of a finished run. `measured` are the stages with figures. `undecided` is the reason if all objectives
+    /// stay undecided; `None` if the figures are valid.
     pub fn of_report(
         slo: &ResolvedSlo,
         report: &dyn Source,
@@ -96,7 +96,7 @@ pub fn other_model(baseline: &dyn Source, model: &str) -> Option<String> {
     ))
 }
 
-/// Why objectives stay undecided; `None` if the figures of the run are valid. `reason`: the name of the verdict's first reason.
+/// The reason why objectives stay undecided; `None` if the figures of the run are valid. `reason` is the name of the verdict's first reason.
 pub fn why_undecided(outcome: Outcome, partial: bool, reason: &str) -> Option<String> {
     match outcome {
         Outcome::Cancelled => Some("the run was stopped before its end".into()),
@@ -106,7 +106,7 @@ pub fn why_undecided(outcome: Outcome, partial: bool, reason: &str) -> Option<St
     }
 }
 
-/// The baseline: the earlier run, and by how much a figure may be worse than there.
+/// The baseline: the earlier run, and by how much a figure can be worse than there.
 fn with_percent<'a>(slo: &ResolvedSlo, source: Option<&'a dyn Source>) -> Option<Baseline<'a>> {
     let max_regression_percent = slo.baseline.as_ref()?.max_regression_percent;
     Some(Baseline { source: source?, max_regression_percent })

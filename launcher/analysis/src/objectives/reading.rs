@@ -53,7 +53,7 @@ pub fn basis<'a>(metric: Metric, clock: &'a str, itl: &'a str, tokens: &'a str) 
     Figure::from_metric(metric).row().basis.choose(clock, itl, tokens)
 }
 
-/// Why objectives stay undecided because of a profiler; `None` if no profiler affects the figures.
+/// The reason why objectives stay undecided because of a profiler; `None` if no profiler affects the figures.
 pub(super) fn profiled(source: &dyn Source, stage: Option<&str>) -> Option<String> {
     let touched = source.profiled();
     match stage {

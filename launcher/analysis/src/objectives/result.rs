@@ -43,7 +43,7 @@ pub struct ObjectiveResult {
     pub baseline: Option<BaselineLimit>,
     /// The result of each measured stage that the objective covers, in the order of the stages.
     pub stages: Vec<StageResult>,
-    /// Why the objective is missed or undecided, or a note on its value; empty if there is nothing to report.
+    /// The reason why the objective is missed or undecided, or a note on its value; empty if there is nothing to report.
     pub reason: String,
 }
 
@@ -58,7 +58,7 @@ pub struct StageResult {
     pub observed: Option<Reading>,
     /// The 95 % interval of the value as (lower end, upper end); `None` if the value has no interval.
     pub interval: Option<(FigureValue, FigureValue)>,
-    /// Why the stage is undecided; empty if it is decided.
+    /// The reason why the stage is undecided; empty if it is decided.
     pub reason: String,
 }
 

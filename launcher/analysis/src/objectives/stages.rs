@@ -22,7 +22,7 @@ use super::{
 const FEWEST_FOR_A_MISS: u64 = 5;
 
 impl StageResult {
-    /// Compares a stage with the limit. `decided`: the result of the objective for the value of this stage.
+    /// Compares a stage with the limit. `decided` is the result of the objective for the value of this stage.
     pub(super) fn new(decided: &ObjectiveResult, subject: &Subject<'_>) -> StageResult {
         let (objective, stage) = (&decided.objective, decided.stage.as_deref());
         let certainty = subject.source.certainty(stage, objective.metric, objective.stat);
@@ -40,7 +40,7 @@ impl StageResult {
     }
 }
 
-/// Why it is uncertain on which side of the limit the value of a stage lies; `None` if it is certain.
+/// The reason why it is uncertain on which side of the limit the value of a stage lies; `None` if it is certain.
 fn doubt(result: &ObjectiveResult, certainty: &Certainty, subject: &Subject<'_>) -> Option<String> {
     let (limit, bound) = (result.limit(), result.objective.bound);
     match (result.met, bound, certainty.drift) {
@@ -60,8 +60,8 @@ fn doubt(result: &ObjectiveResult, certainty: &Certainty, subject: &Subject<'_>)
     (!(agrees(low) && agrees(high))).then(holds_limit)
 }
 
-/// Why it is uncertain on which side of the limit a value without an interval lies, as in [`doubt`]. A percentile is decided if enough independent
-/// values lie on one side of the limit.
+/// The reason why it is uncertain on which side of the limit a value without an interval lies, as in [`doubt`]. A percentile is decided if enough
+/// independent values lie on one side of the limit.
 fn without_interval(result: &ObjectiveResult, certainty: &Certainty, subject: &Subject<'_>) -> Option<String> {
     let no_interval = "it has no interval";
     let (Some(observed), Some(stat)) = (&result.observed, result.objective.stat) else {

@@ -97,7 +97,7 @@ pub(super) struct Spans {
 
 impl Spans {
     /// In a closed loop, a request counts from sending to its end, because its slot is busy all the time. In an open loop, it counts from its first
-    /// to its last token: before that it may wait in a queue of the server, which is not work. A non-streamed answer counts when it arrives.
+    /// to its last token: before that it can wait in a queue of the server, which is not work. A non-streamed answer counts when it arrives.
     pub(super) fn new(record: &RequestRecord, origin: LatencyOrigin) -> Spans {
         let last = record.last_token.unwrap_or(record.ended);
         let output = (record.first_token.unwrap_or(last), last);

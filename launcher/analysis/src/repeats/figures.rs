@@ -21,7 +21,7 @@ pub struct RepeatFigure {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Found {
     pub value: f64,
-    /// For a percentile: (permille, number of values above it).
+    /// For a percentile: the permille of the percentile, and the number of values in the distribution.
     pub percentile: Option<(u64, u64)>,
     /// Half the width of the run's 95 % interval / 1.96; `None` if the run has no interval. The interval accounts for the dependence between
     /// requests.

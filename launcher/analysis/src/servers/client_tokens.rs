@@ -42,7 +42,7 @@ impl TokenRange {
         self.most.filter(|it| *it == self.known)
     }
 
-    /// Adds a request. `tokens`: the number that its usage reports. `most`: the maximum number if it has no usage; `None` if unbounded.
+    /// Adds a request. `tokens` is the number that its usage reports. `most` is the maximum number if it has no usage; `None` if unbounded.
     pub fn add(&mut self, tokens: Option<u64>, most: Option<u64>) {
         self.known += tokens.unwrap_or(0);
         self.most = self.most.zip(tokens.or(most)).map(|(sum, it)| sum.saturating_add(it));
@@ -90,7 +90,7 @@ pub(super) fn client_tokens(recorder: &Recorder) -> Option<ClientTokens> {
 
 fn add_record(tokens: &mut ClientTokens, record: &RequestRecord) {
     let whole = |it: Option<u32>| it.filter(|_| record.outcome.is_complete()).map(u64::from);
-    // A prompt of random words is at most about a tenth longer than requested, and the server may add the tokens of its chat template.
+    // A prompt of random words is at most about a tenth longer than requested, and the server can add the tokens of its chat template.
     let prompt = record.requested_input_tokens.map(|it| u64::from(it) + u64::from(it) / 10 + MAX_TEMPLATE_TOKENS);
     tokens.prompt.add(whole(record.input_tokens), prompt);
     tokens.output.add(whole(record.output_tokens), record.requested_output_tokens.map(u64::from));
@@ -165,7 +165,7 @@ mod tests {
         let mut tokens = ClientTokens::default();
         add_record(&mut tokens, &record(RequestOutcome::Ok, Some(90), Some(100)));
         assert_eq!((tokens.prompt, tokens.output), (TokenRange::exact(90), TokenRange::exact(90)));
-        // A broken stream has reported token counts so far, and the server may have counted more.
+        // A broken stream has reported token counts so far, and the server might have counted more.
         add_record(&mut tokens, &record(RequestOutcome::BrokenStream, Some(7), Some(100)));
         let most = Some(90 + 100 + 10 + MAX_TEMPLATE_TOKENS);
         assert_eq!(tokens.prompt, TokenRange { known: 90, most });

@@ -52,7 +52,7 @@ impl ServerAnalysis {
     }
 
     /// Analyses metrics. `zero`: time zero of the run, on the machine's monotonic clock. `wall`: from `zero` to the end of the last request.
-    /// `most_requests`: maximum number of requests that a server can have finished for this run; `None` if unknown.
+    /// `most_requests` is the maximum number of requests that a server can have finished for this run; `None` if unknown.
     pub fn new(
         scraped: Arc<Scraped>,
         zero: Duration,

@@ -24,12 +24,12 @@ pub struct OtherRequests {
     pub servers: usize,
     /// All requests that this server finished.
     pub finished: f64,
-    /// Lower bound of the requests in `finished` that other clients sent. 0: there may be none.
+    /// Lower bound of the requests in `finished` that other clients sent. 0: there can be none.
     pub others: f64,
 }
 
 impl OtherRequests {
-    /// Finds the server. `most_requests`: the maximum number of requests that a server can have finished for this run. `None` if no server counts
+    /// Finds the server. `most_requests` is the maximum number of requests that a server can have finished for this run. `None` if no server counts
     /// requests.
     pub(super) fn find(servers: &[FinishedRequests], most_requests: u64) -> Option<OtherRequests> {
         let all = servers.iter().map(|it| {

@@ -1,4 +1,4 @@
-//! The uncertainty of the figures of a stage: confidence intervals, whether the stage was in a steady state, and Little's law.
+//! The uncertainty of a stage's figures: confidence intervals, whether the stage was in a steady state, and Little's law.
 //!
 //! The input is the records of the requests, sorted by due time. Only single stages have an uncertainty, because several different loads together
 //! have no steady state. The crate `statistics` implements the methods, and `docs/statistics.md` explains them.
@@ -32,7 +32,7 @@ pub use steady_state::{JudgedFigure, Measure, Status, SteadyState, Window};
 use input::Input;
 use whole::Whole;
 
-/// Why a stage has no intervals and no steady state.
+/// The reason why a stage has no intervals and no steady state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Absent {
     NoRecords,
@@ -51,7 +51,7 @@ impl Absent {
     }
 }
 
-/// The uncertainty of the figures of a stage. Latencies count from the same origin as the headline figures of the stage.
+/// The uncertainty of a stage's figures. Latencies count from the same origin as the headline figures of the stage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Uncertainty {
     pub ttft: Option<Latencies>,

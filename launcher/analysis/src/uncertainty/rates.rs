@@ -34,7 +34,7 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// Computes the estimates. `over_time`: the series of requests and of output tokens.
+    /// Computes the estimates. `over_time` are the series of requests and of output tokens.
     pub(super) fn new(over_time: &[Series; 2]) -> Rates {
         let estimate = |series: &Series| {
             let rates: Vec<f64> = series.iter().map(|it| it.value).collect();

@@ -40,7 +40,7 @@ pub(super) struct Findings<'a> {
 /// The results of all rules.
 pub(super) struct Judged {
     pub(super) verdict: Verdict,
-    /// Why each stage is invalid, one list per stage; empty for a valid stage.
+    /// The reason why each stage is invalid, one list per stage; empty for a valid stage.
     pub(super) stages: Vec<Vec<Reason>>,
 }
 

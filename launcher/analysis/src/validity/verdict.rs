@@ -52,7 +52,7 @@ impl Verdict {
         }
     }
 
-    /// Adds why the target stopped answering, if the verdict reports that it stopped. `why`: a sentence without text from a server.
+    /// Adds why the target stopped answering, if the verdict reports that it stopped. `why` is a sentence without text from a server.
     pub(crate) fn explain_lost_target(&mut self, why: &str) {
         for reason in self.reasons.iter_mut().filter(|it| it.name == LauncherReason::TargetLost) {
             reason.message = format!("{why}; {}", reason.message);

@@ -14,7 +14,7 @@ use crate::{
 use capacity::{loads, server::Pace};
 use measurement::recorder::Keep;
 
-/// Number of streams of the base load, whose memory is subtracted. With so few streams, a process needs hardly any memory for them.
+/// Number of streams in the base load, whose memory is subtracted. With so few streams, a process needs hardly any memory for them.
 const FEW: u32 = 10;
 /// Number of tokens in each answer.
 const TOKENS: u32 = 4;

@@ -15,7 +15,7 @@ use measurement::{histogram::TimeHistogram, recorder::Keep};
 
 /// The number of streams in the load to which most budgets apply.
 const MANY: u32 = 1_000;
-/// The number of streams of the load that leaves the client enough time for each token.
+/// The number of streams in the load that leaves the client enough time for each token.
 const FEW: u32 = 50;
 
 pub(super) fn run(bench: &Bench, figures: &mut Figures) -> Result<(), BenchError> {

@@ -29,7 +29,7 @@ use simulator::api::Endpoint;
 pub use truth::{RequestTruth, Truth};
 use waiting::{Event, Waiting};
 
-/// Maximum number of connections that wait to be accepted. A client may open as many at the same time.
+/// Maximum number of connections that wait to be accepted. A client can open as many at the same time.
 const BACKLOG: i32 = 16_384;
 /// Maximum number of consecutive sends before the server checks for new requests. So arrival times are accurate even if many streams are due.
 const MAX_SENDS: usize = 32;

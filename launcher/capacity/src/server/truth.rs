@@ -34,7 +34,7 @@ pub struct RequestTruth {
     pub sends_ns: Vec<u64>,
 }
 
-/// Parses stage and number in an `x-request-id` of the form `bw-<run>-<stage>-<number>`. The number of a turn may follow.
+/// Parses stage and number in an `x-request-id` of the form `bw-<run>-<stage>-<number>`. The number of a turn can follow.
 pub(super) fn place(id: &str) -> Option<(u32, u64)> {
     let mut parts = id.strip_prefix("bw-")?.split('-').skip(1);
     let stage = parts.next()?.parse().ok()?;

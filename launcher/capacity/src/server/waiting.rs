@@ -25,7 +25,7 @@ pub(super) enum Event {
     Connect,
     /// The connection in a slot is readable or closed.
     Readable(u32),
-    /// The connection in a slot accepts bytes again. It may be readable too.
+    /// The connection in a slot accepts bytes again. It can be readable too.
     Writable(u32),
     /// The parent ends the trial.
     End,

@@ -9,10 +9,10 @@ use resvg::{
     usvg::{self, Options, Tree},
 };
 
-/// Maximum number of pixels of a picture. Such a picture needs 256 MB while it is drawn.
+/// Maximum number of pixels in a picture. Such a picture needs 256 MB while it is drawn.
 const MOST_PIXELS: f64 = 64e6;
 
-/// Why a drawing could not be rendered.
+/// The reason why a drawing could not be rendered.
 #[derive(Debug)]
 pub enum PngError {
     /// The text is not an SVG drawing.

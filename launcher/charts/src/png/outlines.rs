@@ -22,7 +22,7 @@ fn face(bytes: &'static [u8]) -> Face<'static> {
 /// Attributes that only a text has. A text's other attributes, such as its fill colour, also apply to a path.
 const OF_LETTERS: [&str; 5] = ["x", "y", "font-size", "text-anchor", "font-weight"];
 
-/// Returns the drawing with a `<path>` in place of each `<text>`.
+/// Returns the drawing with a `<path>` instead of each `<text>`.
 ///
 /// # Errors
 /// The drawing is not valid XML.

@@ -212,7 +212,7 @@ fn in_front(
     true
 }
 
-/// The area in which labels may be placed.
+/// The area in which labels can be placed.
 pub(crate) fn bounds(layout: &Layout) -> [f64; 4] {
     let frame = &layout.frame;
     [frame.left, frame.top - 4.0, layout.width, frame.bottom]

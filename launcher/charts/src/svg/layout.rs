@@ -112,7 +112,7 @@ impl Layout {
     }
 
     /// The layout of a drawing in a page. `size` is the size of the frame. The page shows title, legend and caption outside the drawing, and provides
-    /// space for labels at its sides. The page may make the drawing wider than `size`; the labels must fit even if it does not.
+    /// space for labels at its sides. The page can make the drawing wider than `size`; the labels must fit even if it does not.
     fn in_page(figure: &Figure, size: Size) -> Layout {
         let size = bounded(size, LEAST_HEIGHT);
         let (y, y_ticks) = y_axis(figure, size.height / 30.0, 5.0);

@@ -18,7 +18,7 @@ pub(crate) struct Entry {
     pub samples: Vec<(Sample, Tone)>,
 }
 
-/// A part of a sample, which shows the look of a series.
+/// An element of a sample, which shows how a series is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sample {
     Line,

@@ -15,7 +15,7 @@ use crate::{
     ticks,
 };
 
-/// Named bars in groups. Each group has its own colour. Names may contain any characters.
+/// Named bars in groups. Each group has its own colour. Names can contain any characters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranking {
     /// The id for elements and files: lower-case letters, digits and hyphens.
@@ -59,7 +59,7 @@ const GAP: f64 = 8.0;
 const STEPS: u32 = 4;
 /// Maximum number of labels on the axis if the unit is not a share.
 const MOST_LABELS: usize = 6;
-/// Maximum share of the width that names may take.
+/// Maximum share of the width that names can take.
 const MOST_NAMES: f64 = 0.4;
 
 /// Draws the bars as one `<svg>` element of this width, with title, legend and caption. The height depends on the number of bars.

@@ -24,7 +24,7 @@ pub enum Style {
     Inline,
 }
 
-/// The characters of an id that may appear in an attribute and in a reference.
+/// The characters of an id that can appear in an attribute and in a reference.
 pub(crate) fn element_id(id: &str) -> String {
     let id: String = id.chars().filter(|it| it.is_ascii_alphanumeric() || *it == '-').take(80).collect();
     if id.is_empty() { "figure".to_owned() } else { id }

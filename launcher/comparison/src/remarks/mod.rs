@@ -1,4 +1,4 @@
-//! Remarks on two runs: differences that are not in figures. They may make the comparison wrong, or explain its result.
+//! Remarks on two runs: differences that are not in figures. They can make the comparison wrong, or explain its result.
 
 mod labels;
 mod paths;

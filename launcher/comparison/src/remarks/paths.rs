@@ -1,22 +1,22 @@
-//! Finds the places at which two JSON values differ.
+//! Finds the paths at which two JSON values differ.
 
 use crds::wording::cut;
 use serde_json::Value;
 
-/// Maximum number of places that are reported.
+/// Maximum number of paths that are reported.
 const MOST: usize = 6;
 
-/// A place at which two values differ.
+/// A path at which two values differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Change {
-    /// The path to the place, such as `requests.random.output`.
+    /// The path, such as `requests.random.output`.
     pub(super) path: String,
     /// The value in the base as JSON; `absent` if the base lacks it.
     pub(super) base: String,
     pub(super) other: String,
 }
 
-/// Returns the first places at which two values differ. A path continues as long as both values have the same structure.
+/// Returns the first paths at which two values differ. A path continues as long as both values have the same structure.
 pub(super) fn changes(base: &Value, other: &Value) -> Vec<Change> {
     let mut found = Vec::new();
     walk("", Some(base), Some(other), &mut found);

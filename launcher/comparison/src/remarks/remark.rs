@@ -71,7 +71,7 @@ impl Remark {
         self
     }
 
-    /// Whether this remark makes a figure incomparable in a stage. `stage`: its name in the base.
+    /// Whether this remark makes a figure incomparable in a stage. `stage` is its name in the base.
     pub(crate) fn blocks(&self, figure: Value, stage: &str) -> bool {
         let concerns = |list: &[String], name: &str| list.is_empty() || list.iter().any(|it| it == name);
         self.severity == Severity::NotComparable

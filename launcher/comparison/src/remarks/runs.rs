@@ -94,7 +94,7 @@ fn contamination(base: &ReportDocument, other: &ReportDocument) -> Option<Remark
     (one != two).then(|| Remark::new(severity, "contamination", cut(one), cut(two), meaning))
 }
 
-/// A remark if both runs sent the same texts. If the server was not restarted, the second run may have found them in its cache.
+/// A remark if both runs sent the same texts. If the server was not restarted, the second run can have found them in its cache.
 fn same_texts(base: &ReportDocument, other: &ReportDocument) -> Option<Remark> {
     let has_texts = |it: &ReportDocument| matches!(it.contamination.prompts.as_str(), "fresh" | "shared" | "replayed");
     let same = base.seeds == other.seeds && base.resolved_run.endpoint == other.resolved_run.endpoint;

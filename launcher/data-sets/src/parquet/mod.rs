@@ -51,7 +51,7 @@ pub(super) fn read<S: RowSink>(sink: &mut S, file: File) -> Result<(), DataSetEr
     }
 }
 
-/// Why reading ended early.
+/// The reason why reading ended early.
 enum Problem {
     Row(DataSetError),
     /// The problem with the file, and the remedy.

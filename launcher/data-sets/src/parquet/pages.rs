@@ -1,7 +1,7 @@
 //! Reads the pages of a Parquet file, and decompresses each page with a size limit.
 //!
-//! The library itself would decompress pages without a size limit, and zstd with code that is not Rust. So this module tells the library that all
-//! columns are uncompressed, and passes decompressed pages to it.
+//! The library itself would decompress pages without a size limit, and zstd with code that is not Rust. So this module declares to the library
+//! that all columns are uncompressed, and passes decompressed pages to it.
 
 use std::{
     fs::File,
@@ -62,7 +62,7 @@ impl<'a> RowGroup<'a> {
         }
     }
 
-    /// Why a column cannot be read, with the remedy; `None` if it can be read.
+    /// The reason why a column cannot be read, with the remedy; `None` if it can be read.
     pub(super) fn refused(&self, column: usize) -> Option<String> {
         let codec = self.metadata.column(column).compression();
         let is_read = matches!(

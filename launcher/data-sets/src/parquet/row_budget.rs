@@ -63,7 +63,7 @@ impl RowBudget {
         }
     }
 
-    /// Processes a page with this number of values. `levels`: their repetition levels; `None` if the encoding of the levels is unknown.
+    /// Processes a page with this number of values. `levels` are their repetition levels; `None` if the encoding of the levels is unknown.
     ///
     /// # Errors
     /// A row would need too much memory.
@@ -71,7 +71,7 @@ impl RowBudget {
         let length = page.len() as u64;
         let (of_value, of_page) = match encoding {
             Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY => (self.longest, 0),
-            // With this encoding, each value may share a prefix with the previous value. So each value may be as long as the page.
+            // With this encoding, each value may share a prefix with the previous value. So each value can be as long as the page.
             Encoding::DELTA_BYTE_ARRAY => (length, 0),
             _ => (0, length),
         };

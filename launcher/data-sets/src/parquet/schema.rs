@@ -33,7 +33,7 @@ mod types {
     pub(super) const STRUCT: u8 = 12;
 }
 
-/// Why a schema is refused.
+/// The reason why a schema is refused.
 pub(super) enum SchemaProblem {
     /// The schema is damaged.
     Damaged,

@@ -342,7 +342,7 @@ fn objectives(document: &ReportDocument) -> Answer {
         _ if count == all => format!("All {all} objectives are"),
         _ => format!("{count} of {all} objectives {}", are(count)),
     };
-    // A value near its limit may be met or missed by chance.
+    // A value near its limit can be met or missed by chance.
     let is_close = document.stages.len() == 1
         && document.objectives.iter().any(|it| it.met != Met::Inconclusive && it.is_undecided_in_stage());
     let close = if is_close { " A limit is not decided with certainty." } else { "" };

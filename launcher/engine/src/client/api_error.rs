@@ -41,7 +41,7 @@ impl ApiError {
     }
 }
 
-/// The first line, shortened to [`MAX_ERROR`] characters. The rest may repeat the request.
+/// The first line, shortened to [`MAX_ERROR`] characters. The rest can repeat the request.
 pub fn first_line(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     match line.char_indices().nth(MAX_ERROR) {

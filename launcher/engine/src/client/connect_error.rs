@@ -13,7 +13,7 @@ pub(super) fn connect_failure(url: &str, error: &io::Error) -> Failure {
         Some(failure) => failure,
         None => {
             let cause = if tls::is_tls_error(error) { Cause::Tls } else { Cause::from_io(error) };
-            // The remedy comes before the library's long error text, because the end of the message may be cut.
+            // The remedy comes before the library's long error text, because the end of the message can be cut.
             let why = tls::remedy(error).map_or_else(String::new, |it| format!("{it}: "));
             Failure::connection(cause, &format!("cannot connect to {url}: {why}{error}"))
         }

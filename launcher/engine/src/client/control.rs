@@ -9,7 +9,7 @@ use clock::Clock;
 /// Maximum length of an answer, in bytes.
 const MAX_ANSWER: usize = 64 << 10;
 
-/// Why a control call failed.
+/// The reason why a control call failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ControlError {
     /// The server has no such endpoint, because it was started without the feature.
@@ -23,7 +23,7 @@ pub enum ControlError {
     NoAnswer { path: &'static str, message: String },
 }
 
-/// Calls a control endpoint. `path` may include a query string. `body` is JSON or empty. Returns the body of the answer, at most 64 KiB.
+/// Calls a control endpoint. `path` can include a query string. `body` is JSON or empty. Returns the body of the answer, at most 64 KiB.
 pub(super) async fn call(
     target: &Target,
     method: Method,

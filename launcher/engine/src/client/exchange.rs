@@ -50,14 +50,14 @@ pub struct Exchange {
     pub own_connection: bool,
     /// Progress of the request, which its timeouts observe.
     pub progress: Arc<RequestProgress>,
-    /// Number of reads that returned several events and may have been late because of the launcher.
+    /// Number of reads that returned several events and might have been late because of the launcher.
     pub late_reads: u64,
-    /// Number of output tokens after which the client disconnects; `None`: the client reads the answer to the end.
+    /// Number of output tokens after which the client disconnects; `None` means that the client reads the answer to the end.
     pub enough: Option<u32>,
     pub keep_output: bool,
     /// Called with the first output. Used only if the output is kept.
     pub first_output: Option<FirstOutput>,
-    /// The session of the request; `None`: the request belongs to no session.
+    /// The session of the request; `None` means that the request belongs to no session.
     pub session: Option<Arc<SessionLink>>,
     /// When the last byte of the request was handed to the socket.
     pub written: Option<Duration>,
@@ -114,7 +114,7 @@ impl Exchange {
             self.late_reads += coalesced;
         }
         if let Some(timestamps) = &self.timestamps {
-            // One read may contain several pieces. The time of each piece begins when the interpretation of the previous piece ended.
+            // One read can contain several pieces. The time of each piece begins when the interpretation of the previous piece ended.
             let now = timestamps.now();
             self.parse += now.saturating_sub(at.max(self.parsed));
             self.parsed = now;
@@ -251,7 +251,7 @@ impl Client {
             match failure.reach {
                 Reach::NotSent => {}
                 // The server closed the idle connection while the request was on its way. A server that has had the request for longer than `CLOSING`
-                // may have begun to process it, so it is then not sent again.
+                // might have begun to process it, so it is then not sent again.
                 Reach::Untouched if !self.was_held(exchange) => {
                     if !self.group.may_resend(exchange.is_probe, was_used) {
                         return Err(kept_closed(&failure.error));
@@ -354,7 +354,7 @@ fn no_head(failure: &SendFailure) -> Failure {
     }
 }
 
-/// Returns the failure if kept connections break before the response. Servers may close idle connections, but here it happened too often.
+/// Returns the failure if kept connections break before the response. Servers can close idle connections, but here it happened too often.
 fn kept_closed(error: &Broken) -> Failure {
     let message = format!(
         "a reused connection broke before the answer ({error}), more often than an idle timeout of the server explains; check the server's log"

@@ -1,4 +1,4 @@
-//! Why a request failed. Pure.
+//! The reason why a request failed. Pure.
 
 use super::api_error::first_line;
 use measurement::record::{Cause, Limit, RequestOutcome};
@@ -10,7 +10,7 @@ pub struct Failure {
     pub message: String,
     /// The timeout that ended the request, if any.
     pub limit: Option<Limit>,
-    /// Why there was no connection, or no response on a connection.
+    /// The reason why there was no connection, or no response on a connection.
     pub cause: Option<Cause>,
 }
 

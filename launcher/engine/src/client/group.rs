@@ -96,10 +96,10 @@ impl ClientGroup {
         !self.used.given_up.load(Ordering::Relaxed)
     }
 
-    /// Returns whether a request is sent again after its connection ended without a response; if not, it fails. `was_used`: whether the connection
-    /// had carried a response before. The number of resends is limited to what closed keep-alive connections can explain. If it is exceeded, and most
-    /// requests on used connections ended like this, the server keeps no connections. Then connections are no longer reused, and requests on used
-    /// connections may be sent again.
+    /// Returns whether a request is sent again after its connection ended without a response; if not, it fails. `was_used` states whether the
+    /// connection had carried a response before. The number of resends is limited to what closed keep-alive connections can explain. If it is
+    /// exceeded, and most requests on used connections ended like this, the server keeps no connections. Then connections are no longer reused, and
+    /// requests on used connections can be sent again.
     pub(super) fn may_resend(&self, is_probe: bool, was_used: bool) -> bool {
         if was_used {
             self.used.closed.fetch_add(1, Ordering::Relaxed);
@@ -122,7 +122,7 @@ impl ClientGroup {
 mod tests {
     use super::*;
 
-    /// Returns how many of `requests` requests may be sent again if each of them needs it.
+    /// Returns how many of `requests` requests can be sent again if each of them needs it.
     fn check(requests: u64) -> usize {
         let group = ClientGroup::default();
         let asks = |_| {

@@ -12,7 +12,7 @@ use clock::Clock;
 
 /// The path at which vLLM and many other engines report their version.
 const VERSION: &str = "/version";
-/// Timeout of each request. A ready server answers within milliseconds, but a gateway that does not know a path may hang.
+/// Timeout of each request. A ready server answers within milliseconds, but a gateway that does not know a path can hang.
 const TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum length of an answer, in bytes. SGLang's answer lists its flags and states: about 10 KiB.
 const MAX_ANSWER: usize = 1 << 20;

@@ -237,7 +237,7 @@ impl Client {
         lock(&self.idle).len() + lock(&self.shared).iter().map(Http2Connection::free_streams).sum::<usize>()
     }
 
-    /// Whether a request may be sent on this connection. It must be open; if the server does not keep connections, it must also be new.
+    /// Whether a request can be sent on this connection. It must be open; if the server does not keep connections, it must also be new.
     async fn is_usable(&self, connection: &mut Http1) -> bool {
         (self.group.reuses_connections() || !connection.was_used()) && connection.is_open().await
     }
@@ -331,8 +331,8 @@ impl Client {
         made
     }
 
-    /// Closes idle connections if the process ran out of file descriptors. Other parts may need them, for example a server in this process
-    /// or on this machine.
+    /// Closes idle connections if the process ran out of file descriptors. Other parts can need them, for example a server in this process or on this
+    /// machine.
     pub fn give_files_back(&self) {
         if self.group.lacks_files() {
             self.all().for_each(|it| drop(std::mem::take(&mut *lock(&it.idle))));
@@ -343,7 +343,7 @@ impl Client {
         match clock::limit(self.connect_timeout, self.try_connect()).await {
             Ok(connected) => connected,
             Err(clock::TimedOut) => {
-                // Resolves the name again for the next attempt: the server may have moved, and its old address may not respond.
+                // Resolves the name again for the next attempt: the server might have moved, and its old address may not respond.
                 lock(&self.addresses).clear();
                 let (url, limit) = (self.target.base_url(), Span(self.connect_timeout));
                 let message = format!("no connection to {url} within the connect timeout, {limit}");
@@ -361,7 +361,7 @@ impl Client {
             lock(&self.addresses).clone_from(&addresses);
         }
         let failed = |error: io::Error| {
-            // Resolves the name again for the next attempt: the server may have moved.
+            // Resolves the name again for the next attempt: the server might have moved.
             lock(&self.addresses).clear();
             connect_failure(url, &error)
         };

@@ -28,7 +28,7 @@ impl fmt::Debug for FirstOutput {
     }
 }
 
-/// Why an output cannot be kept.
+/// The reason why an output cannot be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum OutputError {
     #[error("the token_ids of an event are no list of whole numbers below 2^32")]
@@ -58,7 +58,7 @@ impl Kept {
         }
     }
 
-    /// Adds an event. `output`: whether [`Chunk`](super::chunk::Chunk) found output in it.
+    /// Adds an event. `output` states whether [`Chunk`](super::chunk::Chunk) found output in it.
     pub(super) fn add(&mut self, event: &[u8], output: bool) -> Result<(), OutputError> {
         let Some(choice) = FirstChoice::read(event, output).map_err(|_| OutputError::NoIds)? else { return Ok(()) };
         let Output { token_ids, first, text, first_logprobs } = &mut self.output;

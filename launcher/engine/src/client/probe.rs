@@ -19,12 +19,12 @@ use measurement::record::RequestOutcome;
 pub(super) const MODELS: &str = "/v1/models";
 /// Timeout for the list of models. A server that takes longer hangs.
 const MODELS_TIMEOUT: Duration = Duration::from_secs(10);
-/// Timeout for the first generation, for which a server may have to compile kernels.
+/// Timeout for the first generation, for which a server can have to compile kernels.
 const GENERATE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Maximum length of the list of models, in bytes.
 const MAX_MODELS: usize = 4 << 20;
 
-/// Why the target cannot be measured, now or ever.
+/// The reason why the target cannot be measured, now or ever.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
     /// The response is missing or incomplete.
@@ -58,7 +58,7 @@ impl ProbeError {
         matches!(self, ProbeError::Refused { status: 301 | 308 | 400 | 401 | 403 | 405 | 422 | 501, .. })
     }
 
-    /// Describes the error without text from the server, because a message may repeat the server's error text or certificate.
+    /// Describes the error without text from the server, because a message can repeat the server's error text or certificate.
     pub fn without_words(&self) -> String {
         match self {
             ProbeError::NoAnswer { kind, .. } => format!("there was no answer ({kind})"),
@@ -102,7 +102,7 @@ pub struct ServedModel {
     pub is_adapter: bool,
 }
 
-/// Requests the list of models, which may be empty.
+/// Requests the list of models, which can be empty.
 ///
 /// # Errors
 /// The target does not respond, refuses the request, or is not an OpenAI-compatible server.

@@ -1,5 +1,5 @@
-//! [I/O] Starts and stops a server's profiler, with the endpoints that vLLM and SGLang share. The caller must set a time limit: a server
-//! may take minutes to write a trace.
+//! [I/O] Starts and stops a server's profiler, with the endpoints that vLLM and SGLang share. The caller must set a time limit: a server can take
+//! minutes to write a trace.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crds::wording::one_line;
 pub const START: &str = "/start_profile";
 /// The path that stops the profiler and writes the trace.
 pub const STOP: &str = "/stop_profile";
-/// Timeout of the check. A ready server answers within milliseconds, but a gateway that does not know a path may hang.
+/// Timeout of the check. A ready server answers within milliseconds, but a gateway that does not know a path can hang.
 const ASK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Checks whether a server has the profiler endpoints, without starting the profiler. It uses a method that no engine accepts: if the path

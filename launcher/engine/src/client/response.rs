@@ -18,7 +18,7 @@ pub(super) struct Head {
 #[error("{0}")]
 pub(super) struct Malformed(pub(super) &'static str);
 
-/// Why a response is missing or incomplete.
+/// The reason why a response is missing or incomplete.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Broken {
     /// The server closed the connection.
@@ -60,7 +60,7 @@ pub(super) enum Reach {
     NotSent,
     /// No byte of a response arrived. The server may not have seen the request.
     Untouched,
-    /// The server may have processed the request.
+    /// The server might have processed the request.
     Unknown,
     /// A part of the response head arrived.
     Answered,

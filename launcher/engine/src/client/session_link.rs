@@ -17,9 +17,9 @@ pub struct SessionLink {
 }
 
 impl SessionLink {
-    /// Creates a link. `header` is a header field for each request. `keep_connection`: whether the session's requests reuse one connection,
-    /// as long as the server keeps it open. Two concurrent requests of the session still use two connections. With HTTP/2, all requests of
-    /// a worker share connections in any case.
+    /// Creates a link. `header` is a header field for each request. `keep_connection` states whether the session's requests reuse one connection, as
+    /// long as the server keeps it open. Two concurrent requests of the session still use two connections. With HTTP/2, all requests of a worker
+    /// share connections in any case.
     pub fn new(header: Option<(HeaderName, HeaderValue)>, keep_connection: bool) -> SessionLink {
         SessionLink { header, connection: keep_connection.then(Mutex::default), server: OnceLock::new() }
     }

@@ -153,7 +153,7 @@ pub(super) struct IoTimestamps {
     read_at: AtomicU64,
     /// Number of reads that returned bytes.
     reads: AtomicU64,
-    /// Whether the launcher made the last read so late that its events may have arrived at different times.
+    /// Whether the launcher made the last read so late that its events might have arrived at different times.
     was_late: AtomicBool,
 }
 
@@ -190,7 +190,7 @@ impl IoTimestamps {
         (Duration::from_nanos(self.read_at.load(Ordering::Relaxed)), self.reads.load(Ordering::Relaxed))
     }
 
-    /// Whether the launcher made the last read so late that its events may have arrived at different times.
+    /// Whether the launcher made the last read so late that its events might have arrived at different times.
     pub(super) fn last_read_was_late(&self) -> bool {
         self.was_late.load(Ordering::Relaxed)
     }

@@ -20,7 +20,7 @@ struct Server {
 }
 
 impl Spread {
-    /// `servers`: number of servers, at least one.
+    /// `servers` is the number of servers, at least one.
     pub fn new(distribution: Distribution, servers: usize) -> Spread {
         let servers = (0..servers.max(1)).map(|_| Server::default()).collect();
         Spread { distribution, next: AtomicUsize::new(0), servers }
@@ -31,8 +31,8 @@ impl Spread {
         self.servers.iter().map(|it| it.requests.load(Ordering::Relaxed)).collect()
     }
 
-    /// Chooses the server of the next request. The request counts as in flight until the returned value is dropped. `pinned`: the index of
-    /// the server that the request must use.
+    /// Chooses the server of the next request. The request counts as in flight until the returned value is dropped. `pinned` is the index of the
+    /// server that the request must use.
     pub(super) fn choose(&self, pinned: Option<usize>) -> Chosen<'_> {
         let index = pinned.filter(|it| *it < self.servers.len()).unwrap_or_else(|| self.pick());
         let server = &self.servers[index];

@@ -21,7 +21,7 @@ use super::{
     tls::{Tls, TlsError},
 };
 
-/// Why requests cannot be sent to a target.
+/// The reason why requests cannot be sent to a target.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
     /// The URL has a form that requests cannot be sent to.

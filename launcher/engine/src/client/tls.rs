@@ -68,7 +68,7 @@ pub fn config(authorities: Option<&str>) -> Result<ClientConfig, TlsError> {
 
 /// Whether TLS failed, rather than the connection below it.
 pub(super) fn is_tls_error(error: &io::Error) -> bool {
-    // A server without TLS may send other bytes, or close the connection during the handshake.
+    // A server without TLS can send other bytes, or close the connection during the handshake.
     error.kind() == io::ErrorKind::UnexpectedEof || error.get_ref().is_some_and(|it| it.is::<rustls::Error>())
 }
 

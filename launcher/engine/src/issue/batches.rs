@@ -174,7 +174,8 @@ impl InFlightBatch {
 
 impl Drop for InFlightBatch {
     fn drop(&mut self) {
-        // The task was aborted. The samples record the abort when they are dropped. Here they get the times at which the batch was sent.
+        // The task was aborted. The samples record the abort when they are dropped. Set the send time of the batch on every sample that has not
+        // ended.
         let count = u32::try_from(self.samples.len()).unwrap_or(u32::MAX);
         for (place, sample) in self.samples.iter_mut().enumerate().filter(|(_, it)| !it.has_ended) {
             sample.exchange = self.exchange.of_prompt(place, count, Default::default());

@@ -38,7 +38,7 @@ pub(super) struct Class {
     pub(super) template: BodyTemplate,
     /// Header fields in addition to the workload's; `None` if there are none.
     pub(super) headers: Option<Arc<HeaderMap>>,
-    /// Maximum output tokens; `None`: each request has its own maximum.
+    /// Maximum output tokens; `None` means that each request has its own maximum.
     pub(super) output: Option<u32>,
 }
 

@@ -30,7 +30,7 @@ const MAX_AT_ONCE: usize = 16;
 struct Shared {
     context: Arc<RequestContext>,
     stage: usize,
-    /// The time after which no request is sent; `None`: no limit.
+    /// The time after which no request is sent; `None` means no limit.
     over: Option<Duration>,
     ahead: Mutex<Ahead>,
     taken: Notify,
@@ -109,7 +109,7 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
     }
     let ended_early = context.shared.ended_early(stage_context.stage);
     if !worker.is_stopped() && ended_early.is_none() {
-        // The slots of other workers may take the remaining requests.
+        // The slots of other workers can take the remaining requests.
         return Unissued::Over(UnissuedNumbers::default());
     }
     let all_taken = shared.ahead().numbers().is_empty() && shared.claims().take_rest().is_empty();
@@ -162,7 +162,7 @@ async fn run_slot(shared: Arc<Shared>, over: Option<Duration>) {
                 shared.ahead().put_back(prepared);
                 break;
             }
-            // The server does not cause this wait, so the request counts as due when it may start.
+            // The server does not cause this wait, so the request counts as due when it can start.
             free = shared.context.shared.clock.now();
         }
         let due = Due { at: free, ..Due::default() };

@@ -13,7 +13,7 @@ pub(super) struct Permit(#[expect(dead_code, reason = "held for its drop")] Opti
 pub(super) struct ConcurrencyLimit(Option<Arc<Semaphore>>);
 
 impl ConcurrencyLimit {
-    /// Creates the limit; `None`: unlimited.
+    /// Creates the limit; `None` means unlimited.
     pub(super) fn new(permits: Option<u32>) -> ConcurrencyLimit {
         ConcurrencyLimit(permits.map(|it| Arc::new(Semaphore::new(it as usize))))
     }

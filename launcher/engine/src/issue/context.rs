@@ -12,7 +12,7 @@ pub(super) struct RequestContext {
     pub(super) client: Client,
     /// Locked once per request, always by the same thread.
     pub(super) recorder: Mutex<Recorder>,
-    /// Held by the one slot that waits for its next attempt during an outage. The slot releases it before the attempt, which may take long.
+    /// Held by the one slot that waits for its next attempt during an outage. The slot releases it before the attempt, which can take long.
     pub(super) back_off_turn: tokio::sync::Mutex<()>,
 }
 

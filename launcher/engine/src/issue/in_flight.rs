@@ -117,8 +117,8 @@ pub(super) async fn run_turn(
 /// separate task, after all tasks that are ready now.
 pub fn poll_and_spawn<T: 'static>(in_flight: &mut JoinSet<()>, request: impl Future<Output = T> + Send + 'static) {
     let mut request: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(request.map(drop));
-    // Polls once with a no-op waker. The spawned task polls again when it starts, and registers its own waker. The poll is outside the coop
-    // budget, which the caller may have used up.
+    // Polls once with a no-op waker. The spawned task polls again when it starts, and registers its own waker. The poll is outside the coop budget,
+    // which the caller might have used up.
     let first = pin!(unconstrained(request.as_mut())).poll(&mut Context::from_waker(Waker::noop()));
     if first.is_pending() {
         in_flight.spawn(request);
@@ -133,8 +133,8 @@ pub fn check_join(joined: Result<(), JoinError>) {
     }
 }
 
-/// Waits until all requests have ended. Aborts them when the load is aborted, or when the time limit of the stage passes. `stage` is the
-/// stage's index and start time; `None`: no time limit.
+/// Waits until all requests have ended. Aborts them when the load is aborted, or when the time limit of the stage passes. `stage` is the stage's
+/// index and start time; `None` means no time limit.
 pub(super) async fn drain(shared: &Shared, mut in_flight: JoinSet<()>, stage: Option<(usize, Duration)>) {
     let mut stop = shared.stop.watch();
     let aborted = stop.wait_for(|it| matches!(it, StopState::Abort(_)));
@@ -170,7 +170,7 @@ pub(super) async fn drain(shared: &Shared, mut in_flight: JoinSet<()>, stage: Op
     in_flight.shutdown().await;
 }
 
-/// Why the wait for requests in flight ended.
+/// The reason why the wait for requests in flight ended.
 enum Drained {
     All,
     Aborted,
@@ -228,7 +228,7 @@ impl InFlightRequest {
                 },
             }
         };
-        // A request that was sent and then timed out is no sign of an outage, because the target may just be slow.
+        // A request that was sent and then timed out is not a sign of an outage, because the target may just be slow.
         let missed = self.exchange.unanswered || self.exchange.sent().is_none();
         if missed {
             self.context.client.outage().missed();

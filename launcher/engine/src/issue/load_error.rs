@@ -1,4 +1,4 @@
-//! Why a load cannot run.
+//! The reason why a load cannot run.
 
 use std::io;
 

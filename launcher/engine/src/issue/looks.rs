@@ -16,7 +16,7 @@ pub(super) struct Looks {
 }
 
 impl Looks {
-    /// Looks at a stage that begins at `start`, until a look ends it.
+    /// Evaluates a stage that begins at `start`, until an evaluation ends the stage.
     pub(super) fn start(shared: &Arc<Shared>, stage: usize, start: Duration) -> Looks {
         let (over, ended) = oneshot::channel::<()>();
         let shared = Arc::clone(shared);

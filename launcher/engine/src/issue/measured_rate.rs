@@ -36,7 +36,7 @@ impl StageCounts {
         self.under_way.lock().unwrap_or_else(PoisonError::into_inner).push((at, under_way));
     }
 
-    /// Returns the throughput in successful requests per second; `None` if none succeeded. `start`: when the stage began.
+    /// Returns the throughput in successful requests per second; `None` if none succeeded. `start` is the time when the stage began.
     fn throughput(&self, start: Duration) -> Option<f64> {
         let seconds = Duration::from_nanos(self.last_end.load(Relaxed)).saturating_sub(start).as_secs_f64();
         let rate = self.succeeded.load(Relaxed) as f64 / seconds;

@@ -158,7 +158,7 @@ pub struct LoadOrder<'a> {
     pub workload: &'a Workload,
     /// The files of the workload.
     pub files: &'a Files,
-    /// The queries of stages that are LoadGen phases, one entry per stage. Trailing entries may be missing if those stages are not phases.
+    /// The queries of stages that are LoadGen phases, one entry per stage. Trailing entries might be missing if those stages are not phases.
     pub phases: &'a [Option<Arc<dyn Phase>>],
     /// The model name in each request.
     pub model: &'a str,
@@ -173,8 +173,8 @@ pub struct LoadOrder<'a> {
     pub stop: &'a Stop,
     /// Updated while the load runs.
     pub progress: Arc<Progress>,
-    /// If set, each stage of the workload runs one trial, which this object chooses while the load runs. `None`: the stages run as the workload
-    /// specifies.
+    /// If set, each stage of the workload runs one trial, which this object chooses while the load runs. `None` means that the stages run as the
+    /// workload specifies.
     pub trials: Option<Arc<dyn Trials>>,
 }
 
@@ -246,8 +246,8 @@ fn issue(PreparedLoad { order, plan }: PreparedLoad<'_>) -> Result<LoadResult, L
     Ok(sum_up(&shared, ended, started, keep, watch.end()))
 }
 
-/// Runs a load on the caller's runtime and clock, which may be paused, with one worker and no extra thread. For tests, and for programs
-/// with their own runtime.
+/// Runs a load on the caller's runtime and clock, which can be paused, with one worker and no extra thread. For tests, and for programs with their
+/// own runtime.
 ///
 /// # Errors
 /// The same as [`run_load`].

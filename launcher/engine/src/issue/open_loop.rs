@@ -120,7 +120,7 @@ pub(super) async fn run(worker: &Worker, stage_context: &mut StageContext<'_>, s
             };
             due.permit_wait = Some(behind + blocked.saturating_sub(wait_began));
         }
-        // The phase may have ended while this request waited.
+        // The phase might have ended while this request waited.
         if over() {
             break Unissued::Over(UnissuedNumbers::default());
         }

@@ -45,7 +45,7 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    /// Creates an empty queue. `most`: maximum number of waiting requests; `None`: [`MAX_AHEAD`].
+    /// Creates an empty queue. `most` is the maximum number of waiting requests; `None`: [`MAX_AHEAD`].
     pub(super) fn new(stage: usize, most: Option<usize>) -> Ahead {
         let maker = Maker { stage, draft: Draft::default() };
         Ahead { maker, ready: VecDeque::new(), bytes: 0, most: most.unwrap_or(MAX_AHEAD) }

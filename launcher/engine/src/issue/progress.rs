@@ -11,7 +11,7 @@ use super::{
 };
 use crate::hold::Hold;
 
-/// The progress of the load. The counters are not read at the same instant, so they may differ by one request.
+/// The progress of the load. The counters are not read at the same instant, so they can differ by one request.
 #[derive(Debug, Default)]
 pub struct Progress {
     /// Number of requests in the stages whose number is known, see [`Progress::planned_requests`].
@@ -56,7 +56,7 @@ impl Progress {
         let _ = self.planned.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 
-    /// Returns the number of requests of all stages; `None` if the number of any stage is unknown.
+    /// Returns the number of requests in all stages; `None` if the number of any stage is unknown.
     pub fn planned_requests(&self) -> Option<u64> {
         let planned = self.planned.load(Ordering::Relaxed);
         (self.undecided_stages.load(Ordering::Relaxed) == 0 && planned > 0).then_some(planned)

@@ -8,7 +8,7 @@ use measurement::recorder::{Keep, RecordBudget};
 /// Memory to leave free for threads, connections and answers: a quarter of what is left (4 is the divisor), but at least 32 MiB.
 const KEPT_FREE: (u64, u64) = (4, 32 << 20);
 
-/// Returns how many records a load with this many threads may keep. Logs a warning if the planned number does not fit. `needs_all`: every
+/// Returns how many records a load with this many threads can keep. Logs a warning if the planned number does not fit. `needs_all` means that every
 /// record is needed, so the number is not limited and only the warning applies.
 pub(super) fn budget(needs_all: bool, keep: Keep, planned: u64, threads: usize) -> RecordBudget {
     let Some(left) = memory::left().filter(|_| keep != Keep::Summary) else { return RecordBudget::default() };
@@ -28,7 +28,7 @@ fn records_that_fit(left: MemoryLeft) -> u64 {
 
 fn too_few(left: MemoryLeft, planned: u64, threads: u64, needs_all: bool) -> Option<String> {
     let fitting_records = records_that_fit(left);
-    // Each thread allocates its own blocks of records, and its last block may be partly empty.
+    // Each thread allocates its own blocks of records, and its last block can be partly empty.
     let needed = RecordBudget::needed(planned, threads);
     let ((part, least), bytes) = (KEPT_FREE, needed.saturating_mul(RecordBudget::BYTES_PER_RECORD));
     let memory = mebibytes(bytes.saturating_add((bytes / (part - 1)).max(least)));

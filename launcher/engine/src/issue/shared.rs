@@ -229,13 +229,13 @@ impl Shared {
         }
     }
 
-    /// Returns when a stop rule, or a look at a trial, ended a stage; `None` if neither did.
+    /// Returns the time when a stop rule, or the evaluation of a trial, ended a stage; `None` if neither ended it.
     pub(super) fn ended_early(&self, stage: usize) -> Option<Duration> {
         let by_rule = self.stages[stage].stop_rules.end().map(|it| it.at);
         by_rule.or_else(|| self.trials.as_ref()?.end(stage))
     }
 
-    /// Waits until a stop rule, or a look at a trial, ends a stage.
+    /// Waits until a stop rule, or the evaluation of a trial, ends a stage.
     pub(super) async fn is_ended_early(&self, stage: usize) {
         let by_look = async {
             match &self.trials {
@@ -305,14 +305,14 @@ impl Shared {
         let _ = self.stages[stage].end.set(end);
     }
 
-    /// Records when a worker ended a stage. `is_cut`: whether a stop or a stop rule caused it.
+    /// Records when a worker ended a stage. `is_cut` states whether a stop or a stop rule caused it.
     pub(super) fn ended(&self, stage: usize, at: Duration, is_cut: bool) {
         let stage = &self.stages[stage];
         stage.ended.fetch_max(nanos(at), Ordering::Relaxed);
         stage.is_cut.fetch_or(is_cut, Ordering::Relaxed);
     }
 
-    /// Returns when the last worker ended a stage; `None` if the stage was cut on no worker. Workers on which it was not cut may have had no work
+    /// Returns when the last worker ended a stage; `None` if the stage was cut on no worker. Workers on which it was not cut might have had no work
     /// left, or none at all. Call it after all workers have ended the stage.
     pub(super) fn cut_at(&self, stage: usize) -> Option<Duration> {
         let stage = &self.stages[stage];
@@ -383,7 +383,7 @@ impl Claims {
         (number < self.count).then_some(number)
     }
 
-    /// Whether a number may be taken before a slot is free for it.
+    /// Whether a number can be taken before a slot is free for it.
     pub(super) fn may_claim_ahead(&self) -> bool {
         self.next.load(Ordering::Relaxed) + self.tail < self.count
     }

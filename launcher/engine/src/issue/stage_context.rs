@@ -18,7 +18,7 @@ pub(super) struct StageContext<'a> {
     pub(super) probing: Option<Probing>,
     /// Samples the number of requests in flight; `None` if no later stage needs it.
     pub(super) samples: Option<UnderWaySamples>,
-    /// Makes the looks at the stage's trial; `None` if another worker makes them, or if the stage is no trial.
+    /// Evaluates the stage's trial; `None` if another worker evaluates it, or if the stage is not a trial.
     pub(super) looks: Option<Looks>,
     /// Measures CPU time and receive delays from the start of the stage.
     pub(super) watch: Option<StageWatch>,

@@ -19,14 +19,14 @@ pub(super) struct StartRate {
 }
 
 impl StartRate {
-    /// `rate`: maximum starts per second; `None`: no limit.
+    /// `rate` is the maximum starts per second; `None` means no limit.
     pub(super) fn new(rate: Option<RequestRate>) -> StartRate {
         // Rounded up, so that no second has more starts than the rate allows.
         let gap = rate.map_or(0, |it| (1e9 / it.per_second()).ceil() as u64);
         StartRate { gap, next: AtomicU64::new(0) }
     }
 
-    /// Returns when a slot that is free at `free` may start its request.
+    /// Returns when a slot that is free at `free` can start its request.
     pub(super) fn take(&self, free: Duration) -> Duration {
         if self.gap == 0 {
             return free;

@@ -28,7 +28,7 @@ pub struct PlannedTime {
     pub pause_after: Duration,
 }
 
-/// Times of the latest requests over all workers. They are not read at the same instant, so one may be newer than the others.
+/// Times of the latest requests over all workers. They are not read at the same instant, so one can be newer than the others.
 #[derive(Debug)]
 pub struct RecentTimes {
     next: AtomicU64,
@@ -42,7 +42,7 @@ impl Default for RecentTimes {
 }
 
 impl RecentTimes {
-    /// Stores a time in place of the oldest one.
+    /// Stores a time instead of the oldest one.
     pub fn add(&self, time: Duration) {
         let place = self.next.fetch_add(1, Relaxed) % RECENT as u64;
         self.nanos[place as usize].store(nanos(time).max(1), Relaxed);

@@ -38,7 +38,7 @@ pub trait Trials: Debug + Send + Sync {
     /// on the clock of the load. `cpu_share`: the share of the earlier stage in which the busiest load thread used a CPU or waited for one.
     fn begin(&self, stage: usize, now: Duration, cpu_share: f64) -> Option<TrialStage>;
 
-    /// Returns the time of the next look, from the start of the stage; `None` if there is none.
+    /// Returns the time of the next evaluation, from the start of the stage; `None` if there is no further evaluation.
     fn next_look(&self) -> Option<Duration>;
 
     /// Evaluates the requests of the stage. Returns whether the stage ends.
@@ -54,14 +54,14 @@ pub struct TrialStage {
     pub surge: Option<(u32, Duration)>,
 }
 
-/// The requests of a stage at a look. All times are on the clock of the load.
+/// The requests of a stage at one evaluation. All times are on the clock of the load.
 #[derive(Debug)]
 pub struct RequestsSoFar {
     /// When the stage began.
     pub start: Duration,
-    /// The time of the look.
+    /// The time of the evaluation.
     pub now: Duration,
-    /// The requests that have ended since the last look at the stage.
+    /// The requests that have ended since the last evaluation of the stage.
     pub ended: Vec<RequestRecord>,
     /// All requests in flight.
     pub in_flight: Vec<InFlight>,
@@ -117,7 +117,7 @@ pub(super) struct RunningTrials {
 struct Requests {
     /// By number. The turns of a session have the same number.
     in_flight: BTreeMap<(u64, Option<Turn>), Sent>,
-    /// The requests that have ended since the last look.
+    /// The requests that have ended since the last evaluation.
     ended: Vec<RequestRecord>,
 }
 
@@ -127,7 +127,7 @@ struct TrialState {
     /// The largest share of the stage in which a load thread used a CPU or waited for one.
     cpu_share: Mutex<f64>,
     drawn: OnceLock<Option<DrawnTrial>>,
-    /// When a look ended the stage; `None` if none did.
+    /// The time when an evaluation ended the stage; `None` if no evaluation ended it.
     ended: watch::Sender<Option<Duration>>,
 }
 
@@ -190,12 +190,12 @@ impl RunningTrials {
         self.stages[stage].drawn.get()?.as_ref()
     }
 
-    /// Returns when a look ended a stage; `None` if none did.
+    /// Returns the time when an evaluation ended a stage; `None` if no evaluation ended it.
     pub(super) fn end(&self, stage: usize) -> Option<Duration> {
         *self.stages[stage].ended.borrow()
     }
 
-    /// Waits until a look ends a stage.
+    /// Waits until an evaluation ends a stage.
     pub(super) async fn ended(&self, stage: usize) {
         // The wait cannot fail, because `self` owns the sender.
         let _ = self.stages[stage].ended.subscribe().wait_for(Option::is_some).await;

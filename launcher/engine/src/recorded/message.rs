@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 pub(crate) struct Message {
     /// The recorded message, as a JSON object.
     pub(crate) recorded: String,
-    /// Index of the request that this message answers, if the server's answer of this run replaces it; `None`: it is sent as recorded.
+    /// Index of the request that this message answers, if the server's answer of this run replaces it; `None` means that it is sent as recorded.
     pub(crate) answer_of: Option<u32>,
 }
 

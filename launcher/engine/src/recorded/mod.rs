@@ -32,7 +32,7 @@ const MAX_MESSAGES: usize = 1 << 30;
 /// Maximum number of requests per session. The limit is needed because each request is compared with all earlier ones.
 const MAX_CALLS: usize = 10_000;
 
-/// Why recordings cannot be sent.
+/// The reason why recordings cannot be sent.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordedError {
     /// A file or a folder cannot be read.
@@ -114,7 +114,7 @@ pub(crate) struct Call {
     pub(crate) prompt: CallPrompt,
     /// Output length, in tokens.
     pub(crate) output: u32,
-    /// Whether the answer may end before `output` tokens.
+    /// Whether the answer can end before `output` tokens.
     pub(crate) may_end: bool,
     /// Additional fields of the request body: members of a JSON object, without the braces.
     pub(crate) fields: String,
@@ -129,7 +129,7 @@ pub(crate) enum CallPrompt {
     Blocks {
         /// The hashes of the blocks.
         hashes: Vec<u64>,
-        /// Length of the prompt in tokens. The last block may be cut to fit.
+        /// Length of the prompt in tokens. The last block can be cut to fit.
         tokens: u32,
     },
 }
@@ -329,7 +329,7 @@ fn listed(folder: &Path, passes: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>, 
 
 /// Whether a name matches a pattern with `*` and `?`.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
-    // `star`: the pattern position after the last star, and the position in the name up to which that star matches.
+    // `star` is the pattern position after the last star, and the position in the name up to which that star matches.
     let (mut at, mut place, mut star) = (0, 0, None);
     while place < name.len() {
         match pattern.get(at) {

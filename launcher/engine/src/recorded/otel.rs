@@ -8,7 +8,7 @@ use workload_profiles::workload::RecordedSessions;
 
 use super::message::{Said, of_chat};
 
-/// Minimum output limit, in tokens, of an answer that may end early. A lower limit could cut a tool call, which is then invalid JSON.
+/// Minimum output limit, in tokens, of an answer that can end early. A lower limit could cut a tool call, which is then invalid JSON.
 const LEAST_OPEN: u32 = 4_096;
 
 /// A request of a session that has no position in the graph yet.
@@ -20,7 +20,7 @@ pub(super) struct RawCall {
     pub(super) messages: Vec<Map<String, Value>>,
     pub(super) answer: Said,
     pub(super) output: u32,
-    /// Whether the answer may end early.
+    /// Whether the answer can end early.
     pub(super) may_end: bool,
     pub(super) fields: String,
 }

@@ -34,7 +34,7 @@ impl Draft {
         self.images_last = false;
     }
 
-    /// Returns the content of a request body. `max_tokens`: maximum output tokens; `None`: the server decides.
+    /// Returns the content of a request body. `max_tokens` is the maximum output tokens; `None` means that the server decides.
     pub fn content(&self, max_tokens: Option<u32>) -> Content<'_> {
         Content {
             system: &self.system,

@@ -1,6 +1,6 @@
-//! Why requests cannot be prepared.
+//! The reason why requests cannot be prepared.
 
-/// Why requests cannot be prepared.
+/// The reason why requests cannot be prepared.
 #[derive(Debug, thiserror::Error)]
 pub enum RequestsError {
     /// There are more prompts than the launcher can shuffle.

@@ -37,7 +37,7 @@ pub(super) struct ImagePool {
 }
 
 impl ImagePool {
-    /// Generates the images. `counts`: number of requests per stage; 0 if it is unknown before the load.
+    /// Generates the images. `counts` is the number of requests per stage; 0 if it is unknown before the load.
     ///
     /// # Errors
     /// There is no image size, or an image cannot be encoded.
@@ -85,7 +85,7 @@ impl ImagePool {
         })
     }
 
-    /// Adds the images of a request to `draft`. `group`: index of the request's shared prefix; `None` if it has none.
+    /// Adds the images of a request to `draft`. `group` is the index of the request's shared prefix; `None` if it has none.
     pub(super) fn add(&self, stage: usize, number: u64, group: Option<u32>, draft: &mut Draft) {
         let of_group = group.filter(|_| self.is_of_group).map(u64::from);
         let before = self.before.get(stage).copied().unwrap_or_default();

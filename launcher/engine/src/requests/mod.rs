@@ -1,8 +1,7 @@
 //! Generates requests: the prompt and the requested lengths of the request with a given number. Pure.
 //!
-//! A request depends only on seeds and on its number, or it is a row of the data set. So any worker can generate any request at any time.
-//! The lengths of request i are the same in every stage, and in every run with the same seed. Its text may differ per stage and run: see
-//! [`PromptReuse`].
+//! A request depends only on seeds and on its number, or it is a row of the data set. So any worker can generate any request at any time. The lengths
+//! of request i are the same in every stage, and in every run with the same seed. Its text can differ per stage and run: see [`PromptReuse`].
 
 mod data_set_row;
 mod draft;
@@ -130,7 +129,7 @@ impl Requests {
         self.with_rows(rows, Arc::new(choice))
     }
 
-    /// Prepares a stage after `issued` requests of earlier stages. A data set may continue where the previous stage ended.
+    /// Prepares a stage after `issued` requests of earlier stages. A data set can continue where the previous stage ended.
     pub(crate) fn begin_stage(&self, stage: usize, issued: u64) {
         if let Source::Rows(_, Some((_, choice))) = &self.source {
             choice.begin_stage(stage, issued);
@@ -168,13 +167,13 @@ impl Requests {
         self.row(stage, number).map(|(_, row)| row)
     }
 
-    /// Sets whether requests contain chat messages, in which a prefix may be a separate message. The default is completions.
+    /// Sets whether requests contain chat messages, in which a prefix can be a separate message. The default is completions.
     pub fn with_messages(self, has_messages: bool) -> Requests {
         Requests { has_messages, ..self }
     }
 
-    /// Generates the images of a load. This takes some seconds for hundreds of megabytes. `counts`: number of requests per stage; 0 if it
-    /// is unknown before the load.
+    /// Generates the images of a load. This takes some seconds for hundreds of megabytes. `counts` is the number of requests per stage; 0 if it is
+    /// unknown before the load.
     ///
     /// # Errors
     /// An image cannot be generated.

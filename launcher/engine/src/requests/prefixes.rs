@@ -107,7 +107,7 @@ impl PrefixTexts {
         self.place
     }
 
-    /// Returns the index of the prefix of the request or session with this number.
+    /// Returns the index of the request's prefix or session with this number.
     pub(crate) fn index(&self, number: u64) -> u32 {
         match &self.choice {
             Choice::EqualShares(order) => {

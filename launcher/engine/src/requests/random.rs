@@ -1,4 +1,4 @@
-//! Random prompts of drawn lengths, unrelated to each other. They may begin with shared texts.
+//! Random prompts of drawn lengths, unrelated to each other. They can begin with shared texts.
 
 use workload_profiles::workload::{LengthDistribution, PrefixPlace, Prefixes, PromptReuse, PromptText};
 
@@ -41,7 +41,7 @@ impl Random {
         self.prefixes.as_ref().map(|it| it.index(number))
     }
 
-    /// Writes a request to the draft. `has_messages`: whether a prefix may be a separate chat message.
+    /// Writes a request to the draft. `has_messages` states whether a prefix can be a separate chat message.
     pub(super) fn write(
         &self,
         texts: &Texts,

@@ -7,8 +7,8 @@ use workload_profiles::workload::TraceEntry;
 pub struct RequestedLengths {
     /// Length of the prompt; `None` for mock prompts.
     pub input: Option<u32>,
-    /// Whether the prompt has exactly this many tokens, apart from special tokens that a server may add. If not, it consists of words with
-    /// about this many tokens.
+    /// Whether the prompt has exactly this many tokens, apart from special tokens that a server can add. If not, it consists of words with about this
+    /// many tokens.
     pub is_exact: bool,
     /// Maximum length of the answer; `None` if the server decides.
     pub output: Option<u32>,

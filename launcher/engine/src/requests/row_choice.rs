@@ -21,7 +21,7 @@ pub(crate) struct RowChoice {
 }
 
 impl RowChoice {
-    /// `requests`: number of requests per stage; `None` if it is unknown before the load, see [`RowChoice::begin_stage`].
+    /// `requests` is the number of requests per stage; `None` if it is unknown before the load, see [`RowChoice::begin_stage`].
     pub(crate) fn new(
         rows: u64,
         (used_up, across_stages): (UsedUp, AcrossStages),

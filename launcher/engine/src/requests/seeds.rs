@@ -20,7 +20,7 @@ impl Seeds<'_> {
     }
 }
 
-/// Creates seeds without a salt, for loads that may repeat the texts of another run: tests, and trials against the launcher's own server.
+/// Creates seeds without a salt, for loads that can repeat the texts of another run: tests, and trials against the launcher's own server.
 impl From<Seed> for Seeds<'static> {
     fn from(run: Seed) -> Self {
         Seeds { run, prompt_salt: "" }

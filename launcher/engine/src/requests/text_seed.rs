@@ -69,7 +69,7 @@ pub(super) struct SharedTextSeed {
 }
 
 impl SharedTextSeed {
-    /// `is_of_profile`: whether the seed comes from the profile, so that the texts are the same in every run.
+    /// `is_of_profile` states whether the seed comes from the profile, so that the texts are the same in every run.
     pub(super) fn new(purpose: &str, seeds: Seeds<'_>, prompts: PromptReuse, is_of_profile: bool) -> SharedTextSeed {
         let seed = match prompts {
             PromptReuse::Fresh if !is_of_profile => seeds.salted(purpose),

@@ -46,7 +46,7 @@ pub fn schedule(load: &Load, trace: &[TraceEntry], seed: Seed) -> Option<Schedul
     Some(Schedule::from_nanos(nanos))
 }
 
-/// Returns the request times of an open loop, in nanoseconds. The rate may vary.
+/// Returns the request times of an open loop, in nanoseconds. The rate can vary.
 fn open(arrivals: Arrivals, rate: &Rate, duration: Option<Duration>, count: Option<u64>, seed: Seed) -> Vec<u64> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed.0);
     if let Rate::Varying(RateShape::RampUp { strategy, from, to }) = rate {
@@ -196,7 +196,7 @@ mod tests {
                 // If there are few requests, two seeds may yield equal times, for example one request at the end of each second.
                 prop_assert!(requests < 10 || found != times(&load, seed ^ 1));
                 let faster = steady(arrivals, rate + 7.0, Some(seconds), Some(requests + 1));
-                // If there are few requests, all of them may be due after the end.
+                // If there are few requests, all of them can be due after the end.
                 prop_assert!(requests < 10 || found != times(&faster, seed));
                 if arrivals != Arrivals::PoissonPerSecond {
                     prop_assert!(found.iter().all(|it| *it <= Duration::from_secs(seconds)));

@@ -11,7 +11,7 @@ pub(super) fn times(entries: &[TraceEntry], speed: f64, count: Option<u64>) -> V
     // Avoids floating-point arithmetic at speed 1.
     let at = |entry: &TraceEntry| match speed == 1.0 {
         true => nanos(entry.at.0),
-        // A recorded time may exceed 64 bits of nanoseconds, because only the replayed time is limited.
+        // A recorded time can exceed 64 bits of nanoseconds, because only the replayed time is limited.
         false => (entry.at.0.as_nanos() as f64 / speed).round() as u64,
     };
     entries.iter().take(most).map(at).collect()

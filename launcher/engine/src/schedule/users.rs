@@ -36,9 +36,8 @@ impl UserTurns {
         self.turns
     }
 
-    /// Returns the session and the turn of a request, both from 0. Turn t of a session is due users / rate seconds after turn t - 1. The
-    /// initial sessions, 0 to users - 1, may begin with a later turn than 0: their earlier turns are never sent. Every other session has
-    /// all its turns.
+    /// Returns the session and the turn of a request, both from 0. Turn t of a session is due users / rate seconds after turn t - 1. The initial
+    /// sessions, 0 to users - 1, can begin with a later turn than 0: their earlier turns are never sent. Every other session has all its turns.
     pub fn session_of(self, number: u64) -> (u64, u64) {
         let place = number % self.users;
         // The first turns of the initial users are spread evenly over a session.
@@ -112,7 +111,7 @@ mod tests {
                         prop_assert_eq!(turn, turn_before + 1);
                         prop_assert!((*at - before).abs_diff(gap) <= Duration::from_nanos(2));
                     }
-                    // Only the initial users may begin with a later turn.
+                    // Only the initial users can begin with a later turn.
                     None => prop_assert!(turn == 0 || session < u64::from(users)),
                 }
             }

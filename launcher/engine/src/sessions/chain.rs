@@ -19,7 +19,7 @@ pub(crate) struct Chain {
     stage: usize,
     /// Index of the session among the distinct sessions, which determines its texts.
     content: u64,
-    /// Number of turns; `None`: the session has no end.
+    /// Number of turns; `None` means that the session has no end.
     turns: Option<u32>,
     /// Number of turns generated so far.
     made: u32,

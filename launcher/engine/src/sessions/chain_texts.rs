@@ -27,7 +27,7 @@ impl ChainTexts {
         }
     }
 
-    /// Returns the number of turns of a session; `None` if it has no end.
+    /// Returns the number of turns in a session; `None` if it has no end.
     pub(super) fn turns(&self, content: u64) -> Option<u32> {
         match self {
             ChainTexts::Conversations(it) => Some(it.turns(content)),
@@ -57,7 +57,7 @@ impl ChainTexts {
         }
     }
 
-    /// Returns the maximum total of prompt and answer tokens; `None`: no limit.
+    /// Returns the maximum total of prompt and answer tokens; `None` means no limit.
     pub(super) fn max_context(&self) -> Option<u32> {
         match self {
             ChainTexts::Conversations(it) => it.max_context(),

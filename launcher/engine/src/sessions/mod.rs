@@ -50,7 +50,7 @@ pub(crate) struct PlannedSessions {
     pub(crate) settings: Sessions,
     /// The header field that contains the session id.
     pub(crate) header: Option<HeaderName>,
-    /// Number of distinct sessions; `None`: every session is new.
+    /// Number of distinct sessions; `None` means that every session is new.
     pub(crate) count: Option<u64>,
     /// Number of sessions whose first request was sent, over all stages.
     begun: AtomicU64,
@@ -87,8 +87,8 @@ pub(crate) enum NewSession {
 }
 
 impl PlannedSessions {
-    /// Creates the sessions of a workload; `None` if its requests do not form sessions. `has_phases`: whether a stage is a LoadGen phase,
-    /// whose requests are samples.
+    /// Creates the sessions of a workload; `None` if its requests do not form sessions. `has_phases` states whether a stage is a LoadGen phase, whose
+    /// requests are samples.
     ///
     /// # Errors
     /// The sessions cannot be generated, or cannot be sent in the way that the workload specifies.
@@ -245,7 +245,7 @@ impl PlannedSessions {
         }
     }
 
-    /// Returns how the recorded conversations were used; `None` for other sources. `begun`: the number of sessions that each stage sent.
+    /// Returns how the recorded conversations were used; `None` for other sources. `begun` is the number of sessions that each stage sent.
     pub(crate) fn rows_used(&self, begun: &[u64]) -> Option<RowsUsed> {
         let Source::Chains(ChainTexts::Rows(_)) = &self.source else { return None };
         let rows = self.count.filter(|it| *it > 0)?;
@@ -255,8 +255,8 @@ impl PlannedSessions {
         Some(RowsUsed { rows, begun: begun.iter().sum(), distinct })
     }
 
-    /// Returns a notice for the report about sessions that were sent more than once; `None` if there were none, or if the repetition is
-    /// intended. `begun`: the number of sessions that each stage sent.
+    /// Returns a notice for the report about sessions that were sent more than once; `None` if there were none, or if the repetition is intended.
+    /// `begun` is the number of sessions that each stage sent.
     pub(crate) fn repeats(&self, begun: &[u64]) -> Option<Notice> {
         let count = self.count.filter(|it| *it > 0)?;
         let total: u64 = begun.iter().sum();

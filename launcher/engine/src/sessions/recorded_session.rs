@@ -22,7 +22,7 @@ pub(crate) struct RecordedSession {
 }
 
 impl RecordedSession {
-    /// `content`: index among the sessions and their copies. `marker`: a seed that is unique to this session, even among other runs.
+    /// `content` is the index among the sessions and their copies. `marker` is a seed that is unique to this session, even among other runs.
     pub(super) fn new(
         settings: &RecordedSessions,
         (all, block_texts): (&Arc<Vec<Session>>, BlockTexts),
@@ -47,7 +47,7 @@ impl RecordedSession {
         self.all.get(self.place).unwrap_or(&self.empty)
     }
 
-    /// Returns the text of a prompt that consists of these blocks. `number`: the number of the request in its session.
+    /// Returns the text of a prompt that consists of these blocks. `number` is the number of the request in its session.
     pub(crate) fn block_text(
         &self,
         texts: &Texts,

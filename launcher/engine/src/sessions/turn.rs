@@ -1,4 +1,4 @@
-//! The content of the turns of a session. Pure.
+//! The content of a session's turns. Pure.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,7 +9,7 @@ pub(super) struct Opening {
     pub(super) system: String,
     /// The text before the first user message; empty: none.
     pub(super) prefix: String,
-    /// Total number of tokens of both texts.
+    /// Total number of tokens in both texts.
     pub(super) tokens: u32,
 }
 
@@ -20,7 +20,7 @@ pub(super) struct NewTurn {
     pub(super) user: Arc<str>,
     /// Length of the turn's input, in tokens, if it is known.
     pub(super) input: Option<u32>,
-    /// Requested maximum output tokens; `None`: the server decides.
+    /// Requested maximum output tokens; `None` means that the server decides.
     pub(super) output: Option<u32>,
     /// The time from the end of the previous turn to this turn.
     pub(super) think_time: Duration,
@@ -31,7 +31,7 @@ pub(super) struct NewTurn {
 pub(super) struct PastTurn {
     pub(super) user: Arc<str>,
     pub(super) answer: Box<str>,
-    /// Total number of tokens of both texts.
+    /// Total number of tokens in both texts.
     pub(super) tokens: u32,
 }
 

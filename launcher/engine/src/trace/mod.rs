@@ -43,7 +43,7 @@ const MAX_SECONDS: f64 = 604_800.0;
 /// Maximum length of a prompt or answer, in tokens.
 const MAX_TOKENS: u64 = 2_000_000;
 
-/// Why a trace cannot be replayed. The message contains the cause, so the error has no `source`.
+/// The reason why a trace cannot be replayed. The message contains the cause, so the error has no `source`.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     #[error("cannot read the trace {path}: {cause}; a relative path counts from the folder of the file that names it; in a cluster, name the file in spec.profile.files", path = path.display())]
@@ -115,7 +115,7 @@ pub fn read(workload: &Workload) -> Result<Traces, TraceError> {
 }
 
 impl Traces {
-    /// Reads the file that the next stage replays. `speed`: the speed of the replay.
+    /// Reads the file that the next stage replays. `speed` is the speed of the replay.
     fn add_file(&mut self, file: &TraceFile, speed: f64) -> Result<(), TraceError> {
         let cannot = |cause| TraceError::Read { path: file.file.as_path().to_owned(), cause };
         let mut bytes = DigestReader::new(user_file::open(file.file.as_path()).map_err(cannot)?);
@@ -131,7 +131,7 @@ impl Traces {
     }
 }
 
-/// Returns the expected number of requests of a load whose trace is known.
+/// Returns the expected number of requests in a load whose trace is known.
 fn requests(load: &Load, trace: &[TraceEntry]) -> f64 {
     match load {
         Load::Trace { count, .. } => count.unwrap_or(u64::MAX).min(trace.len() as u64) as f64,
@@ -151,7 +151,7 @@ struct Found {
 fn read_within(file: &TraceFile, speed: f64, bytes: impl Read, most: u64) -> Result<Found, TraceError> {
     let mut lines = BufReader::new(bytes.take(most.saturating_add(1)));
     let found = read_lines(file, speed, &mut lines);
-    // This is checked before other errors, because the last line may be cut off and therefore invalid.
+    // This is checked before other errors, because the last line can be cut off and therefore invalid.
     if lines.get_ref().limit() == 0 {
         return Err(TraceError::TooLong { path: file.file.as_path().to_owned(), most });
     }
@@ -328,8 +328,7 @@ fn since(first: Moment, moment: Moment) -> f64 {
 }
 
 fn csv(entries: &mut Entries, lines: impl Read) -> Result<(), TraceError> {
-    // A quoted field may contain line ends. If its closing quote is missing, only this limit keeps it from extending to the end of the
-    // file.
+    // A quoted field can contain line ends. If its closing quote is missing, only this limit keeps it from extending to the end of the file.
     let longest = entries.longest;
     let left = Cell::new(longest);
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(Bounded { bytes: lines, left: &left });

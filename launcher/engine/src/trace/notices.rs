@@ -1,4 +1,4 @@
-//! Notices about a trace: a time unit that may be wrong, and lengths that differ from the recording. Pure.
+//! Notices about a trace: a time unit that can be wrong, and lengths that differ from the recording. Pure.
 
 use std::time::Duration;
 

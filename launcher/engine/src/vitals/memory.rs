@@ -69,7 +69,7 @@ fn cgroup_limit() -> Option<u64> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let (root, path, file) = group(&groups)?;
     let read = |folder: &Path| fs::read_to_string(Path::new(root).join(folder).join(file)).ok()?.trim().parse().ok();
-    // In a container, this may be the host's path. The container's own group is then at the root, which the ancestors include.
+    // In a container, this can be the host's path. The container's own group is then at the root, which the ancestors include.
     Path::new(path.trim_start_matches('/')).ancestors().filter_map(read).min()
 }
 

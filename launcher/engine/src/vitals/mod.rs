@@ -81,7 +81,7 @@ fn beat(clock: Clock, ended: &mpsc::Receiver<()>) -> (Stalls, ClockSteps) {
         stalls.beat(now, now.saturating_sub(last).saturating_sub(BEAT));
         last = now;
     }
-    // A last reading, because a run may be shorter than the time between two readings.
+    // A last reading, because a run can be shorter than the time between two readings.
     clock::offsets().into_iter().for_each(|offsets| clocks.look(offsets));
     (stalls, clocks.steps)
 }

@@ -1,13 +1,13 @@
-//! [I/O] Receive delay: how long bytes may have waited in the kernel before they were read and got their timestamp.
+//! [I/O] Receive delay: how long bytes might have waited in the kernel before they were read and got their timestamp.
 //!
-//! A worker's thread either waits for bytes or is busy. When it begins to wait, it has read all bytes that had arrived. Bytes that it reads
-//! later therefore arrived, at the earliest, when it returned from that wait. The delay is the time from that return to the timestamp. This
-//! is an upper bound: it includes the whole busy time, although the bytes may have arrived at the end of it. Measuring it needs no system
-//! call, and no state per connection.
+//! A worker's thread either waits for bytes or is busy. When it begins to wait, it has read all bytes that had arrived. Bytes that it reads later
+//! therefore arrived, at the earliest, when it returned from that wait. The delay is the time from that return to the timestamp. This is an upper
+//! bound: it includes the whole busy time, although the bytes might have arrived at the end of it. Measuring it needs no system call, and no state
+//! per connection.
 //!
-//! The delay includes neither the network, nor the time that the kernel takes to wake the thread. If a wait returned immediately, the bytes
-//! may have arrived while the thread was busy before it. They still arrived after the previous return, when the thread had read everything,
-//! so the delay then counts from that previous return.
+//! The delay includes neither the network, nor the time that the kernel takes to wake the thread. If a wait returned immediately, the bytes might
+//! have arrived while the thread was busy before it. They still arrived after the previous return, when the thread had read everything, so the delay
+//! then counts from that previous return.
 //!
 //! A thread that always has work never waits. Its runtime then polls the sockets between tasks, without calling the hooks for waits. The
 //! task [`mark_polls`] detects these polls: it runs once after each poll, behind the tasks that the poll woke. Bytes that those tasks read
@@ -27,8 +27,8 @@ use measurement::histogram::TimeHistogram;
 
 /// A wait shorter than this counts as one that returned immediately. The value exceeds the duration of the system call.
 const WAITED: Duration = Duration::from_micros(20);
-/// If the delay is longer than this, the events in one read may have arrived at different times. The value is less than any server's time
-/// between two tokens of a request, and more than a thread needs for a batch of tokens.
+/// If the delay is longer than this, the events in one read might have arrived at different times. The value is less than any server's time between
+/// two tokens of a request, and more than a thread needs for a batch of tokens.
 const LATE: Duration = Duration::from_millis(1);
 /// Busy times longer than this are divided by marks. Each mark costs a poll, so shorter busy times get none.
 const BUSY: Duration = Duration::from_micros(500);
@@ -68,13 +68,13 @@ impl Thread {
         self.woke.set(Some(if waited { at } else { before }));
     }
 
-    /// Returns how long bytes that are read at `at` may already have been there: the time since `woke`. Zero if `woke` is after `at`. `None` if the
+    /// Returns how long bytes that are read at `at` can already have been there: the time since `woke`. Zero if `woke` is after `at`. `None` if the
     /// runtime does not report its waits.
     fn delay(&self, at: Duration) -> Option<Duration> {
         self.woke.get().map(|woke| at.saturating_sub(woke))
     }
 
-    /// Records a read. Returns whether its bytes may have waited longer than [`LATE`].
+    /// Records a read. Returns whether its bytes might have waited longer than [`LATE`].
     fn read(&self, at: Duration) -> bool {
         let Some(delay) = self.delay(at) else { return false };
         self.delays.borrow_mut().record(delay);
@@ -85,7 +85,7 @@ impl Thread {
         delay > LATE
     }
 
-    /// Records a turn of [`mark_polls`]. Returns `false` if nothing was read since the last turn, so that the thread may wait.
+    /// Records a turn of [`mark_polls`]. Returns `false` if nothing was read since the last turn, so that the thread can wait.
     fn mark(&self, at: Duration) -> bool {
         let goes_on = self.has_read.replace(false);
         if let Some(before) = self.marked.replace(goes_on.then_some(at)) {
@@ -120,8 +120,8 @@ pub async fn mark_polls(clock: Clock) {
     }
 }
 
-/// Records that this thread read bytes at time `at`, on the clock passed to [`watch`]. Returns whether they may have waited so long that
-/// their events arrived at different times.
+/// Records that this thread read bytes at time `at`, on the clock passed to [`watch`]. Returns whether they might have waited so long that their
+/// events arrived at different times.
 pub fn read(at: Duration) -> bool {
     THREAD.with(|it| it.read(at))
 }
@@ -182,7 +182,7 @@ mod tests {
             assert_eq!((thread.delay(at), late), (Some(at - from), at - from > LATE), "{turn}");
             assert!(thread.mark(at + micros(50)));
         }
-        // Nothing more was read, so the thread may wait. After the wait, a new busy time begins.
+        // Nothing more was read, so the thread can wait. After the wait, a new busy time begins.
         assert!(!thread.mark(micros(3_000)));
         thread.park(micros(3_000));
         thread.unpark(micros(9_000));

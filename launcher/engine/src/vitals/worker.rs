@@ -13,7 +13,7 @@ pub struct StageWatch {
 }
 
 impl StageWatch {
-    /// Starts the measurement. `start` is when the stage begins; it may be in the future.
+    /// Starts the measurement. `start` is when the stage begins; it can be in the future.
     pub fn open(start: Duration) -> StageWatch {
         // Discards the reads before the stage.
         receive::take();

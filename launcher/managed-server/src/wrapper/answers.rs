@@ -34,7 +34,7 @@ use tokio_io_timeout::TimeoutStream;
 use super::{State, traces};
 use crate::log::SoFar;
 
-/// Maximum number of concurrent requests. Limited because each may use a thread that reads a file.
+/// Maximum number of concurrent requests. Limited because each can use a thread that reads a file.
 const AT_A_TIME: usize = 8;
 /// Time limit for reading one request.
 const REQUEST: Duration = Duration::from_secs(10);
@@ -46,7 +46,7 @@ const NO_PROGRESS: Duration = Duration::from_secs(10);
 const RETRY: Duration = Duration::from_secs(1);
 /// Size in bytes of one read from a file.
 const PART: usize = 64 << 10;
-/// Number of such parts that may wait for a slow client.
+/// Number of such parts that can wait for a slow client.
 const PARTS: usize = 4;
 
 /// The path of the response about how the engine was started.

@@ -46,10 +46,10 @@ use crate::{
 };
 
 /// How long the output must be silent after the engine has ended, before the wrapper stops waiting for more. A process that the engine left behind
-/// may keep the pipe open.
+/// can keep the pipe open.
 const OUTPUT_ENDS: Duration = Duration::from_secs(1);
-/// Time limit for forwarding the rest of the output. Needed because the reader of our output may be slow, and a process that the engine left behind
-/// may write forever.
+/// Time limit for forwarding the rest of the output. Needed because the reader of our output can be slow, and a process that the engine left behind
+/// can write forever.
 const OUTPUT_LIMIT: Duration = Duration::from_secs(10);
 /// The exit status that a shell uses for a program that does not exist.
 const NOT_FOUND: u8 = 127;
@@ -112,8 +112,7 @@ struct State {
     started: OnceLock<(i32, Timestamp)>,
     ready: Readiness,
     starts: u32,
-    /// Number of bytes of the output that were read.
-    /// Number of bytes of the output that were forwarded.
+    /// Number of bytes in the output that were read. Number of bytes in the output that were forwarded.
     read: AtomicU64,
     passed: AtomicU64,
 }
@@ -177,7 +176,7 @@ pub fn wrap(order: WrapOrder) -> u8 {
 pub fn install(path: &Path) -> io::Result<()> {
     let partial = path.with_extension("partial");
     fs::copy(std::env::current_exe()?, &partial)?;
-    // The other container may run as a different user.
+    // The other container can run as a different user.
     fs::set_permissions(&partial, fs::Permissions::from_mode(0o755))?;
     fs::rename(&partial, path)
 }
@@ -256,7 +255,7 @@ async fn wrapped(order: WrapOrder) -> io::Result<u8> {
     let watched = Arc::clone(&state);
     tokio::task::spawn(async move { watched.ready.watch().await });
     let status = loop {
-        // The engine may have ended before this process listened for SIGCHLD.
+        // The engine might have ended before this process listened for SIGCHLD.
         if let Some(status) = reap(pid) {
             break status;
         }
@@ -283,7 +282,7 @@ async fn output_ends(state: &State, pipes: &[io::PipeReader], output: &mut mpsc:
     let mut before = state.moved();
     while clock::limit(OUTPUT_ENDS, output.recv()).await.is_err() {
         let now = state.moved();
-        // On a busy machine, the thread that reads a pipe may be late, so that the pipe still contains output.
+        // On a busy machine, the thread that reads a pipe can be late, so that the pipe still contains output.
         if now == before && now.0 == now.1 && is_read() {
             return;
         }

@@ -34,7 +34,7 @@ pub(super) fn list(folder: &Path) -> Vec<Trace> {
     found
 }
 
-/// `left`: number of entries that may still be read.
+/// `left` is the number of entries that can still be read.
 fn add(folder: &Path, before: &str, depth: usize, left: &mut usize, found: &mut Vec<Trace>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if *left == 0 {
@@ -83,7 +83,7 @@ mod tests {
             found.len()
         };
         assert_eq!((names(5), names(0)), (4, 0));
-        // The folder itself counts as an entry, and may be read at any position.
+        // The folder itself counts as an entry, and can be read at any position.
         assert!((2..=3).contains(&names(3)));
     }
 }

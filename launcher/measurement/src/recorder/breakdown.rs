@@ -33,7 +33,7 @@ impl Breakdown {
             return;
         };
         let first = request.first_token.unwrap_or(last).clamp(head.min(last), last);
-        // A server may begin to respond before it has read the whole request.
+        // A server can begin to respond before it has read the whole request.
         let written = written.clamp(sent, head.max(sent));
         for (times, time) in [
             (&mut self.queue, sent.saturating_sub(request.scheduled)),

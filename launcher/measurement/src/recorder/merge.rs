@@ -2,7 +2,7 @@
 
 use super::{Recorder, Tape};
 
-/// Why two recorders cannot be merged: they belong to different workloads.
+/// The reason why two recorders cannot be merged: they belong to different workloads.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MergeError {
     #[error(

@@ -95,7 +95,7 @@ pub struct Recorder {
     pub sessions: Vec<SessionTally>,
     /// One time series per stage. It includes every request of the load, even those that are excluded from the figures.
     pub series: Vec<TimeSeries>,
-    /// A sample of the load's requests. It may include requests that are excluded from the figures.
+    /// A sample of the load's requests. It can include requests that are excluded from the figures.
     pub sample: RequestSample,
     windows: Vec<Opened>,
     goodput: Goodput,
@@ -185,7 +185,7 @@ impl Recorder {
         self.note(|| Event::Open { stage, opened });
     }
 
-    /// Ends the window of a stage that was stopped, unless it has ended already. `later`: whether more requests would have been due.
+    /// Ends the window of a stage that was stopped, unless it has ended already. `later` states whether more requests would have been due.
     pub fn stop_early(&mut self, stage: usize, now: Duration, later: bool) {
         let Some(tally) = self.stages.get_mut(stage) else { return };
         tally.stopped_early |= later;
@@ -214,7 +214,7 @@ impl Recorder {
         self.count(request, wire, is_good);
     }
 
-    /// Counts a request in the tallies, and keeps its record. `is_good`: whether it met all goodput limits.
+    /// Counts a request in the tallies, and keeps its record. `is_good` states whether it met all goodput limits.
     fn count(&mut self, request: RequestRecord, wire: &WireTally, is_good: bool) {
         let stage = request.stage as usize;
         let in_figures = match (self.stages.get_mut(stage), self.windows.get(stage)) {
@@ -279,8 +279,8 @@ impl Recorder {
         Some(records.iter().zip(requests).map(|(record, entry)| entry.of(record).wire.gaps).collect())
     }
 
-    /// Counts a session that has ended or was cut short. It belongs to the same part of the stage as a request that was due with the
-    /// session's first turn and ended with its last turn. `has_all`: whether the session has sent all its turns.
+    /// Counts a session that has ended or was cut short. It belongs to the same part of the stage as a request that was due with the session's first
+    /// turn and ended with its last turn. `has_all` states whether the session has sent all its turns.
     pub fn record_session(&mut self, session: &SessionEnd, has_all: bool) {
         self.note(|| Event::Session { end: session.clone(), has_all });
         let Some((began, ended)) = session.began.zip(session.ended) else { return };

@@ -27,7 +27,7 @@ pub struct RecordBudget(Arc<Blocks>);
 
 #[derive(Debug, Default)]
 struct Blocks {
-    /// Number of bytes left; `None`: no limit.
+    /// Number of bytes left; `None` means no limit.
     left: Option<AtomicU64>,
     /// Set when a recorder had no room for a record. From then on no recorder keeps records.
     is_spent: AtomicBool,
@@ -47,8 +47,8 @@ impl RecordBudget {
         RecordBudget(Arc::new(Blocks { left, is_spent: AtomicBool::new(false) }))
     }
 
-    /// Returns the budget, as a number of records, that surely has room for `records` records, however they are distributed over the
-    /// recorders. It is larger, because the last block of each recorder may contain a single record.
+    /// Returns the budget, as a number of records, that surely has room for `records` records, however they are distributed over the recorders. It is
+    /// larger, because the last block of each recorder can contain a single record.
     pub fn needed(records: u64, recorders: u64) -> u64 {
         let block = BLOCK as u64;
         let blocks = records.saturating_add(records.min(recorders).saturating_mul(block - 1)) / block;
@@ -115,7 +115,7 @@ impl Records {
         Records { budget, ..Records::default() }
     }
 
-    /// Creates an empty list. `left_out`: number of records for which there was no room.
+    /// Creates an empty list. `left_out` is the number of records for which there was no room.
     pub(crate) fn with_left_out(left_out: u64) -> Records {
         Records { left_out, ..Records::default() }
     }

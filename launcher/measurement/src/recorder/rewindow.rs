@@ -15,7 +15,7 @@ use crate::{
     wire::WireError,
 };
 
-/// Why figures cannot be recomputed with other windows.
+/// The reason why figures cannot be recomputed with other windows.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RewindowError {
     #[error("the run kept no record of its requests")]
@@ -36,8 +36,8 @@ pub enum RewindowError {
 }
 
 impl Recorder {
-    /// Returns the same load, with figures recomputed for other margins. `before`: the stages as they were run. `after`: the same stages
-    /// with other margins. If the run kept no times between tokens, ITL and step durations are missing in every stage.
+    /// Returns the same load, with figures recomputed for other margins. `before`: the stages as they were run. `after` are the same stages with
+    /// other margins. If the run kept no times between tokens, ITL and step durations are missing in every stage.
     ///
     /// # Errors
     /// Data that the figures need is missing, or a stage cannot have its new margins after the run.

@@ -47,7 +47,7 @@ impl SessionEnd {
         SessionEnd { stage, number, ..SessionEnd::default() }
     }
 
-    /// Records that a turn due at `due` is sent. Turns may be sent in another order than they were due.
+    /// Records that a turn due at `due` is sent. Turns can be sent in another order than they were due.
     pub fn begin_turn(&mut self, due: Duration, is_shortened: bool) {
         self.began = Some(self.began.map_or(due, |it| it.min(due)));
         self.turns += 1;
@@ -143,7 +143,7 @@ impl SessionTally {
         self.complete + self.failed + self.cut_short + self.partial
     }
 
-    /// Counts a turn. `has_answer`: whether its latencies and lengths are part of the figures.
+    /// Counts a turn. `has_answer` states whether its latencies and lengths are part of the figures.
     pub(super) fn record_turn(&mut self, request: &RequestRecord, has_answer: bool) {
         let Some(turn) = request.turn else { return };
         let place = usize::try_from(turn.number.get()).unwrap_or(usize::MAX).min(TURNS + 1) - 1;
@@ -153,8 +153,8 @@ impl SessionTally {
         self.by_turn[place].record(request, has_answer);
     }
 
-    /// Counts a session that has begun. `has_all`: whether it has sent all its turns. `close`: the end of a window that counts each event
-    /// by its time; `None` for other windows.
+    /// Counts a session that has begun. `has_all` states whether it has sent all its turns. `close`: the end of a window that counts each event by
+    /// its time; `None` for other windows.
     pub(super) fn record_session(&mut self, session: &SessionEnd, has_all: bool, close: Option<Duration>) {
         let Some((began, ended)) = session.began.zip(session.ended) else { return };
         let is_within = |at: Duration| close.is_none_or(|close| at <= close);

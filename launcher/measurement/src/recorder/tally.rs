@@ -91,7 +91,7 @@ pub struct StageTally {
     pub reads: u64,
     /// Number of socket reads that returned more than one content event. The gaps between events of one read do not show when the server sent them.
     pub coalesced_reads: u64,
-    /// Number of coalesced reads that the launcher may have made late, see [`WireTally::late_reads`].
+    /// Number of coalesced reads that the launcher might have made late, see [`WireTally::late_reads`].
     pub late_reads: u64,
     /// The earliest scheduled time; `None` if there are no requests.
     pub first_scheduled: Option<Duration>,
@@ -178,8 +178,8 @@ impl LengthSums {
 }
 
 impl StageTally {
-    /// Counts a request. If the window has bounds, only what happened within them counts. Returns the figures that the request is part of. `is_good`:
-    /// whether it meets all goodput limits, provided that it succeeded.
+    /// Counts a request. If the window has bounds, only what happened within them counts. Returns the figures that the request is part of. `is_good`
+    /// states whether it meets all goodput limits, provided that it succeeded.
     pub fn record_in(
         &mut self,
         bounds: Option<(Duration, Duration)>,
@@ -338,7 +338,7 @@ impl StageTally {
             self.input_tokens.record(found);
             self.input_tokens_total += u64::from(found);
             let missed = |requested: u32| match wire.has_exact_prompt {
-                // A server may add one token at the beginning of a text.
+                // A server can add one token at the beginning of a text.
                 true => !(0..=1).contains(&(i64::from(found) - i64::from(requested))),
                 false => found.abs_diff(requested) > requested / 10,
             };

@@ -75,7 +75,7 @@ pub struct Tape {
     budget: RecordBudget,
     /// Number of bytes in all chunks except the first one, which needs no budget.
     taken: u64,
-    /// Number of bytes that the chunks may have: bytes paid for with the records, and bytes that the budget granted.
+    /// Number of bytes that the chunks can have: bytes paid for with the records, and bytes that the budget granted.
     paid: u64,
     /// The part of `paid` that the budget granted. The rest belongs to the price of the records.
     granted: u64,

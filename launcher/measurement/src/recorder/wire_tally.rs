@@ -17,14 +17,14 @@ pub struct WireTally {
     pub reads: u64,
     /// Number of socket reads that returned more than one content event.
     pub coalesced_reads: u64,
-    /// Number of coalesced reads that were late because the launcher was busy, so that their events may have arrived at different times.
-    /// See `engine::vitals::receive`.
+    /// Number of coalesced reads that were late because the launcher was busy, so that their events might have arrived at different times. See
+    /// `engine::vitals::receive`.
     pub late_reads: u64,
-    /// Why the request failed: a short text, without body and headers.
+    /// The reason why the request failed: a short text, without body and headers.
     pub error: Option<String>,
     /// The timeout that ended the request, if any.
     pub timeout: Option<Limit>,
-    /// Why the request got no connection, or no response on a connection.
+    /// The reason why the request got no connection, or no response on a connection.
     pub cause: Option<Cause>,
     /// Whether the request was sent again, because the server had closed the connection of the first attempt.
     pub retried: bool,

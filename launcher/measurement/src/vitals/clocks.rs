@@ -10,7 +10,7 @@ const STEP: Duration = Duration::from_millis(1);
 /// How the clocks moved relative to each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClockSteps {
-    /// Number of steps of the wall clock.
+    /// Number of steps in the wall clock.
     pub count: u64,
     /// The largest step of the wall clock relative to the monotonic clock, forward or backward.
     pub largest: Duration,

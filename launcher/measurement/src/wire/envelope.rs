@@ -91,7 +91,7 @@ macro_rules! form {
                 $crate::wire::to_bytes(self)
             }
 
-            /// Reads the binary form. `memory`: the maximum that the value may take, in bytes.
+            /// Reads the binary form. `memory` is the maximum that the value can take, in bytes.
             ///
             /// # Errors
             /// The bytes are another value, are incomplete, or have another version; or the value needs more memory.

@@ -1,4 +1,4 @@
-//! Why bytes are not a valid measurement.
+//! The reason why bytes are not a valid measurement.
 
 use std::io;
 
@@ -25,7 +25,7 @@ pub enum WireError {
     Value { what: &'static str },
 }
 
-/// Why a stream does not contain a measurement.
+/// The reason why a stream does not contain a measurement.
 #[derive(Debug, thiserror::Error)]
 pub enum StreamError {
     #[error(transparent)]

@@ -6,7 +6,7 @@ use super::{Wire, WireError};
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
     memory: usize,
-    /// Number of bytes that further values may take.
+    /// Number of bytes that further values can take.
     left: usize,
 }
 
@@ -55,7 +55,7 @@ impl<'a> Reader<'a> {
         self.bytes.is_empty()
     }
 
-    /// Reads the number of entries of a list. Each entry has at least one byte, so a number above the remaining bytes is invalid.
+    /// Reads the number of entries in a list. Each entry has at least one byte, so a number above the remaining bytes is invalid.
     pub(crate) fn count(&mut self) -> Result<usize, WireError> {
         let count = usize::read(self)?;
         if count > self.bytes.len() { Err(WireError::Value { what: "length" }) } else { Ok(count) }

@@ -1,7 +1,7 @@
 //! Characters and white space as Python defines them, because the reference programs depend on Python's rules. Pure.
 //!
 //! Unicode's tables come from the crate `unicode-general-category`. They are newer than those of Python 3.10 (Unicode 13), so a character that was
-//! added since then may have another class.
+//! added since then can have another class.
 
 use unicode_general_category::{GeneralCategory as Category, get_general_category as category};
 

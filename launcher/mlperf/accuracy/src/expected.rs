@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{benchmark::Benchmark, sample::Expected};
 
-/// The highest label that a row may have. The largest data set has far fewer rows.
+/// The highest label that a row can have. The largest data set has far fewer rows.
 const MAX_LABEL: i64 = 10_000_000;
 
 /// The columns of a row that a check needs.
@@ -16,7 +16,7 @@ pub struct Columns<'a> {
     expected: Vec<&'a str>,
 }
 
-/// Why a row cannot be used. The caller adds the row and the columns.
+/// The reason why a row cannot be used. The caller adds the row and the columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RowProblem<'a> {
     /// The row has none of these columns.
@@ -35,7 +35,7 @@ impl fmt::Display for RowProblem<'_> {
 }
 
 impl<'a> Columns<'a> {
-    /// Selects the columns. `column`: the column of the expected text. With `None`, it is the first of the benchmark's usual columns that exists.
+    /// Selects the columns. `column` is the column of the expected text. With `None`, it is the first of the benchmark's usual columns that exists.
     pub fn new(benchmark: Benchmark, column: Option<&'a str>) -> Columns<'a> {
         let expected = column.map_or_else(|| benchmark.expected_columns().to_vec(), |it| vec![it]);
         Columns { benchmark, expected }

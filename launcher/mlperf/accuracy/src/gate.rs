@@ -36,7 +36,7 @@ pub fn at_least(key: &'static str, bound: f64) -> Limit {
     Limit { key, baseline: bound, factor: 1.0, is_upper: false }
 }
 
-/// Compares a run with limits. `wanted`: the number of samples that must be scored; `None` for any number. `doubts`: additional reasons against a
+/// Compares a run with limits. `wanted` is the number of samples that must be scored; `None` for any number. `doubts`: additional reasons against a
 /// verdict. A run with another number of samples has no verdict. A run that lacks a figure with a limit has no verdict either, unless another figure
 /// misses its limit.
 pub fn judge(outcome: &Outcome, limits: Vec<Limit>, wanted: Option<u64>, doubts: &[String]) -> Gate {

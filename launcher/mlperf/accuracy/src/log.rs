@@ -31,7 +31,7 @@ impl Element {
     }
 }
 
-/// Why the data of an answer cannot be converted to token ids.
+/// The reason why the data of an answer cannot be converted to token ids.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TokenError {
     /// The length is not a multiple of the element size.

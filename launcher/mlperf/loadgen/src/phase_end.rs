@@ -61,8 +61,8 @@ impl PhaseEndRules {
         }
     }
 
-    /// Returns how the phase ends if the query just issued is its last one; `None` if the phase continues. `issued`: the number of queries issued so
-    /// far. `elapsed`: the time since the start of the phase. `outstanding` returns the number of incomplete queries.
+    /// Returns how the phase ends if the query just issued is its last one; `None` if the phase continues. `issued` is the number of queries issued
+    /// so far. `elapsed` is the time since the start of the phase. `outstanding` returns the number of incomplete queries.
     pub fn after(&self, issued: u64, elapsed: Duration, outstanding: impl FnOnce() -> u64) -> Option<PhaseEnd> {
         if self.scenario == Scenario::Server {
             let too_many = self.max_async_queries.and_then(|most| Some(outstanding()).filter(|it| *it > most));

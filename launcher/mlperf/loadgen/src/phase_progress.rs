@@ -13,7 +13,7 @@ use crate::{
 };
 use measurement::record::RequestRecord;
 
-/// Counters of a running phase. They are not read at the same instant, so they may be inconsistent by one sample.
+/// Counters of a running phase. They are not read at the same instant, so they can be inconsistent by one sample.
 #[derive(Debug, Default)]
 pub(super) struct PhaseProgress {
     completed: AtomicU64,
@@ -44,7 +44,7 @@ impl SampleLimits {
 }
 
 impl PhaseProgress {
-    /// Counts a sample that has ended. `began`: when its phase began.
+    /// Counts a sample that has ended. `began` is the time when its phase began.
     pub(super) fn ended(&self, record: &RequestRecord, began: Duration, limits: Option<SampleLimits>) {
         let elapsed = u64::try_from(record.ended.saturating_sub(began).as_nanos()).unwrap_or(u64::MAX);
         self.elapsed_nanos.fetch_max(elapsed, Relaxed);

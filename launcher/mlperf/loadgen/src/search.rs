@@ -22,7 +22,7 @@ const CONFIRMATIONS: usize = 3;
 const SHORT: (u64, u64) = (15_000, 100);
 /// Duration of a short trial at a low rate, in seconds.
 const SLOW_SECONDS: f64 = 120.0;
-/// Minimum number of queries of a short trial, even at the lowest rate.
+/// Minimum number of queries in a short trial, even at the lowest rate.
 const FEWEST_QUERIES: u64 = 10;
 
 /// A trial at a rate, in queries per second.
@@ -47,7 +47,7 @@ pub enum Next {
     TooSlow,
 }
 
-/// Returns the next step after these trials, each of which comes with whether it met the limits. `start`: a guess for the first rate.
+/// Returns the next step after these trials, each of which comes with whether it met the limits. `start` is a guess for the first rate.
 pub fn next(start: Option<f64>, tried: &[(Trial, bool)]) -> Next {
     let full = || tried.iter().filter(|(trial, _)| trial.full);
     if let Some((last, met)) = full().next_back() {

@@ -64,7 +64,7 @@ impl Answer {
         choice.finish = piece.finish.or(choice.finish);
     }
 
-    /// Returns the chunk with the usage, which may end a stream.
+    /// Returns the chunk with the usage, which can end a stream.
     pub(crate) fn usage_chunk(&self) -> Bytes {
         let mut object = self.object(json!([]));
         object["usage"] = self.usage();

@@ -15,7 +15,7 @@ const READY: u8 = 129;
 const PIECE: u8 = 130;
 const FAILED: u8 = 131;
 
-/// Why an answer ended.
+/// The reason why an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Finish {
     Stop,
@@ -50,7 +50,7 @@ pub(crate) struct Facts {
 pub(crate) struct Piece {
     /// When the engine's step ended, in nanoseconds on the clock of `clock::monotonic`.
     pub(crate) ended_ns: u64,
-    /// Why the answer ended with this piece; `None` if it continues.
+    /// The reason why the answer ended with this piece; `None` if it continues.
     pub(crate) finish: Option<Finish>,
     /// Length of the prompt, in tokens.
     pub(crate) prompt_tokens: u32,
@@ -77,7 +77,7 @@ pub(crate) enum Message {
     },
 }
 
-/// Why a frame cannot be read.
+/// The reason why a frame cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum FrameError {
     #[error("a frame of the runner has {0} bytes, of at most {MAX_FRAME}")]

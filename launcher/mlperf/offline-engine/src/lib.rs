@@ -44,7 +44,7 @@ pub struct Options {
     pub model: String,
 }
 
-/// Why an endpoint ended.
+/// The reason why an endpoint ended.
 #[derive(Debug, thiserror::Error)]
 pub enum OfflineEngineError {
     /// Python cannot be started.

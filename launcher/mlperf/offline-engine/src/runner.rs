@@ -57,7 +57,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Waiting {
     by_id: HashMap<u64, (usize, mpsc::UnboundedSender<Event>)>,
-    /// Why the engine has exited; `None` while it runs.
+    /// The reason why the engine has exited; `None` while it runs.
     ended: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Why questions cannot be sent.
+//! The reason why questions cannot be sent.
 
 use std::{io, path::PathBuf};
 
@@ -9,7 +9,7 @@ use workload_profiles::workload::Questions;
 /// Maximum number of names in a message.
 const MAX_LISTED: usize = 60;
 
-/// Why questions cannot be sent. The message contains the cause, so the error has no `source`.
+/// The reason why questions cannot be sent. The message contains the cause, so the error has no `source`.
 #[derive(Debug, thiserror::Error)]
 pub enum QuestionsError {
     /// A file or a folder cannot be read.

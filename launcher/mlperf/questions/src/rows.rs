@@ -244,7 +244,7 @@ fn text_of(value: Value) -> Option<String> {
     }
 }
 
-/// Returns the index of the correct choice, which may be a number, a number as text, or a letter.
+/// Returns the index of the correct choice, which can be a number, a number as text, or a letter.
 fn answer_index(answer: &Value) -> Option<usize> {
     let whole = |it: f64| LETTERS.iter().enumerate().map(|(at, _)| at).find(|at| *at as f64 == it);
     match answer {

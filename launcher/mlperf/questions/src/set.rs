@@ -28,7 +28,7 @@ struct Subject {
 struct Stored {
     index: u64,
     subject: usize,
-    /// Number of examples of the subject in the prompt.
+    /// Number of examples in the subject in the prompt.
     shots: usize,
     question: Question,
 }

@@ -35,7 +35,7 @@ pub(super) struct DetailLog {
     pub(super) audited: bool,
 }
 
-/// Why a log cannot be read.
+/// The reason why a log cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LogError {
     #[error("a file that cannot be read ({0})")]
@@ -131,7 +131,7 @@ impl DetailLog {
         self.values.get(key)?.as_u64()
     }
 
-    /// Returns a number, which may be infinite; `None` if the key is missing or has another value.
+    /// Returns a number, which can be infinite; `None` if the key is missing or has another value.
     pub(super) fn number(&self, key: &str) -> Option<f64> {
         match self.values.get(key)? {
             Value::String(text) if NO_JSON.contains(&text.as_str()) => text.parse().ok(),

@@ -14,7 +14,7 @@ const MAX_ENTRIES: usize = 10_000;
 /// Maximum size of a file that is read as a whole, in bytes. Such files are descriptions and outputs of scripts.
 pub(super) const MAX_TEXT: u64 = 4 << 20;
 
-/// Why a file cannot be read.
+/// The reason why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TreeError {
     #[error("nothing")]
@@ -131,7 +131,7 @@ impl Tree {
 }
 
 impl Findings {
-    /// Adds a finding about a file that cannot be read. `missing`: the rule that is violated if the file does not exist.
+    /// Adds a finding about a file that cannot be read. `missing` is the rule that is violated if the file does not exist.
     pub(super) fn fault(&mut self, file: &str, error: &TreeError, missing: Rule) {
         let rule = match error {
             TreeError::Missing | TreeError::Empty => missing,

@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 /// Number of bytes kept at the beginning and at the end of a log, which is ASCII. A log with fewer bytes than this is kept as a whole.
 const KEPT: usize = 4096;
-/// Written in place of the removed part.
+/// Written instead of the removed part.
 pub(super) const ELLIPSIS: &str = "\n\n...\n\n";
 /// Maximum size of a truncated log that the checker accepts, in bytes.
 pub(super) const MAX_LOG: u64 = 10_240;

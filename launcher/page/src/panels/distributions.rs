@@ -56,7 +56,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
     Ok(figures)
 }
 
-/// The stages to show, evenly selected, and the total number of stages. In a run of one stage, the distributions may be stored with the run.
+/// The stages to show, evenly selected, and the total number of stages. In a run of one stage, the distributions can be stored with the run.
 fn sources(document: &ReportDocument) -> (Vec<Source<'_>>, usize) {
     let stages: Vec<(&str, &DistributionsDocument)> =
         document.stages.iter().filter_map(|it| Some((it.name.as_str(), it.distributions.as_ref()?))).collect();

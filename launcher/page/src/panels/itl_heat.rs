@@ -22,7 +22,7 @@ pub(super) fn content(document: &ReportDocument) -> Content {
     let bins = Bins::from_series(of_time);
     let per_column = usize::try_from(heat.bins_per_column).unwrap_or(1).max(1);
     let heat = Heat {
-        // The last column may have fewer bins.
+        // The last column can have fewer bins.
         x_edges: (0..=heat.counts.len()).map(|it| bins.begin((it * per_column).min(of_time.due.0.len()))).collect(),
         y_edges: heat.edges_ms.0.clone(),
         counts: heat.counts.iter().map(|it| it.0.clone()).collect(),

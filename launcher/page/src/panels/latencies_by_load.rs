@@ -130,8 +130,8 @@ fn latency(
     Some(figure)
 }
 
-/// The line of one quantile. `clock`: includes only stages with latencies from this origin; `None` includes all stages. `judged`: the statistic that
-/// has intervals. `is_free`: no objective limits the latency. Then the points of `judged` show their interval when the pointer is on them.
+/// The line of one quantile. `clock`: includes only stages with latencies from this origin; `None` includes all stages. `judged` is the statistic
+/// that has intervals. `is_free`: no objective limits the latency. Then the points of `judged` show their interval when the pointer is on them.
 fn quantile(
     load: &LoadLevels<'_>,
     of: &Latency,
@@ -211,7 +211,7 @@ fn limit(objective: &ObjectiveDocument) -> Mark {
 ///
 /// It is the load with the largest power, which is throughput / mean time in the system: L. Kleinrock, "Power and deterministic rules of thumb for
 /// probabilistic problems in computer communications", ICC 1979. If the lowest or the highest load has the largest power, the true knee may lie
-/// beyond it, so no knee is reported. The same applies if a neighbouring load has nearly the same power, because the difference may be noise.
+/// beyond it, so no knee is reported. The same applies if a neighbouring load has nearly the same power, because the difference can be noise.
 pub(super) struct Knee {
     at: Option<f64>,
     /// How the knee was found, or why there is none.

@@ -5,7 +5,7 @@ use document::ReportDocument;
 
 use crate::text;
 
-/// Why a panel of latencies has no data.
+/// The reason why a panel of latencies has no data.
 pub(super) const NO_SUCCESS: &str = "No request succeeded.";
 
 /// A figure without series.

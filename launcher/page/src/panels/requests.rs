@@ -42,7 +42,7 @@ fn rows() -> Axis {
 fn request(document: &ReportDocument, sample: &RequestSampleDocument, index: usize) -> Option<Request> {
     let due = seconds(*sample.due_ms.0.get(index)?);
     let time = |at: Option<Option<f64>>| at.flatten().map(seconds);
-    // No time may be before the previous one, even if the file contains that.
+    // No time can be before the previous one, even if the file contains that.
     let sent = time(sample.sent_ms.0.get(index).copied()).map(|it| it.max(due));
     let first_token = time(sample.first_token_ms.0.get(index).copied()).map(|it| it.max(sent.unwrap_or(due)));
     let ended = seconds(*sample.ended_ms.0.get(index)?).max(first_token.or(sent).unwrap_or(due));

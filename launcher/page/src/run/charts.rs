@@ -18,7 +18,7 @@ const SMALL: Size = Size { width: 240.0, height: 110.0 };
 const WIDE: Size = Size { width: 300.0, height: 110.0 };
 const FOLDED: Size = Size { width: 300.0, height: 170.0 };
 
-/// Why an invalid run has no charts over the load.
+/// The reason why an invalid run has no charts over the load.
 const NOT_DRAWN: &str = "The measurement is not valid: its figures are not drawn.";
 
 /// The charts of a page.

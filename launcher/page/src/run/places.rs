@@ -1,4 +1,4 @@
-//! Assigns the sections of a report to places on the page. Each place keeps the order of the sections.
+//! Assigns the sections of a report to positions on the page. Each position keeps the order of the sections.
 
 use document::{ReportDocument, Section};
 use serde::Serialize;
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::table::Table;
 
-/// The tables in each place of the page.
+/// The tables at each position of the page.
 #[derive(Default, Serialize)]
 pub(super) struct Places {
     /// Tables on what a run tests besides its load, such as accuracy. They come before the figures.

@@ -17,7 +17,7 @@ pub const MAX_FILE: usize = u32::MAX as usize;
 pub const MAX_HEAP: usize = 1 << 30;
 /// Maximum number of nodes that are visited per byte of the file. A node that is used in several places counts once per place.
 const MAX_VISITS: u64 = 10;
-/// Number of visits that any file may make, however short it is.
+/// Number of visits that any file can make, however short it is.
 const MIN_VISITS: u64 = 200_000;
 /// Maximum nesting depth of a value within a cell.
 pub(crate) const MAX_DEPTH: usize = 100;
@@ -75,7 +75,7 @@ pub struct Pickle<'a> {
     tokens: Vec<u32>,
     texts: Vec<String>,
     pub(crate) root: Item,
-    /// Number of nodes that may still be visited.
+    /// Number of nodes that can still be visited.
     visits: Count<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! The names that a pickle may use: only those that pandas, numpy and pyarrow write for tables. Module and name must match exactly, because a prefix
+//! The names that a pickle can use: only those that pandas, numpy and pyarrow write for tables. Module and name must match exactly, because a prefix
 //! could match other functions.
 
 /// The meaning of a name. Classes that are read in the same way share a variant.

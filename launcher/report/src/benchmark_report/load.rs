@@ -55,7 +55,7 @@ pub(super) fn load(report: &Parts<'_>, stage: &StageAnalysis, index: usize) -> O
     };
     load.insert("source".into(), json!(source));
     load.insert("input_seq_len".into(), input);
-    // Without `ignore_eos`, the requested output length is only an upper limit, because the model may end its answer earlier.
+    // Without `ignore_eos`, the requested output length is only an upper limit, because the model can end its answer earlier.
     if let Some(output) = output.filter(|_| report.workload.sampling.ignore_eos) {
         load.insert("output_seq_len".into(), length(output));
     }

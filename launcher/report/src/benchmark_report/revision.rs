@@ -21,7 +21,7 @@ impl Revision {
         }
     }
 
-    /// Only one revision may use YAML, because Prism reads each YAML file with the prefix `benchmark_report_v0.2` as a separate stage.
+    /// Only one revision can use YAML, because Prism reads each YAML file with the prefix `benchmark_report_v0.2` as a separate stage.
     fn extension(self) -> &'static str {
         match self {
             Revision::V02 => "yaml",

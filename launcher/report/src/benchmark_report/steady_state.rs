@@ -29,7 +29,7 @@ pub(super) fn document(of: &SteadyState, figures: &Figures, zero: Timestamp) -> 
     Value::Object(document)
 }
 
-/// The figures of the window. `counted`: whether all output tokens were counted in the same way.
+/// The figures of the window. `counted` states whether all output tokens were counted in the same way.
 fn window(of: &Window, counted: bool, zero: Timestamp) -> Value {
     let time = |it: f64| Duration::try_from_secs_f64(it).ok().and_then(|it| at(zero, it)).map(Value::from);
     let mut window = Map::new();

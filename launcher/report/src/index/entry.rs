@@ -16,7 +16,7 @@ const MAX_REPORT: u64 = 64 << 20;
 const MAX_TEXT: usize = 160;
 /// Maximum number of names (of stages, tests or reasons) in a cell.
 const MAX_NAMES: usize = 5;
-/// Maximum number of points of a small curve in a row.
+/// Maximum number of points in a small curve in a row.
 const POINTS: usize = 32;
 /// The height of a curve's maximum; all other values are relative to it.
 const HEIGHT: f64 = 100.0;
@@ -30,7 +30,7 @@ pub(super) struct Entry {
     pub(super) kind: Kind,
     pub(super) stamp: Stamp,
     pub(super) page: Option<String>,
-    /// Why the report cannot be read; `None` if it was read.
+    /// The reason why the report cannot be read; `None` if it was read.
     pub(super) problem: Option<String>,
     pub(super) run: Option<Run>,
 }

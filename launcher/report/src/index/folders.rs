@@ -59,7 +59,7 @@ pub(super) struct Folders {
     pub(super) found: Vec<Found>,
     /// Number of folders that are not results folders, or that have a name which is not UTF-8.
     pub(super) others: u64,
-    /// Whether the limit on folders was reached, so that some may be missing.
+    /// Whether the limit on folders was reached, so that some might be missing.
     pub(super) more: bool,
 }
 

@@ -69,7 +69,7 @@ pub fn rebuild(root: &Path) -> io::Result<Rebuilt> {
 /// replaces that file.
 fn lock(root: &Path, missing: Missing) -> io::Result<File> {
     let path = root.join(lines::FILE_NAME);
-    // Another program may have placed a link or a pipe there. A link is not followed, and opening a pipe does not block.
+    // Another program might have placed a link or a pipe there. A link is not followed, and opening a pipe does not block.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let mut options = File::options();
     let file = options.read(true).append(true).create(missing == Missing::Made).custom_flags(flags).open(&path);

@@ -63,7 +63,7 @@ pub(super) fn update(root: &Path, max_read: usize) -> io::Result<Rebuilt> {
     let mut rows = Vec::with_capacity(found.len());
     for it in &found {
         match known.remove(&it.folder).filter(|entry| entry.is_of(it)) {
-            // The page of the run may have been added since, so the link target is updated.
+            // The page of the run might have been added since, so the link target is updated.
             Some(entry) => rows.push(Entry { page: it.page.clone(), ..entry }),
             None if read < max_read || it.kind == Kind::Unfinished => {
                 read += usize::from(it.kind != Kind::Unfinished);

@@ -94,7 +94,7 @@ pub fn prune(root: &Path, limits: Limits, spared: &[&str], now: SystemTime, dry_
         let is_folder = entry.file_type().is_ok_and(|it| it.is_dir());
         let Some(name) = entry.file_name().to_str().filter(|_| is_folder).map(str::to_owned) else { continue };
         if name.starts_with(DELETED) {
-            // Errors are ignored, because another launcher may be deleting the same folder.
+            // Errors are ignored, because another launcher might be deleting the same folder.
             if !dry_run {
                 let _ = remove(&entry.path());
             }

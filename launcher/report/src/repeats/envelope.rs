@@ -10,7 +10,7 @@ use crds::{
 use super::{Repeat, Series};
 use crate::{REPORT_FILE_NAME, folder::Stored};
 
-/// The results of a series, for the operator. `stored`: the folder of the series, if there is one. Lists the files of this folder first, then the
+/// The results of a series, for the operator. `stored` is the folder of the series, if there is one. Lists the files of this folder first, then the
 /// report of each run.
 pub fn envelope(series: &Series<'_>, stored: Option<&Stored>) -> Envelope {
     let verdict = series.verdict();

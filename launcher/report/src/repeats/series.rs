@@ -52,10 +52,10 @@ impl StartTimes {
     }
 }
 
-/// Why a series ended before all requested runs, or why its last run has no figures.
+/// The reason why a series ended before all requested runs, or why its last run has no figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ending {
-    /// The number of the run that ended the series, from 1. That run may have no figures.
+    /// The number of the run that ended the series, from 1. That run can have no figures.
     pub number: u32,
     pub outcome: Outcome,
     pub reason: LauncherReason,
@@ -77,7 +77,7 @@ pub struct Series<'a> {
     pub measures_start: bool,
     /// The measured runs, in order.
     pub repeats: &'a [Repeat],
-    /// Why the series ended early; `None` if all requested runs finished.
+    /// The reason why the series ended early; `None` if all requested runs finished.
     pub ended_by: Option<&'a Ending>,
 }
 

@@ -11,7 +11,7 @@ use crate::{
 
 /// Maximum number of caveats that are shown; `report.md` has all.
 const MOST_NOTES: usize = 5;
-/// Maximum number of lines of a caveat.
+/// Maximum number of lines in a caveat.
 const NOTE_LINES: usize = 2;
 /// The measurements that are shown if the launcher stayed within all bounds, with the names to show.
 const BRIEF: [(&str, &str); 2] = [(SEND_LAG, SEND_LAG), (BUSIEST_THREAD, "CPU")];

@@ -5,7 +5,7 @@ use crate::{
     text_table::wrapped,
 };
 
-/// Maximum line width, in characters. Only a table with many wide figures, or a line with one long word, may be wider.
+/// Maximum line width, in characters. Only a table with many wide figures, or a line with one long word, can be wider.
 pub(super) const WIDTH: u16 = 100;
 /// Indentation of all lines of a sentence except the first.
 const INDENT: u16 = 2;

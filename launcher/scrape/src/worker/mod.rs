@@ -45,7 +45,7 @@ const QUESTION_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum number of times that the interval is doubled because memory is full. After that many times, it is 18 hours.
 const MAX_HALVINGS: u32 = 16;
 
-/// Number of parts of an interval. The scrapes of different addresses begin in different parts, so that they are spread evenly.
+/// Number of parts in an interval. The scrapes of different addresses begin in different parts, so that they are spread evenly.
 const PARTS: usize = 16;
 
 /// The result of a finished operation.

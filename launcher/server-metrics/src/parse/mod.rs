@@ -2,7 +2,7 @@
 //!
 //! Parsing is lenient: lines that cannot be read are counted and skipped. Timestamps and exemplars from the server are ignored, because samples get
 //! their time from the launcher's clock. Types and help texts are ignored too, because [`crate::families`] knows the meaning of names. A last line
-//! without a line feed is skipped, because its number may be cut off. Source: <https://prometheus.io/docs/instrumenting/exposition_formats/>.
+//! without a line feed is skipped, because its number can be cut off. Source: <https://prometheus.io/docs/instrumenting/exposition_formats/>.
 
 mod labels;
 #[cfg(test)]
@@ -22,7 +22,7 @@ pub struct Sample<'a> {
     pub name: &'a str,
     /// The text between the braces, for [`labels`]; empty if there are no labels.
     pub labels: &'a str,
-    /// The value, which may be infinite or NaN.
+    /// The value, which can be infinite or NaN.
     pub value: f64,
 }
 

@@ -90,7 +90,7 @@ pub(super) struct Bracket {
 }
 
 impl Store {
-    /// Computes the figures of the window from `from` to `to`, on the machine's monotonic clock. `interval`: the time between two scrapes.
+    /// Computes the figures of the window from `from` to `to`, on the machine's monotonic clock. `interval` is the time between two scrapes.
     pub fn figures(&self, from: Duration, to: Duration, interval: Duration) -> WindowFigures {
         let brackets: Vec<Option<Bracket>> = {
             let bracket = |it: &Address| bracket(it.scrapes(), (from, to), interval * REACH);

@@ -68,9 +68,9 @@ impl Series {
         self.last
     }
 
-    /// Adds a sample. `changed`: whether a different process responded than in the previous scrape. The first value of a different process is no
-    /// increase, because that process may have been running for a long time. Returns `false` if the value is not kept: it is not finite, or is a
-    /// second value in the same scrape.
+    /// Adds a sample. `changed` states whether a different process responded than in the previous scrape. The first value of a different process is
+    /// not an increase, because that process might have been running for a long time. Returns `false` if the value is not kept: it is not finite, or
+    /// is a second value in the same scrape.
     pub(super) fn push(&mut self, number: u32, value: f64, changed: bool) -> bool {
         if !value.is_finite() || self.numbers.last() == Some(&number) {
             return false;
@@ -90,7 +90,7 @@ impl Series {
         true
     }
 
-    /// Whether a falling value shows a restart of the server. False for metrics that no figure needs: they may be gauges, although their names look
+    /// Whether a falling value shows a restart of the server. False for metrics that no figure needs: they can be gauges, although their names look
     /// like counters.
     pub(super) fn shows_restarts(&self) -> bool {
         self.is_counter() && self.role != Role::Kept && !self.role.is_absolute()

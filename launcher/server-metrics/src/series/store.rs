@@ -24,7 +24,7 @@ pub struct Limits {
     pub samples: usize,
     /// Maximum number of series over all addresses.
     pub series: usize,
-    /// Maximum number of series of one address.
+    /// Maximum number of series in one address.
     pub series_of_one: usize,
     /// Maximum bytes of names and labels over all series.
     pub text: usize,
@@ -118,7 +118,7 @@ impl Store {
         Store { limits, ..Store::default() }
     }
 
-    /// Adds an address and returns its index. `engine`: the kind of source; `None` if it is to be identified by the first response.
+    /// Adds an address and returns its index. `engine` is the kind of source; `None` if it is to be identified by the first response.
     pub fn add_address(&mut self, engine: Option<MetricsKind>) -> usize {
         self.addresses.push(Address { engine, ..Address::default() });
         self.addresses.len() - 1
@@ -267,7 +267,7 @@ pub(super) fn engine(text: &[u8]) -> Option<MetricsKind> {
     found.or((counts.samples > 0).then_some(MetricsKind::Prometheus))
 }
 
-/// Whether two series count the energy of the same GPU. Other labels may differ: they name the pod that uses the GPU, and that can change during a
+/// Whether two series count the energy of the same GPU. Other labels can differ: they name the pod that uses the GPU, and that can change during a
 /// run.
 pub(super) fn is_same_gpu(one: &Series, other: &Series) -> bool {
     let gpu = |it: &Series| {

@@ -137,7 +137,7 @@ impl<T> Scheduler<T> {
                 next += 1;
                 continue;
             }
-            // The popped sequence may be the one that needs room.
+            // The popped sequence can be the one that needs room.
             let Some(mut last) = self.running.pop() else { break };
             self.cache.release(&mut last.held);
             last.computed = 0;

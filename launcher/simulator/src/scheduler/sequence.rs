@@ -11,7 +11,7 @@ use super::super::work::Work;
 pub struct Sequence<T> {
     /// The owner of the request.
     pub owner: T,
-    /// The work that the request asks for.
+    /// The work that the request requires.
     pub work: Work,
     /// When the request arrived.
     pub arrived: Duration,

@@ -34,9 +34,9 @@ use measurement::load_result::LoadResult;
 const BURST: u64 = 256;
 /// The fraction of the burst's rate at which the search begins.
 const BEGIN: f64 = 0.8;
-/// Why a test's result does not count if the search found no rate: the last load was only a trial, not the test itself.
+/// The reason why a test's result does not count if the search found no rate: the last load was only a trial, not the test itself.
 const NO_RATE: &str = "the search found no rate for the test, and only trials were sent";
-/// Why a test's result does not count if LoadGen's own search for the peak was stopped.
+/// The reason why a test's result does not count if LoadGen's own search for the peak was stopped.
 const NO_PEAK: &str = "the search for the peak had not ended";
 
 /// Whether the progress of a load shows a forecast of its verdict.
@@ -53,7 +53,7 @@ pub(super) struct OneLoad<'a> {
     /// For each stage of the load, its LoadGen phase, if any. Empty for a workload without phases.
     pub(super) phases: &'a [Option<Arc<PlannedPhase>>],
     pub(super) show_forecast: ShowForecast,
-    /// The search that chooses the stages of the load. `None` if the load is no search.
+    /// The search that chooses the stages of the load. `None` if the load is not a search.
     pub(super) search: Option<Arc<Searcher>>,
 }
 
@@ -67,7 +67,7 @@ pub(super) struct Issued {
     pub(super) tests: Vec<TestOutcome>,
     /// The verdicts on the trials before this load.
     pub(super) trials: Vec<TrialVerdict>,
-    /// The result of the search. `None` if the load is no search.
+    /// The result of the search. `None` if the load is not a search.
     pub(super) search: Option<SearchResult>,
 }
 

@@ -91,7 +91,7 @@ fn started(input: &Input, server: &ManagedServer, stop: &Stop) -> Result<Managed
 /// includes the servers of single runs. Returns whether all of them have ended completely.
 ///
 /// # Errors
-/// The file cannot be used, or a state file cannot be read, so that an unknown server may still be running.
+/// The file cannot be used, or a state file cannot be read, so that an unknown server can still be running.
 pub fn stop(file: Option<&Path>, name: Option<&str>, force: bool) -> anyhow::Result<bool> {
     let folder = state::folder();
     let mut chosen = chosen(&folder, file, name)?;
@@ -136,7 +136,7 @@ pub fn stop(file: Option<&Path>, name: Option<&str>, force: bool) -> anyhow::Res
     Ok(nothing_left)
 }
 
-/// Returns an error if a state file cannot be read, because its server may still be running.
+/// Returns an error if a state file cannot be read, because its server can still be running.
 fn refuse_unreadable(folder: &Path) -> anyhow::Result<()> {
     let unreadable = state::unreadable(folder);
     let shown = |(path, error): &(PathBuf, io::Error)| format!("cannot read {}: {error}", path.display());

@@ -30,7 +30,7 @@ use engine::stop::{Stop, StopReason};
 pub(super) use pods::{ByReplica, describe as describe_pods, fetch_traces};
 use watch::{Death, Watch};
 
-/// How long a server may take to end after SIGTERM. Engines need time to release their GPUs.
+/// How long a server can take to end after SIGTERM. Engines need time to release their GPUs.
 const GRACE: Duration = Duration::from_secs(30);
 
 /// The server for the runs of this process. Empty until it is started.
@@ -106,7 +106,7 @@ impl Servers {
 
     /// Returns the data for the report. `last`: no further load follows, so a server that belongs to the run is ended now.
     ///
-    /// `sleep_cycles` are the sleep measurements of each replica. `measures_start`: whether the run measures the start.
+    /// `sleep_cycles` are the sleep measurements of each replica. `measures_start` states whether the run measures the start.
     pub(super) fn describe(
         &self,
         last: bool,

@@ -11,7 +11,7 @@ use engine::{
     stop::{Stop, StopState},
 };
 
-/// How long a call may still take after the load was aborted.
+/// How long a call can still take after the load was aborted.
 const ABORTED: Duration = Duration::from_secs(1);
 
 /// How to call the server.
@@ -25,9 +25,9 @@ pub(super) struct Calls<'a> {
 /// The result of starting the profiler.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Started {
-    /// Whether the profiler may be recording, so that it must be stopped.
+    /// Whether the profiler might be recording, so that it must be stopped.
     pub(super) may_record: bool,
-    /// Why the start was not confirmed. `None` if it was.
+    /// The reason why the start was not confirmed. `None` if it was.
     pub(super) why: Option<String>,
 }
 

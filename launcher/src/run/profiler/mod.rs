@@ -41,9 +41,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Timeout for copying the traces of a server in pods.
 const TO_COPY: Duration = Duration::from_secs(600);
-/// How long traces may still grow after the profiler was stopped.
+/// How long traces can still grow after the profiler was stopped.
 const WRITES: Duration = Duration::from_secs(30);
-/// How long traces of nsys may still grow. nsys first converts its recording to a file.
+/// How long traces of nsys can still grow. nsys first converts its recording to a file.
 const NSYS_WRITES: Duration = Duration::from_secs(300);
 
 /// A remark for runs with rocprofv3. Engines cannot start and stop this profiler.
@@ -66,7 +66,7 @@ struct Limits {
 }
 
 impl Limits {
-    /// Returns the timeouts. `grace` is how long a stopped run may take.
+    /// Returns the timeouts. `grace` is how long a stopped run can take.
     fn new(grace: Duration) -> Limits {
         Limits {
             start: Duration::from_secs(60),
@@ -85,7 +85,7 @@ struct Order {
     /// The beginning of the window, as time since the start of the stage.
     start: Duration,
     target: Target,
-    /// Whether different calls to the target may reach different servers.
+    /// Whether different calls to the target can reach different servers.
     by_service: bool,
     progress: Arc<Progress>,
     stop: Stop,
@@ -112,7 +112,7 @@ pub(super) fn folder(input: &Input, results: Option<&Path>) -> Result<Option<Pat
                        spec.storage, and no --no-results";
         return Err(Failure::configuration(message.to_owned()));
     };
-    // The path must be absolute, because the server may have another working folder.
+    // The path must be absolute, because the server can have another working folder.
     let results = std::path::absolute(results).unwrap_or_else(|_| results.to_owned());
     Ok(Some(results.join(files::FOLDER)))
 }
@@ -148,7 +148,7 @@ fn not_offered(kind: ProfilerKind) -> String {
 }
 
 impl Profiler {
-    /// Begins to watch the load. `None` if nothing is profiled. `by_service`: the target is a Service with several servers.
+    /// Begins to watch the load. `None` if nothing is profiled. `by_service` means that the target is a Service with several servers.
     pub(super) fn start(
         input: &Input,
         workload: &Workload,
@@ -227,7 +227,7 @@ pub(super) fn collected(
     files::add(profiling, folder)
 }
 
-/// Why a wait ended.
+/// The reason why a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wake {
     /// The time that the wait was for.

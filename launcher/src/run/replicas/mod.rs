@@ -20,7 +20,7 @@ use engine::{
     stop::{Stop, StopState},
 };
 
-/// How long addresses may be missing from the DNS. All replicas were ready before the launcher was created. But the DNS of a cluster caches a
+/// How long addresses might be missing from the DNS. All replicas were ready before the launcher was created. But the DNS of a cluster caches a
 /// response for up to 30 seconds, and may learn of a pod later than the operator does.
 const LIMIT: Duration = Duration::from_secs(60);
 /// Time between two lookups.
@@ -28,7 +28,7 @@ const TRY_EVERY: Duration = Duration::from_secs(1);
 /// Timeout of a connection to a replica.
 const CONNECT_LIMIT: Duration = Duration::from_secs(3);
 
-/// Returns whether an address accepts connections. The DNS may still contain the address of a deleted pod.
+/// Returns whether an address accepts connections. The DNS can still contain the address of a deleted pod.
 type Listens<'a> = &'a dyn Fn(SocketAddr) -> BoxFuture<'static, bool>;
 
 /// The replicas of a run's server.
@@ -115,7 +115,7 @@ fn listens(address: SocketAddr) -> BoxFuture<'static, bool> {
 }
 
 /// Returns the addresses of all replicas, when each of them accepts connections. The error describes the addresses that were found instead. The
-/// lookup is repeated, because a response may be older than a pod.
+/// lookup is repeated, because a response can be older than a pod.
 async fn addresses(
     asked: &ServerReplicas,
     resolver: &Resolver,

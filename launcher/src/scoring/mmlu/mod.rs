@@ -39,7 +39,7 @@ const WIDTH: f64 = 760.0;
 struct Scores {
     /// The counts of correct answers.
     figures: Figures,
-    /// The questions that were asked, in the order of the data.
+    /// The questions that were sent, in the order of the data.
     answers: Vec<Answer>,
     /// Number of questions whose request failed, by outcome. They count as unanswered.
     failed: BTreeMap<String, u64>,
@@ -64,7 +64,7 @@ pub(crate) fn score(workload: &Workload, set: Option<&QuestionSet>, load: &LoadR
 }
 
 impl Scores {
-    /// Scores the outputs of a run. If a question was asked several times, only its first answer counts. `records` are the records of all requests.
+    /// Scores the outputs of a run. If a question was sent several times, only its first answer counts. `records` are the records of all requests.
     /// Without records there are no latencies and token counts, and a request without an output counts as failed.
     fn new<'r>(
         questions: &Questions,
@@ -277,7 +277,7 @@ impl Scores {
     fn files(&self) -> io::Result<Vec<AccuracyFile>> {
         let figures = &self.figures;
         let mut files = vec![json_file("overall.json", &self.overall())?];
-        // If no answer contained a recognisable letter, scores per subject would have no meaning, so these files are omitted.
+        // If no answer has log probabilities, no answer can be scored, so the files with scores are omitted.
         let has_scores = !self.lacks_logprobs && !figures.by_subject.is_empty();
         if has_scores {
             files.push(json_file("by_domain.json", &figures.by_domain_json())?);

@@ -63,7 +63,7 @@ pub(crate) async fn copy(
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Made {
     No,
-    /// The API server did not answer, so the pod may exist.
+    /// The API server did not answer, so the pod can exist.
     Perhaps,
     Yes,
 }

@@ -36,7 +36,7 @@ pub(super) const PROGRAM: &str = "/benchwright";
 const MANAGER: &str = "kubectl-benchwright";
 /// Kubernetes ends the pod this long after the time limit of its command, even if the plugin was killed.
 const MARGIN: Duration = Duration::from_secs(60);
-/// Maximum number of characters of the run's name in the pod's name, which may have at most 63 characters.
+/// Maximum number of characters in the run's name in the pod's name, which can have at most 63 characters.
 const MAX_RUN: usize = 40;
 
 /// Values of the launcher's Job that the status does not contain.

@@ -25,14 +25,14 @@ pub(crate) struct Source {
     /// The launcher's image, and its pull policy.
     pub(crate) image: String,
     pub(crate) pull_policy: String,
-    /// The launcher's service account, if the spec has one. Its secrets may be needed to pull the image.
+    /// The launcher's service account, if the spec has one. Its secrets can be needed to pull the image.
     pub(crate) service_account: Option<String>,
     pub(crate) node_selector: BTreeMap<String, String>,
     pub(crate) tolerations: Vec<Toleration>,
     /// The Job and the node of the attempt that stored the folder.
     pub(crate) job: String,
     pub(crate) node: String,
-    /// The files that the status lists, with their checksums. The list may be incomplete.
+    /// The files that the status lists, with their checksums. The list can be incomplete.
     pub(crate) artifacts: Vec<ArtifactRef>,
 }
 
@@ -105,7 +105,7 @@ fn no_folder(name: &str, folder: &str) -> Failure {
     ))
 }
 
-/// The error for results in a bucket, with the command that copies them. This plugin cannot copy them, because this machine may reach the bucket by
+/// The error for results in a bucket, with the command that copies them. This plugin cannot copy them, because this machine can reach the bucket by
 /// another route than the cluster, and with other credentials.
 fn in_bucket(name: &str, namespace: &str, s3: &S3, status: &BenchmarkRunStatus, last: &Attempt) -> Failure {
     let prefix = s3.prefix.as_ref().map_or_else(String::new, |it| format!("{it}/"));
@@ -129,7 +129,7 @@ fn in_bucket(name: &str, namespace: &str, s3: &S3, status: &BenchmarkRunStatus, 
     ))
 }
 
-/// The attempt that stored the folder. It may be earlier than the attempt that reported the result.
+/// The attempt that stored the folder. It can be earlier than the attempt that reported the result.
 fn stored_by(status: &BenchmarkRunStatus) -> Option<&Attempt> {
     let folder = status.artifacts.iter().find_map(|it| it.uri.strip_prefix("pvc://")?.split('/').nth(1))?;
     status.attempts.iter().find(|it| it.job_name == folder)

@@ -18,14 +18,14 @@ pub(crate) const GET_POD: Right = Right::new("get", "", "pods", "view");
 const INTERVAL: Duration = Duration::from_millis(500);
 /// The pod's events are read once per this number of checks. They explain why a volume is not mounted.
 const LOOKS_PER_EVENTS: u32 = 10;
-/// Maximum number of consecutive checks that may fail before the wait is aborted.
+/// Maximum number of consecutive checks that can fail before the wait is aborted.
 const MAX_SILENT: u32 = 5;
 
 /// The state of the copy pod.
 #[derive(Debug, PartialEq)]
 pub(super) enum State {
     Running,
-    /// The pod may still start. Contains the reason for the wait, if known.
+    /// The pod can still start. Contains the reason for the wait, if known.
     Waiting(Option<String>),
     /// The pod will not start. Contains the reason.
     Failed(String),

@@ -38,7 +38,7 @@ pub(crate) const EXEC: Right = Right::new("get", "", "pods/exec", "edit");
 const CHUNK: usize = 128 << 10;
 /// Maximum number of chunks that wait for the unpacking thread.
 const WAITING_CHUNKS: usize = 8;
-/// Maximum number of bytes of the command's stderr to keep.
+/// Maximum number of bytes in the command's stderr to keep.
 const MAX_SAID: usize = 8 << 10;
 /// Maximum time to wait for the end of stderr after the end of stdout.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -47,7 +47,7 @@ const TERMINAL_INTERVAL: Duration = Duration::from_secs(1);
 /// Time between two updates of the progress in a log.
 const LOG_INTERVAL: Duration = Duration::from_secs(15);
 
-/// Number of bytes already written to disk, and total number of bytes of all files.
+/// Number of bytes already written to disk, and total number of bytes in all files.
 #[derive(Default)]
 struct Progress {
     done: AtomicU64,
@@ -157,7 +157,7 @@ async fn pump(
 struct Chunks {
     chunks: mpsc::Receiver<Vec<u8>>,
     chunk: Vec<u8>,
-    /// Number of bytes of the current chunk that were already read.
+    /// Number of bytes in the current chunk that were already read.
     read: usize,
 }
 

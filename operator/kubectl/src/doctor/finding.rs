@@ -6,7 +6,7 @@ use crate::failure;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Ok,
-    /// Runs work, but something else does not, or may fail later.
+    /// Runs work, but something else does not, or can fail later.
     Warning,
     /// Runs do not work.
     Failed,

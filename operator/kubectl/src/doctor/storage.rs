@@ -28,7 +28,7 @@ fn judge(name: &str, claim: &PersistentVolumeClaim) -> Finding {
             SUBJECT,
             format!("claim {name} has lost its volume; restore the volume, or name another claim"),
         ),
-        // An unbound claim is no error, because a StorageClass may wait for the first pod.
+        // An unbound claim is no error, because a StorageClass can wait for the first pod.
         _ => Finding::warning(
             SUBJECT,
             format!(

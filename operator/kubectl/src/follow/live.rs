@@ -1,4 +1,4 @@
-//! [I/O] Reads the launcher's `/metrics` through a port-forward, if the user may do that and the pod runs.
+//! [I/O] Reads the launcher's `/metrics` through a port-forward, if the user can do that and the pod runs.
 
 use std::time::Duration;
 

@@ -19,7 +19,7 @@ use crate::plan::{
     times::{SOON, seconds_since},
 };
 
-/// Maximum time between two turns that read the Gateway. These turns are needed because no watch reports changes of the Gateway.
+/// Maximum time between two reconciliations that read the Gateway. These reconciliations are needed because no watch reports changes of the Gateway.
 const SELDOM: Duration = Duration::from_secs(10);
 
 /// The ConfigMap with all files for the installation of llm-d.

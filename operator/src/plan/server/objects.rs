@@ -38,7 +38,7 @@ const GRACE_SECONDS: i64 = 30;
 const STARTUP_PERIOD: i32 = 2;
 /// Period of the readiness probe after the server was ready, in seconds. It is long so that probes do not disturb the load.
 const READINESS_PERIOD: i32 = 10;
-/// Number of consecutive probes that may fail. It is large because an engine under load answers late, and must not lose its connections.
+/// Number of consecutive probes that can fail. It is large because an engine under load answers late, and must not lose its connections.
 const READINESS_FAILURES: i32 = 30;
 /// Time limit of a probe, in seconds.
 const PROBE_TIMEOUT: i32 = 5;
@@ -58,8 +58,8 @@ pub fn services(effective: &EffectiveSpec) -> usize {
 }
 
 /// Builds all objects of a server, in the order of their creation. Returns none if the server description is invalid, which the launcher's input has
-/// already reported. `sleep_mode`: whether the run measures the server's sleep mode. `is_governed`: whether another policy of the namespace restricts
-/// the ingress of the pods. `log_token`: the bearer token for the log.
+/// already reported. `sleep_mode` states whether the run measures the server's sleep mode. `is_governed` states whether another policy of the
+/// namespace restricts the ingress of the pods. `log_token` is the bearer token for the log.
 pub fn build(
     run: &BenchmarkRun,
     names: &ServerNames,
@@ -89,7 +89,7 @@ pub fn build(
     all
 }
 
-/// The NetworkPolicy for the ingress of a server's pods. All clients may reach the API. The launchers and the server's own pods may also reach the
+/// The NetworkPolicy for the ingress of a server's pods. All clients can reach the API. The launchers and the server's own pods can also reach the
 /// log and all other ports. If another policy of the namespace already restricts the ingress of these pods (`is_governed`), this policy must not open
 /// the API to all clients.
 fn policy(run: &BenchmarkRun, names: &ServerNames, port: u16, is_governed: bool) -> NetworkPolicy {

@@ -12,17 +12,17 @@ use jiff::Timestamp;
 use super::{StopServer, failure::bounded, other_use::OtherUse};
 use crate::plan::{Observed, Plan, Presence, What, finished::left, times::seconds_since};
 
-/// Time to the next turn while a server is being removed. A watch reports the end of its pods earlier.
+/// Time to the next reconciliation while a server is being removed. A watch reports the end of its pods earlier.
 const SERVER_GOES: Duration = Duration::from_secs(60);
-/// Time in seconds after which the status reports what remains of a server that is being removed. From then on, the time between two turns grows up
-/// to [`LATER`].
+/// Time in seconds after which the status reports what remains of a server that is being removed. From then on, the time between two reconciliations
+/// grows up to [`LATER`].
 const LATE_SECONDS: u32 = 300;
 /// Prefix of the message about a server that could not be removed.
 const NOT_REMOVED: &str = "the server is not removed";
-/// Time to the next turn while another run uses a shared server, or while the server cannot be read.
+/// Time to the next reconciliation while another run uses a shared server, or while the server cannot be read.
 const LATER: Duration = Duration::from_secs(3_600);
 
-/// Whether a finished run may still have to remove its server, now or later.
+/// Whether a finished run can still have to remove its server, now or later.
 pub fn keeps_server(run: &BenchmarkRun) -> bool {
     let server = run.status.as_ref().and_then(|it| it.server.as_ref());
     server_cleanup(&run.spec).is_some() && server.is_some_and(|it| it.gone_time.is_none() && it.left_time.is_none())
@@ -35,13 +35,13 @@ pub fn server_is_due(run: &BenchmarkRun, now: Timestamp) -> bool {
     retention.is_some_and(|(retention, finished)| left(status, retention, finished, now).is_none())
 }
 
-/// Whether this run's server may be shared with other runs.
+/// Whether this run's server can be shared with other runs.
 pub fn is_shared(run: &BenchmarkRun) -> bool {
     managed_server(&run.spec).is_some_and(|it| it.lifecycle == Some(Lifecycle::Reuse))
 }
 
-/// The shared server that a finished run may remove in this turn. The turn must hold the server's lock, so that no run begins to use the server
-/// between the search for its users and its deletion. See [`begins_to_share`].
+/// The shared server that a finished run may remove in this reconciliation. The reconciliation must hold the server's lock, so that no run begins to
+/// use the server between the search for its users and its deletion. See [`begins_to_share`].
 pub fn removes_shared(run: &BenchmarkRun, now: Timestamp) -> Option<&str> {
     let server = run.status.as_ref()?.server.as_ref()?;
     (is_shared(run) && server_is_due(run, now)).then_some(&server.name)
@@ -55,7 +55,7 @@ pub fn begins_to_share<'a>(run: &BenchmarkRun, after: &'a BenchmarkRunStatus) ->
     before.is_none_or(|it| it.name != noted.name).then_some(&noted.name)
 }
 
-/// Removes the server of a finished run, or records that it is gone. Returns the time to the next turn.
+/// Removes the server of a finished run, or records that it is gone. Returns the time to the next reconciliation.
 pub(in crate::plan) fn remove(
     run: &BenchmarkRun,
     plan: &mut Plan,

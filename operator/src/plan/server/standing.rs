@@ -8,7 +8,7 @@ use crate::plan::{Presence, times::seconds_since};
 
 /// Time in seconds after which the status reports that a node has not mounted the volumes.
 const MOUNT_SECONDS: u32 = 60;
-/// Maximum time in seconds for which image pulls on a node may fail. It covers a busy registry. A wrong image name never succeeds.
+/// Maximum time in seconds for which image pulls on a node can fail. It covers a busy registry. A wrong image name never succeeds.
 const PULL_SECONDS: u32 = 300;
 /// The kubelet's reason for a container that it will restart after a delay.
 const CRASH_LOOP: &str = "CrashLoopBackOff";
@@ -43,7 +43,7 @@ pub enum Standing {
 pub(super) struct View<'a> {
     pub(super) status: &'a ServerStatus,
     pub(super) state: &'a ServerState,
-    /// Whether other runs may use the server as well.
+    /// Whether other runs can use the server as well.
     pub(super) shared: bool,
     pub(super) image: &'a str,
     /// The path of the server's readiness probe.
@@ -137,7 +137,7 @@ impl View<'_> {
             && self.standing() == Standing::Ready
     }
 
-    /// The pods that count. Failed pods, which an eviction may have left, are excluded. The pods of a shared server may be older than the run.
+    /// The pods that count. Failed pods, which an eviction might have left, are excluded. The pods of a shared server can be older than the run.
     fn live(&self) -> impl Iterator<Item = &ServerPod> {
         self.state.staying().filter(|it| !it.over)
     }
@@ -148,7 +148,7 @@ impl View<'_> {
         let waits = |it: &ServerPod| it.state.waiting.as_ref().is_some_and(|(reason, _)| reason == CRASH_LOOP);
         for pod in pods {
             let Some(ended) = &pod.ended else { continue };
-            // Only a new failure counts: a shared server may have been restarted long ago, and a server that an earlier attempt used may have
+            // Only a new failure counts: a shared server might have been restarted long ago, and a server that an earlier attempt used can have
             // restarts from that time.
             let is_new = pod.restarts > self.status.restarts || !pod.state.running;
             if self.shared && pod.state.running && !waits(pod) || !is_new {
@@ -238,7 +238,7 @@ impl View<'_> {
             return Some(fault);
         }
         for pod in self.live().filter(|it| !it.state.ready) {
-            // A shared server may have started long before the run, so the time counts from the beginning of the run's wait at the earliest.
+            // A shared server might have started long before the run, so the time counts from the beginning of the run's wait at the earliest.
             let Some(since) = pod.running_since.map(|it| it.max(self.since)) else { continue };
             if seconds_since(since, self.now) > self.ready_seconds {
                 let message = format!(

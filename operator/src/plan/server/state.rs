@@ -13,7 +13,7 @@ pub struct ServerState {
     pub uid: Option<String>,
     /// Whether the Deployment is being deleted.
     pub deleting: bool,
-    /// Why the controller cannot create a pod. `None` if it can.
+    /// The reason why the controller cannot create a pod. `None` if it can.
     pub refused: Option<String>,
     /// The existing Services that belong to the server.
     pub services: Vec<String>,

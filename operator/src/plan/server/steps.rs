@@ -71,7 +71,7 @@ impl Decision<'_> {
         if let Some(unread) = self.unread(&[What::Server]) {
             return Some(self.wait_to_prepare(unread, self.preparing_since()));
         }
-        // A run that measures the start of a server needs a new server. A server that has already answered no longer starts, and may be asleep.
+        // A run that measures the start of a server needs a new server. A server that has already answered no longer starts, and can be asleep.
         let measures_start = self.effective.harness == Harness::Nop;
         if view.is_healthy() && !measures_start {
             return None;
@@ -104,7 +104,7 @@ impl Decision<'_> {
         let server = self.wanted_server()?;
         let names = self.names(server);
         let Some(view) = self.view().filter(|it| it.status.name == names.server) else {
-            // The name of a shared simulator depends on the operator's image. So after a change of the image, the status may have an outdated name.
+            // The name of a shared simulator depends on the operator's image. So after a change of the image, the status can have an outdated name.
             let mut plan = Plan { again: true, status: self.before.clone(), ..Plan::default() };
             plan.status.server = Some(self.new_server(names));
             return Some(plan);
@@ -122,7 +122,7 @@ impl Decision<'_> {
             Standing::Foreign => Some(self.conflict(&view.status.name)),
             Standing::Failed(fault) => Some(self.server_failed(&fault)),
             Standing::Starting(fault) => {
-                // A shared server belongs to no run, so no watch starts a turn of this run when it changes.
+                // A shared server belongs to no run, so no watch starts a reconciliation of this run when it changes.
                 let next_look = if view.shared { SOON } else { OFTEN };
                 Some(self.server_starts(&view, fault.reason, &fault.message, next_look))
             }
@@ -274,7 +274,7 @@ impl Decision<'_> {
                 }
                 plan
             }
-            // The run gives up the shared server, so that the server may be removed.
+            // The run gives up the shared server, so that the server can be removed.
             Some(Phase::Suspended) if view.shared => {
                 plan.status.server = None;
                 plan
@@ -362,7 +362,7 @@ impl Decision<'_> {
         if let Some(message) = not_gone {
             plan.event = Some(status::warning(Reason::ServerNotGone, &message));
         }
-        // The next turn writes the mark.
+        // The next reconciliation writes the mark.
         plan.again = true;
         plan
     }

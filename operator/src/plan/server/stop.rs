@@ -3,7 +3,8 @@
 use super::ServerState;
 use crate::plan::Presence;
 
-/// Maximum number of pods that one turn deletes: pods of a server, or further pods of a Job. It is limited because a turn has a time limit.
+/// Maximum number of pods that one reconciliation deletes: pods of a server, or further pods of a Job. It is limited because a reconciliation has a
+/// time limit.
 pub const MAX_STOPPED_PODS: usize = 64;
 
 /// The objects of a server to delete. Pods are deleted together with their Deployment.

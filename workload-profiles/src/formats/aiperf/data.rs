@@ -49,7 +49,7 @@ pub(super) struct Data {
     pub trace: Option<(TraceFile, f64)>,
 }
 
-/// Reads the data. `None`: at least one problem was reported.
+/// Reads the data. Returns `None` if at least one problem was reported.
 pub(super) fn read(root: &Section, counts: &Counts) -> Option<Data> {
     if root.count("batch-size", 1..=MAX_TOKENS).is_some_and(|it| it > 1) {
         root.problem("batch-size", "is above 1; only one prompt is sent in a request, so take it out");
@@ -110,7 +110,7 @@ fn note_pool(root: &Section, counts: &Counts) {
     }
 }
 
-/// Reads a mean length and its standard deviation. `Some(None)` if there is neither a flag nor a default. `None`: a problem was reported.
+/// Reads a mean length and its standard deviation. `Some(None)` if there is neither a flag nor a default. Returns `None` if a problem was reported.
 fn length(
     root: &Section,
     mean: &'static str,

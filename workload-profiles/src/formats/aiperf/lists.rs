@@ -7,7 +7,7 @@ use crate::{problem::quoted, reader::Section, yaml::decimal};
 /// Maximum values of a list.
 const MAX_VALUES: usize = 100;
 
-/// Reads the numbers of a flag. Empty if the flag is absent. `None`: a problem was reported.
+/// Reads the numbers of a flag. Empty if the flag is absent. Returns `None` if a problem was reported.
 pub(super) fn numbers(section: &Section, key: &'static str, range: RangeInclusive<f64>) -> Option<Vec<f64>> {
     if section.value(key).is_none() {
         return Some(Vec::new());

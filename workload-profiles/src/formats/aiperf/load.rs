@@ -49,7 +49,7 @@ pub(super) struct Counts {
     pub counts_sessions: bool,
     /// Mean and standard deviation of the number of turns per session.
     pub turns: (f64, f64),
-    /// Number of distinct sessions. Set only if a stage starts more sessions than that. `None`: each session is new.
+    /// Number of distinct sessions. Set only if a stage starts more sessions than that. `None` means that each session is new.
     pub pool: Option<u32>,
 }
 
@@ -60,7 +60,7 @@ impl Counts {
     }
 }
 
-/// Reads the settings that the data and the load both need. `None`: a problem was reported.
+/// Reads the settings that the data and the load both need. Returns `None` if a problem was reported.
 pub(super) fn counts(root: &Section) -> Option<Counts> {
     let kind = kind(root);
     let turns = (
@@ -262,7 +262,7 @@ fn ramped(root: &Section, rate: f64) -> Option<Rate> {
     Some(Rate::Varying(RateShape::Points(vec![point(Span::default(), start), point(length, rate)])))
 }
 
-/// Reads how long requests may run after the end of the stage's duration.
+/// Reads how long requests can run after the end of the stage's duration.
 fn grace(root: &Section, counts: &Counts) -> Option<Span> {
     let is_infinite = word(root, "benchmark-grace-period").is_some_and(|it| it.eq_ignore_ascii_case("inf"));
     if root.value("benchmark-duration").is_none() {
@@ -279,7 +279,7 @@ fn grace(root: &Section, counts: &Counts) -> Option<Span> {
     span(grace)
 }
 
-/// Returns the warm-up stage of a load. `Some(None)` if there is none. `None`: a problem was reported.
+/// Returns the warm-up stage of a load. `Some(None)` if there is none. Returns `None` if a problem was reported.
 fn warm_up(root: &Section, counts: &Counts, concurrency: Option<u32>, rate: Option<f64>) -> Option<Option<Stage>> {
     const FLAGS: [&str; 4] =
         ["warmup-concurrency", "warmup-request-rate", "warmup-arrival-pattern", "warmup-grace-period"];

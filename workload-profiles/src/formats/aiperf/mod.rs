@@ -22,7 +22,7 @@ use crate::{
     yaml,
 };
 
-/// The flags that an override may add.
+/// The flags that an override can add.
 pub(super) fn root_keys() -> &'static [&'static str] {
     static KEYS: LazyLock<Vec<&'static str>> = LazyLock::new(|| flags::AIPERF.read_names().collect());
     &KEYS
@@ -56,7 +56,7 @@ pub(super) const FORMAT: Format = Format {
     shipped: &[profile!("aiperf", "dataset"), profile!("aiperf", "synthetic")],
 };
 
-/// Reads a profile. `None`: the findings contain at least one problem.
+/// Reads a profile. `None` means that the findings contain at least one problem.
 fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     let flags = match profile {
         Value::String(text) => {

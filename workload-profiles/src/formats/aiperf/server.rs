@@ -1,4 +1,4 @@
-//! The API, the models and the goodput of a profile, and how long a request may take.
+//! The API, the models and the goodput of a profile, and how long a request can take.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ const APIS: [(&str, Api, &str); 3] = [
     ("responses", Api::Responses, "/v1/responses"),
 ];
 
-/// Reads the API, and checks the server's address. `None`: a problem was reported.
+/// Reads the API, and checks the server's address. Returns `None` if a problem was reported.
 pub(super) fn api(root: &Section, target: Target) -> Option<Api> {
     address(root, target);
     let found = word(root, "endpoint-type").unwrap_or_else(|| "chat".to_owned());
@@ -110,7 +110,7 @@ fn class(model: &str) -> TrafficClass {
     TrafficClass { name: model.to_owned(), weight: 1.0, model: Some(model.to_owned()), headers, output: None, extra }
 }
 
-/// How long a request may take.
+/// How long a request can take.
 pub(super) fn timeout(root: &Section) -> Option<Span> {
     let read = |it: &Section, key| it.positive_number(key, MAX_PAUSE_SECONDS as f64);
     let seconds = root.or_default("request-timeout-seconds", DEFAULT_TIMEOUT, read)?;

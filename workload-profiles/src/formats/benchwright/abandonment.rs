@@ -6,7 +6,7 @@ use crate::{
     workload::{Abandonment, Departure},
 };
 
-/// Reads the section `abandonment`; `None`: at least one problem was reported.
+/// Reads the section `abandonment`; Returns `None` if at least one problem was reported.
 pub(super) fn read(section: Section) -> Option<Abandonment> {
     section.require("share", "write the share of the requests whose client goes away, 0 to 1");
     section.require("after", "write when the client goes away, such as {exponential: {mean: 5s}} or {tokens: 10}");

@@ -18,7 +18,7 @@ const NAMES: [&str; 7] =
 /// Below this range all gaps of a gamma process are zero; above it all gaps are equal.
 const BURSTINESS: RangeInclusive<f64> = 1e-3..=1e6;
 
-/// Reads the key `arrivals`; `None`: at least one problem was reported.
+/// Reads the key `arrivals`; Returns `None` if at least one problem was reported.
 pub(super) fn read(section: &Section, key: &'static str) -> Option<Arrivals> {
     let (name, holder) = section.variant(key, &NAMES)?;
     if let Some((_, arrivals)) = PLAIN.iter().find(|(plain, _)| *plain == name) {

@@ -15,7 +15,7 @@ const MAX_CLASSES: usize = 1_000;
 /// The longest name of a class, in bytes.
 const MAX_NAME: usize = 256;
 
-/// Reads the section `classes`; `None`: at least one problem was reported.
+/// Reads the section `classes`; Returns `None` if at least one problem was reported.
 pub(super) fn read(section: Section) -> Option<TrafficClasses> {
     section.require("classes", "write at least one, such as {name: batch, weight: 1}");
     let assignments = [("random", Assignment::Random), ("roundRobin", Assignment::RoundRobin)];

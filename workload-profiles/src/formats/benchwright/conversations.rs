@@ -13,7 +13,7 @@ use crate::{
     workload::{Conversations, History, RequestSource, TurnLengths},
 };
 
-/// Reads the section `conversations`; `None`: at least one problem was reported.
+/// Reads the section `conversations`; Returns `None` if at least one problem was reported.
 pub(super) fn read(section: Section) -> Option<RequestSource> {
     section.require("turns", "write the number of turns, or {mean: 5, stdDev: 2, min: 1, max: 20}");
     section.require("turn", "write the lengths of a turn, such as {input: 100, output: 200}");

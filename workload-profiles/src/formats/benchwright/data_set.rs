@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// Reads the section `dataSet`; `None`: at least one problem was reported.
+/// Reads the section `dataSet`; Returns `None` if at least one problem was reported.
 pub(super) fn read(section: Section) -> Option<RequestSource> {
     section.require("file", "write where the launcher finds it: a path, or {url: ...}");
     section.require("row", "write what a row holds, such as {prompt: question} or {conversation: {send: turns}}");

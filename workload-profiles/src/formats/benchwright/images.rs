@@ -14,7 +14,7 @@ const MAX_PIXELS: u64 = 8_192;
 /// Maximum number of sizes.
 const MAX_SIZES: usize = 100;
 
-/// Reads the section `images`; `None`: at least one problem was reported.
+/// Reads the section `images`; Returns `None` if at least one problem was reported.
 pub(super) fn read(section: Section) -> Option<Images> {
     section.require("perRequest", "write the number of images of a request, or a distribution of it");
     section.require("sizes", "write at least one, such as [{width: 512, height: 512}]");

@@ -17,7 +17,7 @@ use crate::{
 /// they apply to the whole run.
 const STAGE_KEYS: [&str; 5] = ["coolDown", "grace", "name", "pauseAfter", "warmUp"];
 
-/// Reads the key `load` of a stage. `earlier`: the number of stages before it. `None`: at least one problem was reported.
+/// Reads the key `load` of a stage. `earlier` is the number of stages before it. Returns `None` if at least one problem was reported.
 pub(super) fn read(stage: &Section, requests: Option<&RequestSource>, earlier: usize) -> Option<Load> {
     stage.require("load", "write when its requests are sent, such as {open: {rate: 1, duration: 30s}}");
     let (name, holder) = stage.variant_with_value("load", &["open", "closed", "burst", "trace", "users"])?;
@@ -101,7 +101,7 @@ fn burst(section: &Section) -> Option<Load> {
 fn closed(section: &Section, requests: Option<&RequestSource>) -> Option<Load> {
     section.require("concurrency", "write how many requests are in flight");
     let concurrency = concurrency(section, "concurrency");
-    // A stage of recorded sessions ends after the last session. A stage that sends the rows of a file may end after the last row.
+    // A stage of recorded sessions ends after the last session. A stage that sends the rows of a file can end after the last row.
     let ends_with_data = match requests {
         Some(RequestSource::Recorded(_)) => true,
         Some(RequestSource::DataSet(set)) => set.used_up == UsedUp::EndStage,

@@ -8,12 +8,12 @@ use crate::{
     workload::{Load, MAX_REQUESTS, Margin, Stage, Trace, Window},
 };
 
-/// Reads a margin that may cover the whole stage.
+/// Reads a margin that can cover the whole stage.
 pub(super) fn read(section: &Section, key: &'static str) -> Option<Margin> {
     read_one_of(section, key, &["duration", "count", "all"])
 }
 
-/// Reads a margin that may only cover a part of a stage.
+/// Reads a margin that can only cover a part of a stage.
 pub(super) fn read_part(section: &Section, key: &'static str) -> Option<Margin> {
     read_one_of(section, key, &["duration", "count"])
 }

@@ -11,7 +11,7 @@ const MAX_BUCKETS: usize = 1_000;
 /// Maximum weight of a bucket.
 pub(super) const MAX_WEIGHT: f64 = 1e9;
 
-/// Reads the section `prefixes`. Returns no prefixes if it is absent. `None`: at least one problem was reported.
+/// Reads the section `prefixes`. Returns no prefixes if it is absent. Returns `None` if at least one problem was reported.
 pub(super) fn read(parent: &Section) -> Option<Prefixes> {
     if parent.value("prefixes").is_none() {
         return Some(Prefixes::default());

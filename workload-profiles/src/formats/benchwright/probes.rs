@@ -9,7 +9,7 @@ const MAX_RATE: f64 = 100.0;
 /// Maximum tokens of a probe's prompt, and of its answer.
 const MAX_TOKENS: u64 = 1_024;
 
-/// Reads the section `probes`; `None`: at least one problem was reported.
+/// Reads the section `probes`; Returns `None` if at least one problem was reported.
 pub(super) fn read(section: Section) -> Option<Probes> {
     section.require("rate", "write how many probes are sent per second, such as 1");
     let rate = section.positive_number("rate", MAX_RATE).and_then(|it| RequestRate::try_from(it).ok());

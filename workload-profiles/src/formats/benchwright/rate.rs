@@ -14,8 +14,8 @@ use crate::{
 /// Maximum points of a rate.
 const MAX_POINTS: usize = 10_000;
 
-/// Reads `rate` of an open load. `duration`: the duration of the load, if it has one. `earlier`: the number of stages before the stage of this load.
-/// `None`: at least one problem was reported.
+/// Reads `rate` of an open load. `duration` is the duration of the load, if it has one. `earlier` is the number of stages before the stage of this
+/// load. Returns `None` if at least one problem was reported.
 pub(super) fn read(section: &Section, duration: Option<Span>, earlier: usize) -> Option<Rate> {
     let value = section.value("rate")?;
     if !value.is_object() {
@@ -44,7 +44,7 @@ fn some_rate(section: &Section, key: &'static str) -> Option<RequestRate> {
     section.positive_number(key, RequestRate::MAX).and_then(|it| RequestRate::try_from(it).ok())
 }
 
-/// Reads a required rate, which may be zero.
+/// Reads a required rate, which can be zero.
 fn any_rate(section: &Section, key: &'static str) -> Option<f64> {
     section.require(key, "write requests per second");
     section.number(key, 0.0..=RequestRate::MAX)

@@ -19,7 +19,7 @@ use crate::{
 
 /// Maximum tokens per block of a recorded prompt.
 pub(super) const MAX_BLOCK: u64 = 65_536;
-/// Reads the section `recorded`; `None`: at least one problem was reported.
+/// Reads the section `recorded`; Returns `None` if at least one problem was reported.
 pub(super) fn read(section: Section) -> Option<RequestSource> {
     section.require("files", "write where the recordings are: {folder: ...} or {files: [...]}");
     section.require("format", "write how they are written: openTelemetry, or {weka: {blockSize: 64}}");

@@ -19,7 +19,7 @@ use crate::{
 const NAMES: [&str; 8] =
     ["random", "sharedPrefix", "conversations", "dataSet", "recorded", "traceBlocks", "questions", "mock"];
 
-/// Reads `requests`; `None`: at least one problem was reported.
+/// Reads `requests`; Returns `None` if at least one problem was reported.
 pub(super) fn read(root: &Section) -> Option<RequestSource> {
     root.require("requests", "write what to send, such as {random: {input: 512, output: 128}}");
     let (name, holder) = root.variant("requests", &NAMES)?;

@@ -6,7 +6,7 @@ use crate::{
     workload::{AfterFailure, Sessions, Unit},
 };
 
-/// Reads the section `sessions`; `None`: at least one problem was reported.
+/// Reads the section `sessions`; Returns `None` if at least one problem was reported.
 pub(super) fn read(section: Section) -> Option<Sessions> {
     let units = [("request", Unit::Request), ("session", Unit::Session)];
     let unit = section.or_default("unit", Unit::default(), |it, key| it.choice(key, &units));

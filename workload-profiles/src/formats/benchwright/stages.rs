@@ -16,7 +16,7 @@ use crate::{
 /// Maximum length of a stage's name, in bytes.
 const MAX_NAME: usize = 64;
 
-/// Reads `stages`. The run's warm-up and cool-down become the warm-up of its first stage and the cool-down of its last stage. `None`: at
+/// Reads `stages`. The run's warm-up and cool-down become the warm-up of its first stage and the cool-down of its last stage. Returns `None` if at
 /// least one problem was reported.
 pub(super) fn read(root: &Section, window: Window, requests: Option<&RequestSource>) -> Option<Vec<Stage>> {
     let warm_up = margins::read_part(root, "warmUp");
@@ -73,7 +73,7 @@ fn stage(section: &Section, names: &mut StageNames, requests: Option<&RequestSou
 }
 
 fn name(section: &Section) -> Option<String> {
-    // The characters that a name may contain need no escaping in file names.
+    // The characters that a name can contain need no escaping in file names.
     let is_name_letter = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
     let name = section.text("name")?;
     if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(is_name_letter) {

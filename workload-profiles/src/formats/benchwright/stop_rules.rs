@@ -9,7 +9,7 @@ use crate::{
 /// Maximum number of rules. Each rule is evaluated for every request.
 const MAX_RULES: usize = 100;
 
-/// Reads the list `stopRules`. Returns an empty list if it is absent. `None`: at least one problem was reported.
+/// Reads the list `stopRules`. Returns an empty list if it is absent. Returns `None` if at least one problem was reported.
 pub(super) fn read(root: &Section, streaming: bool) -> Option<Vec<StopRule>> {
     if root.value("stopRules").is_none() {
         return Some(Vec::new());

@@ -16,7 +16,7 @@ use crate::{
 /// The slowest and the fastest replay. The range includes the speeds that the formats of other tools allow.
 const SPEED: std::ops::RangeInclusive<f64> = 1e-12..=1e12;
 
-/// Reads a load that replays a trace; `None`: at least one problem was reported.
+/// Reads a load that replays a trace; Returns `None` if at least one problem was reported.
 pub(super) fn read(section: &Section, requests_hold: Option<&RequestSource>) -> Option<Load> {
     section.require("trace", "write what to replay: {inline: [...]} or {file: {path: ...}}");
     let recorded = section.variant_with_value("trace", &["inline", "file"]).and_then(|(name, holder)| match name {

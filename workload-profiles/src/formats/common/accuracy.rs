@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// Reads the section. `known` is the check if the section names none. `None`: a problem was reported.
+/// Reads the section. `known` is the check if the section names none. Returns `None` if a problem was reported.
 pub(in crate::formats) fn read(section: Section, known: Option<&str>) -> Option<Accuracy> {
     let checks: Vec<&str> = BENCHMARK_CHECKS.into_iter().chain(PLAIN_CHECKS).collect();
     if known.is_none() {

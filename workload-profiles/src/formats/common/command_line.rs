@@ -6,7 +6,7 @@ use crds::wording::shell_word;
 use super::shell::{Shell, ShellError};
 use crate::problem::{named, quoted, suggestion};
 
-/// Why a text is not a valid command line.
+/// The reason why a text is not a valid command line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(in crate::formats) enum CommandLineError {
     #[error(transparent)]

@@ -86,7 +86,7 @@ fn check_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a byte may occur in a token, such as the name of a header field (RFC 9110, section 5.6.2).
+/// Whether a byte can occur in a token, such as the name of a header field (RFC 9110, section 5.6.2).
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }

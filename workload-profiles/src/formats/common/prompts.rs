@@ -55,7 +55,7 @@ pub(in crate::formats) fn check_prompt_count(
     }
 }
 
-/// Which means a normal distribution may have. inference-perf has one rule for some keys and the other rule for the others. Our own format has the
+/// Which means a normal distribution can have. inference-perf has one rule for some keys and the other rule for the others. Our own format has the
 /// same rules, because the workload in a report must be a valid profile.
 #[derive(Clone, Copy, PartialEq)]
 pub(in crate::formats) enum NormalMean {
@@ -118,7 +118,7 @@ fn distribution(section: Section, normal: NormalMean, range: RangeInclusive<u64>
     let is_uniform = shape == Some(Shape::Uniform);
     let may_be_0 = is_uniform || *range.start() == 0;
     let mean = if may_be_0 { section.number("mean", 0.0..=most) } else { section.positive_number("mean", most) };
-    // The spread before clipping may be wider than the range.
+    // The spread before clipping can be wider than the range.
     let std_dev = section.number("stdDev", 0.0..=MAX_TOKENS as f64).unwrap_or(0.0);
     let (min, max) = min_and_max(&section, mean.filter(|_| shape == Some(Shape::Fixed)), range);
     let total_count = section.count_u32("totalCount", 1..=MAX_DRAWN);

@@ -7,7 +7,7 @@ use crate::{problem::quoted, yaml::MAX_TEXT_BYTES};
 /// Outside quotes, these characters make a shell do more than run one program.
 const OPERATORS: [char; 8] = ['|', '&', ';', '<', '>', '(', ')', '`'];
 
-/// Why a text cannot be split.
+/// The reason why a text cannot be split.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ShellError {
     #[error("has a quote {quote} that does not end, in {word}; close it")]
@@ -30,7 +30,7 @@ pub(crate) enum ShellError {
 pub(in crate::formats) struct Shell<'a> {
     letters: Peekable<Chars<'a>>,
     variables: BTreeMap<String, String>,
-    /// Total bytes of expanded variables. They are bounded, because nested variables can grow exponentially: each may contain the previous one twice.
+    /// Total bytes of expanded variables. They are bounded, because nested variables can grow exponentially: each can contain the previous one twice.
     expanded: usize,
 }
 

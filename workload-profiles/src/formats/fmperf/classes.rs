@@ -33,7 +33,7 @@ const USERS: u32 = 1;
 const SECONDS: u32 = 30;
 const GRACE: u32 = 10;
 
-/// Reads a profile of the class Homogeneous: one prompt, sent again and again. `None`: at least one problem was reported.
+/// Reads a profile of the class Homogeneous: one prompt, sent again and again. Returns `None` if at least one problem was reported.
 pub(super) fn homogeneous(root: Section, target: Target) -> Option<Workload> {
     let input = length(&root, "input_tokens", 500);
     let output = length(&root, "output_tokens", 50);
@@ -42,7 +42,7 @@ pub(super) fn homogeneous(root: Section, target: Target) -> Option<Workload> {
     finish(root, target, input?..=input?, output?..=output?, 1, share)
 }
 
-/// Reads a profile of the class Heterogeneous: a few prompts, each sent equally often. `None`: at least one problem was reported.
+/// Reads a profile of the class Heterogeneous: a few prompts, each sent equally often. Returns `None` if at least one problem was reported.
 pub(super) fn heterogeneous(root: Section, target: Target) -> Option<Workload> {
     let bounds = |min, max| {
         let (least, most) = (length(&root, min, 10), length(&root, max, 20));

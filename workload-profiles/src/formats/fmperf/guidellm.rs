@@ -18,7 +18,7 @@ use crate::{
 pub(super) const KEYS: [&str; 6] =
     ["rate_type", "prompt_tokens", "max_requests", "max_seconds", "output_format", "output_path"];
 
-/// Reads a profile as the options that fmperf passes to GuideLLM. `None`: at least one problem was reported.
+/// Reads a profile as the options that fmperf passes to GuideLLM. Returns `None` if at least one problem was reported.
 pub(super) fn read(root: Section, target: Target, findings: &Findings) -> Option<Workload> {
     place(&root);
     root.ignored("output_format", ValueType::Text);

@@ -32,7 +32,7 @@ const LEAST_RATE: f64 = 0.001;
 /// A rate, and the text of the rate for the name of its stage.
 pub(super) type NamedRate = (String, RequestRate);
 
-/// Reads a profile. `None`: at least one problem was reported.
+/// Reads a profile. Returns `None` if at least one problem was reported.
 pub(super) fn read(root: Section, target: Target) -> Option<Workload> {
     let model = model(&root, "model_name", target);
     place(&root);

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{problem::Findings, reader::Section, workload::Workload};
 
-/// The keys that an override may add: LMBenchmark's keys, and our own keys for values that these profiles cannot contain. Our own keys are
+/// The keys that an override can add: LMBenchmark's keys, and our own keys for values that these profiles cannot contain. Our own keys are
 /// `dataset_file` of the scenario sharegpt, and `duration` and `grace_period` of fmperf's classes.
 pub(super) const KEYS: [&str; 21] = [
     "answer_len",
@@ -69,7 +69,7 @@ pub(super) const FORMAT: Format = Format {
     ],
 };
 
-/// Reads a profile. `None`: the findings contain at least one problem.
+/// Reads a profile. `None` means that the findings contain at least one problem.
 fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     let root = Section::root(profile, &KEYS, findings)?;
     let has = |keys: &[&'static str]| keys.iter().any(|it| root.value(it).is_some());

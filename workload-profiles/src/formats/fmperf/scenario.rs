@@ -35,7 +35,7 @@ const SHORT_INPUT: UsersScenario =
 const LONG_LONG: UsersScenario =
     UsersScenario { name: "long-long", hard_coded: true, users: 320, answer: 1_000, texts: (1, 1) };
 
-/// Reads the key `scenarios`; `None`: a problem was reported.
+/// Reads the key `scenarios`; Returns `None` if a problem was reported.
 pub(super) fn read(section: &Section, key: &'static str) -> Option<Scenario> {
     let text = section.text(key)?;
     let words: Vec<&str> = text.split([' ', ',']).filter(|it| !it.is_empty()).collect();

@@ -15,7 +15,7 @@ use crate::{
 /// Maximum requests per stage. The file has fewer rows, so the last row ends a stage first.
 const ROWS: f64 = 100_000.0;
 
-/// Reads the requests and the stages. `None`: at least one problem was reported.
+/// Reads the requests and the stages. Returns `None` if at least one problem was reported.
 pub(super) fn read(root: &Section, rates: Option<&[NamedRate]>) -> Option<(RequestSource, Vec<Stage>)> {
     for key in ["num_users", "num_users_warmup", "num_rounds", "system_prompt", "chat_history", "answer_len"] {
         root.ignored(key, ValueType::Number);

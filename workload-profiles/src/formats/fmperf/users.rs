@@ -30,7 +30,7 @@ const WARM_UP_USERS: u32 = 20;
 /// The pause after each rate in the scenario long-input, in seconds.
 const PAUSE: f64 = 10.0;
 
-/// Reads the requests and the stages. `None`: at least one problem was reported.
+/// Reads the requests and the stages. Returns `None` if at least one problem was reported.
 pub(super) fn read(
     root: &Section,
     scenario: UsersScenario,

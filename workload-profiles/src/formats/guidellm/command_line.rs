@@ -13,7 +13,7 @@ use crate::{
     problem::{Findings, quoted, suggestion},
 };
 
-/// The options of `guidellm run`, the key in `spec` for each, and whether the option may be repeated.
+/// The options of `guidellm run`, the key in `spec` for each, and whether the option can be repeated.
 const OPTIONS: [(&str, &str, bool); 12] = [
     ("backend", "backend", false),
     ("profile", "profile", false),
@@ -31,7 +31,7 @@ const OPTIONS: [(&str, &str, bool); 12] = [
 /// Maximum number of benchmarks that overrides create.
 const MAX_BENCHMARKS: usize = 1000;
 
-/// Reads a command line. `None`: at least one problem was reported.
+/// Reads a command line. Returns `None` if at least one problem was reported.
 pub(super) fn read(text: &str, findings: &Findings) -> Option<Scenario> {
     let of_command = |error: CommandLineError| findings.problem("profile", error.to_string());
     let words = words(text).map_err(of_command).ok()?;

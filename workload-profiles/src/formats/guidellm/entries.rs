@@ -1,5 +1,5 @@
-//! `benchmarks`: a list of benchmarks, each with its changes to `spec`. As in GuideLLM, all of them become one run. Only rates, streams and some
-//! limits may differ between benchmarks.
+//! `benchmarks` is a list of benchmarks, each with its changes to `spec`. As in GuideLLM, all of them become one run. Only rates, streams and some
+//! limits can differ between benchmarks.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use crate::{
     reader::described,
 };
 
-/// The keys of a constraint whose values may differ between benchmarks.
+/// The keys of a constraint whose values can differ between benchmarks.
 const BOUNDS: [&str; 3] = ["seconds", "count", "rate"];
 
 /// Maximum number of keys that one benchmark changes.
@@ -32,7 +32,7 @@ pub(super) fn merge(
     let count = benchmarks.len();
     let entries: Vec<_> = benchmarks.into_iter().map(|(path, value)| entry(path, value, findings)).collect();
     let entries: Vec<Entry> = entries.into_iter().collect::<Option<_>>()?;
-    // Merge the first benchmark before the checks, because `spec` alone may lack required keys.
+    // Merge the first benchmark before the checks, because `spec` alone can lack required keys.
     let mut names = Vec::new();
     for change in entries.first().into_iter().flat_map(|it| &it.changes) {
         paths::set(&mut spec, &change.parts, change.value.clone());
@@ -110,7 +110,7 @@ fn entry(path: String, value: &Value, findings: &Findings) -> Option<Entry> {
     Some(Entry { path, changes })
 }
 
-/// Whether benchmarks may have different values at a path.
+/// Whether benchmarks can have different values at a path.
 fn may_differ(parts: &[Part]) -> bool {
     match parts {
         [(profile, None), (key, None)] => profile == "profile" && (key == "rate" || key == "streams"),
@@ -132,7 +132,7 @@ fn differing(spec: &Value, entries: &[Entry]) -> Vec<Vec<Part>> {
 }
 
 /// Returns the values of all benchmarks at a path, in order. A benchmark that does not set the path contributes all values of `spec` at that path, so
-/// the number and the size of the copies are checked first. `None`: a problem was reported.
+/// the number and the size of the copies are checked first. Returns `None` if a problem was reported.
 fn values_of(
     spec: &Value,
     entries: &[Entry],

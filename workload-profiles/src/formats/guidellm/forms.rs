@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{problem::Findings, reader::described};
 
-/// Reads any form of a profile. `None`: at least one problem was reported.
+/// Reads any form of a profile. Returns `None` if at least one problem was reported.
 pub(super) fn read(profile: &Value, findings: &Findings) -> Option<Scenario> {
     if let Value::String(text) = profile {
         return command_line::read(text, findings);

@@ -57,7 +57,7 @@ pub(super) const FORMAT: Format = Format {
     ],
 };
 
-/// Reads a profile. `None`: the findings contain at least one problem.
+/// Reads a profile. `None` means that the findings contain at least one problem.
 pub(super) fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     let scenario = forms::read(profile, findings)?;
     let nested = Findings::default();

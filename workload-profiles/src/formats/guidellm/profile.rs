@@ -61,7 +61,7 @@ enum Kind {
     Unsupported(&'static str),
 }
 
-/// Reads the section. `None`: at least one problem was reported.
+/// Reads the section. Returns `None` if at least one problem was reported.
 pub(super) fn read<'a>(spec: &Section<'a>) -> Option<Profile<'a>> {
     spec.require("profile", "write how requests are sent, such as {kind: concurrent, streams: 8}");
     let section = spec.section("profile")?;

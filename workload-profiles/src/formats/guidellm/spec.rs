@@ -1,4 +1,4 @@
-//! `spec`: the main part of a scenario.
+//! `spec` is the main part of a scenario.
 
 use crds::benchmark_run::Api;
 use serde_json::Value;
@@ -22,7 +22,7 @@ use crate::{
     },
 };
 
-/// Reads a mapping with `spec`. `None`: at least one problem was reported.
+/// Reads a mapping with `spec`. Returns `None` if at least one problem was reported.
 pub(super) fn read(scenario: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     let root = Section::root(scenario, &[], findings)?;
     let spec = root.section("spec")?;

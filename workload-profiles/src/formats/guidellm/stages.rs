@@ -43,7 +43,7 @@ impl Bounds {
     }
 }
 
-/// Reads the stages. `None`: at least one problem was reported.
+/// Reads the stages. Returns `None` if at least one problem was reported.
 pub(super) fn stages(spec: &Section, profile: Profile, limits: &Limits, data: &Data, unit: Unit) -> Option<Vec<Stage>> {
     let Profile { section, strategies, ramp_up, warm_up, cool_down } = profile;
     check_scope(spec, strategies.len(), limits);

@@ -79,7 +79,7 @@ impl ApiSection {
         ApiSection { api, streaming, headers, extra, goodput, session_header, session_token_header }
     }
 
-    /// Returns how sessions are sent. `has_sessions`: whether the load has any.
+    /// Returns how sessions are sent. `has_sessions` states whether the load has any.
     pub fn sessions(&self, root: &Section, unit: Unit, has_sessions: bool) -> Sessions {
         for (key, header) in
             [("session_id_header_key", &self.session_header), ("session_token_header_key", &self.session_token_header)]

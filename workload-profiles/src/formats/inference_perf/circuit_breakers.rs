@@ -35,7 +35,7 @@ const TIMED_OUT: [&str; 4] = [
     "contains(error.error_type,'Timeout')",
 ];
 
-/// The requests that an expression matches. `None`: all requests.
+/// The requests that an expression matches. `None` means that all requests.
 type Holds = Option<Hit>;
 
 /// The requests that a circuit breaker evaluates, and which of them are hits.

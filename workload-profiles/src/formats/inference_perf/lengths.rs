@@ -22,7 +22,7 @@ pub(super) enum Sampler {
     /// The sampler for random and synthetic prompts. The mean of a normal distribution must lie between min and max, and a fixed length is rounded
     /// down.
     Lists,
-    /// The sampler for all other data. A length is drawn, clipped and rounded, and the mean may be any number.
+    /// The sampler for all other data. A length is drawn, clipped and rounded, and the mean can be any number.
     Single,
 }
 

@@ -78,7 +78,7 @@ pub(super) const FORMAT: Format = Format {
     ],
 };
 
-/// Reads a profile. `None`: the findings contain at least one problem.
+/// Reads a profile. `None` means that the findings contain at least one problem.
 fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     findings.tolerate_unknown_keys("not used; inference-perf ignores it up to version 0.6.1, and refuses it later");
     let nested = nested_data::find(profile, findings);

@@ -28,7 +28,7 @@ impl Recording {
         Some(Recording { file: file? })
     }
 
-    /// Returns a load that replays the first `count` requests, or all. `lengths`: whether the requests have the recorded lengths.
+    /// Returns a load that replays the first `count` requests, or all. `lengths` states whether the requests have the recorded lengths.
     pub fn load(&self, count: Option<u64>, lengths: bool) -> Load {
         let file = TraceFile {
             file: self.file.clone(),

@@ -17,13 +17,14 @@ pub struct LoadGen {
     pub sut_name: String,
     /// The counts that the sample library reports.
     pub qsl: Qsl,
-    /// Maximum concurrency in Server and Offline. Requests above it wait in the client, and their latency includes the wait. Absent: no limit.
+    /// Maximum concurrency in Server and Offline. Requests above it wait in the client, and their latency includes the wait. If absent, there is
+    /// no limit.
     pub max_concurrency: Option<u32>,
-    /// Number of Offline samples in one request (a static batch), each with its own prompt. Absent: one sample per request.
+    /// Number of Offline samples in one request (a static batch), each with its own prompt. If absent, each request contains one sample.
     pub batch_size: Option<u32>,
     /// The tests, in order. Each test has its own logs.
     pub tests: Vec<LoadGenTest>,
-    /// How the target rate is found before the tests. Absent: the settings of the tests contain it.
+    /// How the target rate is found before the tests. If absent, the settings of the tests contain the rate.
     pub auto_qps: Option<AutoQps>,
     /// The text of the user.conf that was applied. Empty: none was applied.
     #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -74,7 +74,7 @@ pub(super) const FORMAT: Format = Format {
     shipped: &[profile!("mmlu", "chat"), profile!("mmlu", "mmlu")],
 };
 
-/// Reads a profile. `None`: the findings contain at least one problem.
+/// Reads a profile. `None` means that the findings contain at least one problem.
 fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     let root = Section::root(profile, &KEYS, findings)?;
     let model = model(&root, "model", target);
@@ -107,7 +107,7 @@ fn api_of(root: &Section, questions: Option<&Questions>) -> Option<Api> {
     if root.value("api").is_none() && is_chat { Some(Api::Chat) } else { api(root) }
 }
 
-/// Reads the keys of a question source. Our own format has the same keys in a section. `None`: at least one problem was reported.
+/// Reads the keys of a question source. Our own format has the same keys in a section. Returns `None` if at least one problem was reported.
 pub(super) fn questions(root: &Section) -> Option<Questions> {
     root.require("data", "write the path of a file or a folder with questions, or {url: ...}");
     let data = file_source(root, "data");
@@ -170,7 +170,7 @@ fn scoring(section: &Section) -> Option<AnswerScoring> {
     }
 }
 
-/// Reads the text before the prompt. `Some(None)` if there is none. `None`: a problem was reported.
+/// Reads the text before the prompt. `Some(None)` if there is none. Returns `None` if a problem was reported.
 fn instruction(root: &Section, format: Option<QuestionFormat>) -> Option<Option<String>> {
     let Some(_) = root.value("instruction") else {
         return Some((format == Some(QuestionFormat::Chat)).then(|| INSTRUCTION.to_owned()));

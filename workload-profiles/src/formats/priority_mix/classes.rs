@@ -26,7 +26,7 @@ pub(super) struct Classes<'a> {
     pub streaming: bool,
 }
 
-/// Reads the section. `common` contains the keys of the profile's `request`. `None`: at least one problem was reported.
+/// Reads the section. `common` contains the keys of the profile's `request`. Returns `None` if at least one problem was reported.
 pub(super) fn read<'a>(root: &Section<'a>, common: Request<'a>) -> Option<Classes<'a>> {
     let key = spelling(root, "trafficClasses", "traffic_classes");
     root.require(key, "write at least one, such as {name: normal, weight: 1}");

@@ -18,7 +18,7 @@ const DURATION: f64 = 30.0;
 /// llm-d-benchmark's default request timeout, in seconds.
 const TIMEOUT: f64 = 60.0;
 
-/// Returns the only stage, and the timeouts. `None`: at least one problem was reported.
+/// Returns the only stage, and the timeouts. Returns `None` if at least one problem was reported.
 pub(super) fn read(section: Section) -> Option<(Stage, Timeouts)> {
     let rate = section.or_default("rate_per_second", RATE, |it, key| it.positive_number(key, RequestRate::MAX));
     let most = MAX_STAGE_SECONDS as f64;

@@ -29,7 +29,7 @@ const KEYS: [&str; 7] = ["endpoint_url", "model", "api", "load", "request", "tra
 pub(super) const FORMAT: Format =
     Format { parse, root_keys: || &[], stage_length: None, shipped: &[profile!("priority-mix", "priority_mix")] };
 
-/// Reads a profile. `None`: the findings contain at least one problem.
+/// Reads a profile. `None` means that the findings contain at least one problem.
 fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     let empty = Value::Object(Map::new());
     let root = Section::root(profile, &KEYS, findings)?;

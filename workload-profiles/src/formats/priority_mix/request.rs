@@ -27,7 +27,7 @@ impl<'a> Request<'a> {
         request
     }
 
-    /// Reads the keys that may appear beside the keys of a class.
+    /// Reads the keys that can appear beside the keys of a class.
     pub fn of_class(section: &Section<'a>) -> Request<'a> {
         Request {
             templates: [section.text("promptTemplate"), section.text("prompt_template")],

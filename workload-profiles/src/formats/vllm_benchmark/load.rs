@@ -24,7 +24,7 @@ const MAX_PROBE_RATE: f64 = 100.0;
 /// The replay speed at which all requests are due immediately: at this speed, three years take a tenth of a millisecond.
 const AT_ONCE: f64 = 1e12;
 
-/// Reads the stages: the warm-up, if the flags request one, and the load. `None`: at least one problem was reported.
+/// Reads the stages: the warm-up, if the flags request one, and the load. Returns `None` if at least one problem was reported.
 pub(super) fn read(root: &Section, original: Original, data: Option<&Data>) -> Option<Vec<Stage>> {
     let max_concurrency = concurrency(root, "max-concurrency");
     let arrivals = arrivals(root, original);
@@ -96,7 +96,7 @@ fn arrivals(root: &Section, original: Original) -> Option<Arrivals> {
     }
 }
 
-/// Reads the rate. `Some(None)` if all requests are due immediately. `None`: a problem was reported.
+/// Reads the rate. `Some(None)` if all requests are due immediately. Returns `None` if a problem was reported.
 fn rate(root: &Section) -> Option<Option<Rate>> {
     let text = word(root, "request-rate");
     let is_infinite = text.as_deref().is_none_or(is_infinity);

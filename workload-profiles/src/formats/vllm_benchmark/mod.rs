@@ -40,7 +40,7 @@ const COMMANDS: [&[&str]; 4] = [
     &["benchmark_serving.py"],
 ];
 
-/// The flags that an override may add.
+/// The flags that an override can add.
 pub(super) fn root_keys() -> &'static [&'static str] {
     static KEYS: LazyLock<Vec<&'static str>> = LazyLock::new(|| flags::VLLM.read_names().collect());
     &KEYS
@@ -87,7 +87,7 @@ pub(super) const INFERENCEMAX: Format = Format {
     shipped: &[profile!("inferencemax", "random_concurrent")],
 };
 
-/// Reads a profile. `None`: the findings contain at least one problem.
+/// Reads a profile. `None` means that the findings contain at least one problem.
 fn parse(original: Original, profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     let flags = match profile {
         Value::String(text) => common_flags::from_command_line(text, &COMMANDS, original.tool(), findings),

@@ -15,7 +15,7 @@ const MAX_OF_A_TOKEN: u64 = 1_000;
 /// Maximum value of a sampling flag. Servers have their own limits.
 const MOST: f64 = 1e9;
 
-/// Reads the flags. `ignore_eos`: whether the tool turns `ignore_eos` on for this data set.
+/// Reads the flags. `ignore_eos` states whether the tool turns `ignore_eos` on for this data set.
 pub(super) fn read(root: &Section, original: Original, api: Api, ignore_eos: bool) -> Sampling {
     let asked = root.bool("ignore-eos");
     if ignore_eos && asked.is_none() {

@@ -42,7 +42,7 @@ const OTHERS: [(&str, &str); 7] = [
     ("deepspeed-mii", "calls the API of DeepSpeed-MII, which does not stream"),
 ];
 
-/// Reads the API that the profile calls. `None`: a problem was reported.
+/// Reads the API that the profile calls. Returns `None` if a problem was reported.
 pub(super) fn api(root: &Section) -> Option<Api> {
     let Some(backend) = word(root, "backend") else { return Some(Api::Completions) };
     if let Some((_, api)) = BACKENDS.iter().find(|(name, _)| *name == backend) {

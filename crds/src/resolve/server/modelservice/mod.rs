@@ -23,11 +23,11 @@ use crate::{
     resolve::{EffectiveSpec, RunIdentity, Settings, mounts},
 };
 
-/// Version of the chart of the model servers.
+/// Version of the model's chart servers.
 const MODEL_SERVICE_VERSION: &str = "v0.4.5";
 /// Version of the chart of the InferencePool and its endpoint picker.
 const INFERENCE_POOL_VERSION: &str = "v1.3.0";
-/// Version of the chart of the Gateway.
+/// Version of the Gateway's chart.
 const INFRA_VERSION: &str = "v1.3.6";
 /// Registry, name and tag of the endpoint picker's image in the same release of llm-d.
 const ENDPOINT_PICKER: [&str; 3] = ["ghcr.io/llm-d", "llm-d-inference-scheduler", "v0.5.0"];

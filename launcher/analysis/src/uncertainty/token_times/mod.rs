@@ -74,7 +74,7 @@ fn mean(bins: &[&QuantileSketch], value: f64) -> Estimate {
     }
 }
 
-/// The interval of a quantile, in milliseconds. `buckets`: the counts of all bins together.
+/// The interval of a quantile, in milliseconds. `buckets` are the counts of all bins together.
 fn quantile(bins: &[&QuantileSketch], buckets: &[Bucket], p: f64) -> Option<Estimate> {
     let split = Split::at(buckets, p)?;
     let shares: Vec<(f64, f64)> = bins.iter().map(|it| split.of(it)).collect();

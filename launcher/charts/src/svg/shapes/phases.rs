@@ -10,7 +10,7 @@ pub(crate) struct Phase {
     pub sample: Sample,
 }
 
-/// The phases in time order. The last entry is used in place of the phase in which a request failed.
+/// The phases in time order. The last entry is used instead of the phase in which a request failed.
 pub(crate) const PHASES: [Phase; 4] = [
     Phase { name: "due, not sent", tone: Tone::Quiet, sample: Sample::Bar },
     Phase { name: "sent to first token", tone: Tone::Category(1), sample: Sample::Bar },

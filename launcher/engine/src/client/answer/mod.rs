@@ -1,7 +1,7 @@
 //! Interprets an answer: its head, and its bytes with the times at which they arrived. Pure.
 //!
 //! The first token is the first event with visible output. The response headers and the role chunk do not count. An answer has failed in any of these
-//! cases: its status is not 2xx; it holds an error in place of output; a stream ends without `[DONE]` before all of its choices have a finish reason;
+//! cases: its status is not 2xx; it holds an error instead of output; a stream ends without `[DONE]` before all of its choices have a finish reason;
 //! a finish reason shows that the server gave up.
 
 use std::time::Duration;
@@ -23,8 +23,8 @@ const MAX_EVENTS: u32 = 4_000_000;
 /// Maximum number of events per answer from which the parser derives a [`Pattern`]. If later events differ each time, for example by
 /// counters, more patterns would only cost time.
 const MAX_PATTERNS: u8 = 4;
-/// Maximum number of bytes kept from the body of an error. The bound limits memory: some servers quote the prompt in the error, and all
-/// requests in flight may fail together.
+/// Maximum number of bytes kept from the body of an error. The bound limits memory: some servers quote the prompt in the error, and all requests in
+/// flight can fail together.
 const MAX_ERROR_BODY: usize = 512 << 10;
 
 /// Numbers of events that hold no text but may represent a token.
@@ -163,8 +163,8 @@ impl Answer {
         self.kept.take().map(|it| it.into_output())
     }
 
-    /// Handles status and content type of the response. `streaming`: whether a stream was requested. An answer in one piece is accepted
-    /// even then.
+    /// Handles status and content type of the response. `streaming` states whether a stream was requested. An answer in one piece is accepted even
+    /// then.
     pub fn head(&mut self, status: u16, content_type: Option<&str>, streaming: bool) {
         let json = content_type.is_some_and(|it| it.contains("json"));
         let events = content_type.is_some_and(|it| it.starts_with("text/event-stream"));
@@ -293,8 +293,8 @@ impl Answer {
     ///
     /// # Errors
     /// Returns the server's count if it is impossible. The count is impossible if it is 0 for an answer with output, if it exceeds the requested
-    /// maximum, or, without a requested maximum, if it exceeds the answer's number of bytes. Servers may count the end token, or overshoot with
-    /// speculative decoding. So a count may exceed the requested maximum by an eighth of it plus one token, if the answer has at least as many bytes.
+    /// maximum, or, without a requested maximum, if it exceeds the answer's number of bytes. Servers can count the end token, or overshoot with
+    /// speculative decoding. So a count can exceed the requested maximum by an eighth of it plus one token, if the answer has at least as many bytes.
     pub fn told_tokens(&self, requested: Option<u32>) -> Result<Option<u32>, u32> {
         let Some(told) = self.usage.completion_tokens else { return Ok(None) };
         let least = u32::from(self.has_output);

@@ -58,11 +58,11 @@ pub struct Content<'a> {
     /// Additional fields of this request, as the members of a JSON object without its braces; empty: none. They must not repeat fields that
     /// the launcher or the template sets.
     pub fields: &'a str,
-    /// Maximum output tokens; `None`: the server decides.
+    /// Maximum output tokens; `None` means that the server decides.
     pub max_tokens: Option<u32>,
-    /// Whether the request asks vLLM for the token ids of its output.
+    /// Whether the request requires vLLM to return the token ids of its output.
     pub token_ids: bool,
-    /// Whether the model may end the answer early, even if the template forbids it. Must not be combined with `token_ids`.
+    /// Whether the model can end the answer early, even if the template forbids it. Must not be combined with `token_ids`.
     pub may_end: bool,
 }
 
@@ -94,8 +94,8 @@ pub enum Streaming {
 }
 
 impl Streaming {
-    /// Returns the format for a workload. Clients that disconnect after a number of tokens need the running usage, because one event may
-    /// contain several tokens.
+    /// Returns the format for a workload. Clients that disconnect after a number of tokens need the running usage, because one event can contain
+    /// several tokens.
     pub fn from_workload(workload: &Workload) -> Streaming {
         let counts_tokens = workload.abandonment.is_some_and(|it| matches!(it.after, Departure::Tokens(_)));
         match (workload.streaming, counts_tokens) {
@@ -118,7 +118,7 @@ pub struct BodyTemplate {
     rest: Vec<u8>,
     /// The rest of the body if token ids are requested.
     rest_with_ids: Vec<u8>,
-    /// The rest of the body if the answer may end early.
+    /// The rest of the body if the answer can end early.
     rest_that_may_end: Vec<u8>,
 }
 

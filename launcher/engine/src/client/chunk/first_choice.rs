@@ -29,8 +29,8 @@ pub(in crate::client) struct FirstChoice {
 }
 
 impl FirstChoice {
-    /// Parses bytes that [`Chunk::parse`](super::Chunk::parse) has accepted. `output`: whether `Chunk` found output in them. Returns `None`
-    /// if the bytes do not contain the first choice.
+    /// Parses bytes that [`Chunk::parse`](super::Chunk::parse) has accepted. `output` states whether `Chunk` found output in them. Returns `None` if
+    /// the bytes do not contain the first choice.
     ///
     /// # Errors
     /// A choice has `token_ids` that are not a list of 32-bit numbers.

@@ -2,7 +2,7 @@
 //!
 //! Parsing borrows from the bytes, keeps no text, and allocates nothing for an event of the usual shape. Unknown keys and types are ignored, because
 //! servers differ and only output, finish reason, usage and errors matter here. Invalid UTF-8 and single surrogates count as text, because a token
-//! may be a part of a character.
+//! can be a part of a character.
 
 use std::fmt;
 
@@ -53,12 +53,12 @@ impl Chunk {
         Ok(typed::read(bytes)?.map_or(chunk, |it| it.chunk))
     }
 
-    /// Whether this may be an event or an answer of the Responses or the Messages API, which have a `type`.
+    /// Whether this can be an event or an answer of the Responses or the Messages API, which have a `type`.
     fn is_typed(&self) -> bool {
         self.event_type.0 || self.object == ObjectKind::Response
     }
 
-    /// Whether the event is an error in place of an answer. [`ApiError`](super::api_error::ApiError) parses the error.
+    /// Whether the event is an error instead of an answer. [`ApiError`](super::api_error::ApiError) parses the error.
     pub fn is_error(&self) -> bool {
         self.error.0 || self.object == ObjectKind::Error
     }

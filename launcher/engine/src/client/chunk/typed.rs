@@ -89,14 +89,14 @@ fn chunk(output: Output, finish: Option<Finish>, usage: Option<Usage>) -> TypedC
     TypedChunk { chunk: Chunk { choices, usage, ..Chunk::default() }, text }
 }
 
-/// Converts a text in an event. `is_text`: the text is part of the answer, and not reasoning or a tool call.
+/// Converts a text in an event. `is_text` means that the text is part of the answer, and not reasoning or a tool call.
 fn part(text: &Value, is_text: bool) -> Output {
     let text = text.as_str().unwrap_or_default();
     let kept = if is_text { text.to_owned() } else { String::new() };
     Output { has_output: !text.is_empty(), is_empty_part: text.is_empty(), text: kept }
 }
 
-/// Converts a content block of the Messages API, or a delta to a block. An event that only opens a block is no output.
+/// Converts a content block of the Messages API, or a delta to a block. An event that only opens a block is not an output.
 fn block(block: &Value, in_stream: bool) -> Output {
     match block["type"].as_str() {
         Some("text") if in_stream && block["text"].as_str().is_none_or(str::is_empty) => Output::default(),

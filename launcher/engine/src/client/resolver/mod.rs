@@ -18,7 +18,7 @@ use tokio::net::lookup_host;
 /// A function that resolves a host and port to addresses.
 pub type Lookup = Arc<dyn Fn(String, u16) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;
 
-/// Why a host has no allowed address.
+/// The reason why a host has no allowed address.
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
     /// The system resolver failed.

@@ -62,7 +62,7 @@ pub struct LoadPlan {
     pub(in crate::issue) keeps_token_ids: bool,
     /// Whether requests specify their output length.
     sends_lengths: bool,
-    /// Whether the requested output length is only an upper bound, because the model may end an answer earlier.
+    /// Whether the requested output length is only an upper bound, because the model can end an answer earlier.
     bounds_answers: bool,
     pub(in crate::issue) timeouts: RequestTimeouts,
     pub(in crate::issue) connect_timeout: Duration,
@@ -193,7 +193,7 @@ impl LoadPlan {
         })
     }
 
-    /// Returns the output length to put into a request. `asked` is the length that the request source specifies. `None`: the request
+    /// Returns the output length to put into a request. `asked` is the length that the request source specifies. `None` means that the request
     /// contains no length.
     pub(in crate::issue) fn output_to_send(&self, class: Option<&Class>, asked: Option<u32>) -> Option<u32> {
         class.and_then(|it| it.output).or(asked).filter(|_| self.sends_lengths)
@@ -245,13 +245,13 @@ impl LoadPlan {
 
     /// Returns the number of stages whose number of requests depends on answers, on time, or on earlier stages.
     pub(in crate::issue) fn undecided_stages(&self) -> u64 {
-        // The rules of a phase may end it before all of its queries are sent.
+        // The rules of a phase can end it before all of its queries are sent.
         let by_rules = |it: &PlannedStage| it.phase.as_ref().is_some_and(|it| it.has_rules());
         let undecided = self.stages.iter().filter(|it| by_rules(it) || self.decided_requests_of(it).is_none());
         undecided.count() as u64
     }
 
-    /// Returns the number of requests of a stage, or 0 if it is unknown before the load.
+    /// Returns the number of requests in a stage, or 0 if it is unknown before the load.
     fn requests_of(&self, stage: &PlannedStage) -> u64 {
         self.decided_requests_of(stage).unwrap_or_default()
     }
@@ -286,7 +286,7 @@ impl LoadPlan {
     pub(in crate::issue) fn timeline(&self, clock: Clock) -> Timeline {
         let of_stage = |stage: &PlannedStage| PlannedTime {
             length: match &stage.load {
-                // The rules of the test may end the stage before its schedule ends.
+                // The rules of the test can end the stage before its schedule ends.
                 PlannedLoad::Open(_) if stage.phase.as_ref().is_some_and(|it| it.may_end_before_schedule()) => None,
                 PlannedLoad::Open(schedule) => schedule.len().checked_sub(1).and_then(|it| schedule.get(it)),
                 PlannedLoad::Measured(load) => load.duration(),

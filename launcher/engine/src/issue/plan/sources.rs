@@ -23,7 +23,7 @@ impl LoadPlan {
     /// per row.
     ///
     /// # Errors
-    /// The load may need more rows than there are, and the workload does not allow rows to be repeated.
+    /// The load can need more rows than there are, and the workload does not allow rows to be repeated.
     pub fn with_rows(
         mut self,
         workload: &Workload,
@@ -38,7 +38,7 @@ impl LoadPlan {
         }
         let mut begin = Some(0);
         for (stage, planned) in workload.stages.iter().zip(&mut self.stages) {
-            // The requests are LoadGen samples, or belong to sessions, so each row may be sent several times.
+            // The requests are LoadGen samples, or belong to sessions, so each row can be sent several times.
             if planned.phase.is_some() || self.sessions.as_ref().is_some_and(PlannedSessions::are_dealt_requests) {
                 continue;
             }
@@ -81,7 +81,7 @@ impl LoadPlan {
     /// Returns the plan with the generated prompts of the workload. Each stage sends every prompt once, from the first to the last.
     ///
     /// # Errors
-    /// The number of requests of a stage depends on earlier stages.
+    /// The number of requests in a stage depends on earlier stages.
     pub(crate) fn with_prompts(
         mut self,
         workload: &Workload,
@@ -118,8 +118,8 @@ impl LoadPlan {
         Ok(self)
     }
 
-    /// Returns the plan with the recorded sessions of the workload, if it has any. Each stage sends a session at most once. If the number
-    /// of sessions that a stage sends is unknown before the load, the next stage may send some of them again.
+    /// Returns the plan with the recorded sessions of the workload, if it has any. Each stage sends a session at most once. If the number of sessions
+    /// that a stage sends is unknown before the load, the next stage can send some of them again.
     ///
     /// # Errors
     /// A stage needs more sessions than remain, or no session remains.
@@ -156,7 +156,7 @@ impl LoadPlan {
         self
     }
 
-    /// Returns how the rows of the data set were used; `None` for another source. `begun`: the number of sessions that each stage sent.
+    /// Returns how the rows of the data set were used; `None` for another source. `begun` is the number of sessions that each stage sent.
     pub(in crate::issue) fn rows_used(&self, issued: u64, begun: &[u64]) -> Option<RowsUsed> {
         match &self.sessions {
             Some(sessions) => sessions.rows_used(begun),
@@ -164,9 +164,8 @@ impl LoadPlan {
         }
     }
 
-    /// Returns notices for the report: stages that ended with the rows of a data set, and rows or sessions that were sent more than once.
-    /// Phases are excluded, because LoadGen's rules decide how often they send a sample. `begun`: the number of sessions that each stage
-    /// sent.
+    /// Returns notices for the report: stages that ended with the rows of a data set, and rows or sessions that were sent more than once. Phases are
+    /// excluded, because LoadGen's rules decide how often they send a sample. `begun` is the number of sessions that each stage sent.
     pub(in crate::issue) fn notices(&self, issued: u64, begun: &[u64]) -> Vec<Notice> {
         let repeats = match &self.sessions {
             Some(sessions) => sessions.repeats(begun),

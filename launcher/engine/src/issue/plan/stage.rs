@@ -57,13 +57,13 @@ pub(in crate::issue) enum PlannedLoad {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::issue) struct Slots {
     pub(in crate::issue) concurrency: u64,
-    /// Total number of requests of all slots; `None`: until the duration is over.
+    /// Total number of requests in all slots; `None`: until the duration is over.
     pub(in crate::issue) count: Option<u64>,
     /// How long requests are sent; `None`: until `count` requests were sent.
     pub(in crate::issue) duration: Option<Duration>,
     /// The time within which the slots are opened one by one, evenly spaced.
     pub(in crate::issue) ramp_up: Duration,
-    /// Maximum number of requests started per second, over all slots; `None`: no limit.
+    /// Maximum number of requests started per second, over all slots; `None` means no limit.
     pub(in crate::issue) start_rate: Option<RequestRate>,
     /// Additional slots at the start of the stage.
     pub(in crate::issue) surge: Option<Surge>,
@@ -102,7 +102,7 @@ impl PlannedLoad {
             PlannedLoad::Open(schedule) => Some(schedule.len()),
             PlannedLoad::Measured(load) => load.count(),
             PlannedLoad::Closed(slots) => slots.count.filter(|_| slots.duration.is_none()),
-            // Rules may end the phase before its queries are used up.
+            // Rules can end the phase before its queries are used up.
             PlannedLoad::Stream(phase) => (!phase.has_rules()).then(|| phase.request_count()),
             PlannedLoad::Trial(_) => None,
         }

@@ -6,9 +6,9 @@
 pub(super) struct Share {
     next: u64,
     count: u64,
-    /// Number of distinct sessions; `None`: each number is a separate session.
+    /// Number of distinct sessions; `None` means that each number is a separate session.
     sessions: Option<u64>,
-    /// Number of slots of a closed loop; `None` in an open loop.
+    /// Number of slots in a closed loop; `None` in an open loop.
     slots: Option<u64>,
     worker: u64,
     workers: u64,

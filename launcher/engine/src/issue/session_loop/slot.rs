@@ -24,7 +24,7 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// Creates a slot. `users`: the simulated users, if the load has them. A user's first session then begins with a later turn.
+    /// Creates a slot. `users` are the simulated users, if the load has them. A user's first session then begins with a later turn.
     pub(super) fn new(number: u64, users: Option<UserTurns>) -> Slot {
         Slot { number, users, ended: 0, last_end: None, session: None }
     }

@@ -1,4 +1,4 @@
-//! [I/O] The sessions of one worker in a stage: their shared state, and how turns wait until they may be sent.
+//! [I/O] The sessions of one worker in a stage: their shared state, and how turns wait until they can be sent.
 
 use std::{
     collections::HashMap,
@@ -24,7 +24,7 @@ pub(super) struct SessionStage {
     pub(super) context: Arc<RequestContext>,
     pub(super) stage: usize,
     pub(super) waits: Arc<Waits>,
-    /// The time after which no turn is sent; `None`: no limit.
+    /// The time after which no turn is sent; `None` means no limit.
     pub(super) over: Option<Duration>,
     /// The session slots by number, if the load starts requests. The requests are assigned to the slots in turn.
     pub(super) slots: Mutex<HashMap<u64, Arc<tokio::sync::Mutex<Slot>>>>,

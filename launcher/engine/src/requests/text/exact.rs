@@ -1,8 +1,8 @@
 //! Texts with exactly the requested number of tokens.
 //!
-//! Most tokenizers of language models never form a token that spans a space between two words. The number of tokens of a text is then the
-//! sum over its words, so each word needs to be encoded only once, before the load. A sample of texts shows whether a tokenizer has this
-//! property. With any other tokenizer, each text is encoded and adjusted until it fits (`fit`).
+//! Most tokenizers of language models never form a token that spans a space between two words. The number of tokens in a text is then the sum over
+//! its words, so each word needs to be encoded only once, before the load. A sample of texts shows whether a tokenizer has this property. With any
+//! other tokenizer, each text is encoded and adjusted until it fits (`fit`).
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ const ENOUGH_WORDS: usize = 256;
 const MAX_VOCABULARY: usize = 20_000;
 /// Minimum number of usable words. With fewer, each text is encoded.
 const MIN_WORDS: usize = 16;
-/// Maximum number of tokens of a word at the start of a text.
+/// Maximum number of tokens in a word at the start of a text.
 const MAX_FIRST: u32 = 4;
 /// If at least this many words are a single token at the start of a text, texts begin only with such words.
 const ENOUGH_FIRST: usize = 32;
@@ -33,16 +33,16 @@ const ENOUGH_FIRST: usize = 32;
 const SAMPLES: u64 = 48;
 /// Maximum length of such a text, in tokens.
 const LONGEST_SAMPLE: u64 = 400;
-/// Number of words of the passage that are checked together: the sum of their tokens must be right.
+/// Number of words in the passage that are checked together: the sum of their tokens must be right.
 const BLOCK: usize = 512;
 
 /// Generates texts with a requested number of tokens.
 #[derive(Debug)]
 pub(super) struct Exact {
     tokenizer: Tokenizer,
-    /// Words whose tokens can be summed; `None`: each text of words is encoded.
+    /// Words whose tokens can be summed; `None` means that each text of words is encoded.
     words: Option<WordTable>,
-    /// The passage with tokens that can be summed; `None`: each text of prose is encoded.
+    /// The passage with tokens that can be summed; `None` means that each text of prose is encoded.
     passage: Option<PassageTable>,
 }
 
@@ -62,7 +62,7 @@ struct PassageTable {
     begins: Vec<u32>,
     /// For each word, the number of tokens before it. The last entry is the total. A word counts with the tokens that it has after a space.
     sums: Vec<u64>,
-    /// The indices of the words that a text may begin with, and the number of tokens of each at the start of a text.
+    /// The indices of the words that a text can begin with, and the number of tokens of each at the start of a text.
     starts: Vec<(u32, u32)>,
 }
 
@@ -164,7 +164,7 @@ impl WordTable {
                 }
             }
         }
-        // These words also have the same number of tokens alone and after a space. This matters because messages may be joined.
+        // These words also have the same number of tokens alone and after a space. This matters because messages can be joined.
         if first.iter().filter(|(_, tokens)| *tokens == 1).count() >= ENOUGH_FIRST {
             first.retain(|(_, tokens)| *tokens == 1);
         }
@@ -259,7 +259,7 @@ impl PassageTable {
     }
 }
 
-/// Returns the number of tokens of a word that follows another word and a space.
+/// Returns the number of tokens in a word that follows another word and a space.
 fn tokens_behind(tokenizer: &Tokenizer, word: &str) -> Result<u32, TokenizerError> {
     let both = tokenizer.count(&format!("{ANCHOR} {word}"))?;
     Ok(saturated(both.saturating_sub(tokenizer.count(ANCHOR)?)))

@@ -24,8 +24,8 @@ pub(super) fn append<'a>(
     let mut ends = vec![start];
     let mut count = before;
     while count < target {
-        // Words may have several tokens, so only a part of the missing number is added per round. A few rounds that approach the target
-        // take less time than one round that overshoots it.
+        // Words can have several tokens, so only a part of the missing number is added per round. A few rounds that approach the target take less
+        // time than one round that overshoots it.
         for _ in 0..(target - count).div_ceil(4) {
             push_word(next_word(), text);
             ends.push(text.len());

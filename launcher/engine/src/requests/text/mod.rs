@@ -29,7 +29,7 @@ static PROSE: LazyLock<Arc<Passage>> = LazyLock::new(|| Arc::new(Passage::new(PR
 /// Number of random words before prose. About 10^12 different beginnings are possible, so even ten million requests rarely share one.
 const BEGINNING: u32 = 4;
 
-/// Why texts cannot be generated.
+/// The reason why texts cannot be generated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TextsError {
     /// The corpus contains no word that a text can begin with.

@@ -4,13 +4,13 @@ use rand::{Rng, RngExt as _};
 
 use super::words::push_word;
 
-/// Words and punctuation marks, with one space in place of any white space of the source.
+/// Words and punctuation marks, with one space instead of any white space of the source.
 #[derive(Debug)]
 pub(super) struct Passage {
     text: String,
     /// The byte offset of each word and each punctuation mark.
     pieces: Vec<u32>,
-    /// Indices of the pieces that a text may begin with: the words.
+    /// Indices of the pieces that a text can begin with: the words.
     starts: Vec<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! A sample of the requests of a load, with a maximum size. Pure.
+//! A sample of a load's requests, with a maximum size. Pure.
 //!
 //! Bottom-k sampling: the rank of a request is a hash of its stage and number, and the requests with the lowest ranks are kept. So every
 //! request has the same chance. The sample does not depend on the order of the requests, nor on which recorder got them, so the samples of

@@ -83,8 +83,8 @@ impl Bin {
         self.under_way.net
     }
 
-    /// Returns the time that requests were in flight within the bin, summed over the requests, in nanoseconds. `before`: number of requests
-    /// in flight at the start of the bin. `width`: width of the bin in nanoseconds.
+    /// Returns the time that requests were in flight within the bin, summed over the requests, in nanoseconds. `before` is the number of requests in
+    /// flight at the start of the bin. `width`: width of the bin in nanoseconds.
     pub(super) fn time_under_way(&self, before: i64, width: u64) -> i128 {
         let UnderWay { net, offsets } = self.under_way;
         (i128::from(before) + i128::from(net)) * i128::from(width) - offsets

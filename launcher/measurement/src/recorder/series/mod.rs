@@ -32,7 +32,7 @@ use crate::{
 
 /// Maximum number of bins in the series of a run: enough to show the course of the run in a chart, and about 30 KB in `report.json`.
 pub const RUN_BINS: usize = 240;
-/// Maximum total number of bins of all stages, provided that each stage has at least [`FEWEST_BINS`].
+/// Maximum total number of bins in all stages, provided that each stage has at least [`FEWEST_BINS`].
 const STAGE_BINS: usize = 960;
 /// Minimum number of bins that a stage has room for, however many stages there are.
 const FEWEST_BINS: usize = 16;
@@ -224,7 +224,7 @@ impl TimeSeries {
         }
     }
 
-    /// Merges another series of the same run. The widths of the bins may differ.
+    /// Merges another series of the same run. The widths of the bins can differ.
     pub fn add(&mut self, other: &TimeSeries) {
         let Some((first, last)) = other.extent else { return };
         let mut other = other.clone();

@@ -2,7 +2,7 @@
 
 use crate::record::RequestOutcome;
 
-/// A group of outcomes. A server may send any status, but a bin of a series has one counter for each group.
+/// A group of outcomes. A server can send any status, but a bin of a series has one counter for each group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutcomeGroup {
     Ok,

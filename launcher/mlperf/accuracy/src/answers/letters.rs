@@ -93,7 +93,7 @@ fn without_bold(text: &str) -> String {
     plain
 }
 
-/// Returns the last letter after `ANSWER` or `FINAL ANSWER`. Between word and letter may be `:` or `=` and a bracket. No other letter may follow.
+/// Returns the last letter after `ANSWER` or `FINAL ANSWER`. Between word and letter can be `:` or `=` and a bracket. No other letter can follow.
 fn labelled(text: &[char], last: LastLetter) -> Option<char> {
     const ANSWER: &str = "answer";
     (0..text.len()).rev().filter(|at| stands_at(text, *at, ANSWER)).find_map(|at| {

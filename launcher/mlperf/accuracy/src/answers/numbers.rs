@@ -72,7 +72,7 @@ fn boxed_digits(text: &[char], at: usize) -> Option<&[char]> {
     (end > start && text.get(skip_space(text, end)) == Some(&'}')).then(|| &text[start..end])
 }
 
-/// Returns the digits of `Answer: digits` at `at`. They must end a word, and no decimal point may follow.
+/// Returns the digits of `Answer: digits` at `at`. They must end a word, and no decimal point can follow.
 fn answer_digits(text: &[char], at: usize) -> Option<&[char]> {
     const ANSWER: &str = "answer:";
     let start = stands_at(text, at, ANSWER).then(|| skip_space(text, at + ANSWER.len()))?;

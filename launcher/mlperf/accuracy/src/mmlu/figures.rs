@@ -217,7 +217,7 @@ pub fn csv<'a>(
 }
 
 /// Distributes a limited number of questions as equally as possible over subjects, and returns the number per subject. In each round, every subject
-/// gets one more question, until the limit is reached or no question is left. `available`: number of questions per subject.
+/// gets one more question, until the limit is reached or no question is left. `available` is the number of questions per subject.
 pub fn shares(limit: usize, available: &[usize]) -> Vec<usize> {
     let mut shares = vec![0; available.len()];
     let mut left = limit;

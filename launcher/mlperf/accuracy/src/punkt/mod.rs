@@ -23,7 +23,7 @@ const fn is_ascii_space(it: char) -> bool {
     matches!(it, '\t'..='\r' | ' ')
 }
 
-/// A position where a sentence may end. Positions count characters.
+/// A position where a sentence can end. Positions count characters.
 #[derive(Clone, Copy)]
 struct Candidate {
     /// The position of the `.`, `?` or `!` of the candidate.
@@ -113,7 +113,7 @@ fn realigned(text: &[char], slices: &[(usize, usize)]) -> Vec<(usize, usize)> {
     sentences
 }
 
-/// Returns the number of closing punctuation marks at the start of a sentence, and the number of characters of these marks and the white space after
+/// Returns the number of closing punctuation marks at the start of a sentence, and the number of characters in these marks and the white space after
 /// them. `None` if no marks belong to the previous sentence. NLTK's `re_boundary_realignment`.
 fn closing(sentence: &[char]) -> Option<(usize, usize)> {
     let signs = sentence.iter().take_while(|it| matches!(it, '"' | '\'' | ')' | ']' | '}')).count();

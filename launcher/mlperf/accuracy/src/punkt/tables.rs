@@ -24,7 +24,7 @@ pub const FILES: [TableFile; 4] = [
     TableFile { name: "ortho_context.tab", sha256: "4bbcca25ed3d3f06c02402abf8419b9f033b8adc06e7b482eca4e45f81a5dc4c" },
 ];
 
-/// Why sentences cannot be split.
+/// The reason why sentences cannot be split.
 #[derive(Debug, thiserror::Error)]
 pub enum PunktError {
     /// A file cannot be read.

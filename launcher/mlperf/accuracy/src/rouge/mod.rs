@@ -45,8 +45,8 @@ pub struct Scores {
     pub rouge_lsum: Score,
 }
 
-/// Computes the figures of a prediction and an expected text. The texts are not preprocessed. `stem`: whether to stem the tokens, as MLPerf's check
-/// does. Needs time proportional to the product of both lengths, and one bit of memory per pair of tokens in the longest sentence of each text.
+/// Computes the figures of a prediction and an expected text. The texts are not preprocessed. `stem` states whether to stem the tokens, as MLPerf's
+/// check does. Needs time proportional to the product of both lengths, and one bit of memory per pair of tokens in the longest sentence of each text.
 pub fn score(prediction: &str, expected: &str, stem: bool) -> Scores {
     let mut ids = HashMap::new();
     let mut read = |text: &str| Tokens::read(text, stem, &mut ids);

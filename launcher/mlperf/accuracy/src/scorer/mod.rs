@@ -21,7 +21,7 @@ use crate::{
 
 /// Maximum number of answers per batch.
 const BATCH: usize = 512;
-/// Maximum total size of a batch, in bytes. The last answer of a batch may exceed it.
+/// Maximum total size of a batch, in bytes. The last answer of a batch can exceed it.
 const BATCH_BYTES: usize = 16 << 20;
 
 /// A line of an accuracy log.
@@ -63,7 +63,7 @@ impl Answer {
     }
 }
 
-/// Why answers cannot be scored.
+/// The reason why answers cannot be scored.
 #[derive(Debug, thiserror::Error)]
 pub enum ScoreError<E: std::error::Error + 'static> {
     /// The log cannot be read.

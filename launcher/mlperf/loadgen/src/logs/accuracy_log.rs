@@ -90,7 +90,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Why a log cannot be read.
+/// The reason why a log cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The reader returned an error.

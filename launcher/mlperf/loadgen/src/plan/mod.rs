@@ -82,7 +82,7 @@ struct PhasePlan {
     first_queries: Option<FirstQueries>,
 }
 
-/// The expected number of queries of a phase, and its expected duration.
+/// The expected number of queries in a phase, and its expected duration.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Expected {
@@ -111,7 +111,7 @@ struct Needed {
     percentile: f64,
     /// Minimum number of queries for a VALID result.
     least_queries: u64,
-    /// In Server, how many of the expected queries may exceed the limit. In SingleStream and MultiStream, how many of the slowest queries are
+    /// In Server, how many of the expected queries can exceed the limit. In SingleStream and MultiStream, how many of the slowest queries are
     /// excluded from the estimate. `None` if there are too few queries.
     #[serde(skip_serializing_if = "Option::is_none")]
     budget: Option<u64>,
@@ -231,7 +231,7 @@ fn plan_phase(
     })
 }
 
-/// Returns the expected number of queries, and their duration. `measured`: whether it is a performance phase, which ends by its limits.
+/// Returns the expected number of queries, and their duration. `measured` states whether it is a performance phase, which ends by its limits.
 fn expected(settings: &Settings, effective: &Effective, queries: &PhaseQueries, measured: bool) -> Expected {
     let latency = 1.0 / effective.target_qps;
     let longest = if measured && effective.max_duration_ms > 0 {

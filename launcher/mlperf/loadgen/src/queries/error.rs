@@ -1,11 +1,11 @@
-//! Why a phase cannot be planned.
+//! The reason why a phase cannot be planned.
 
 use workload_profiles::{
     loadgen::{Effective, Qsl, Scenario, Settings},
     workload::MAX_REQUESTS,
 };
 
-/// Why a phase cannot be planned: LoadGen would loop forever, run out of memory, or behave unpredictably.
+/// The reason why a phase cannot be planned: LoadGen would loop forever, run out of memory, or behave unpredictably.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
     /// A setting has a value that no queries can be generated from.

@@ -39,7 +39,7 @@ struct Frame<'a> {
     passes: Vec<u32>,
 }
 
-/// Generates the queries of a phase from a sample set. `accuracy`: whether it is an accuracy phase.
+/// Generates the queries of a phase from a sample set. `accuracy` states whether it is an accuracy phase.
 pub(super) fn generate(
     settings: &Settings,
     effective: &Effective,
@@ -118,7 +118,7 @@ impl<'a> Frame<'a> {
         let server = scenario == Scenario::Server;
         let grows = settings.sample_concatenate_permutation && scenario != Scenario::Offline;
         let mut schedule = Mt19937::new(settings.schedule_rng_seed);
-        // LoadGen multiplies by the reciprocal. A division may be rounded differently.
+        // LoadGen multiplies by the reciprocal. A division can be rounded differently.
         let period = ((1.0 / effective.target_qps) * 1e9) as u64;
         self.check_length(if server { 1e9 / effective.target_qps } else { period as f64 })?;
         let mut times = Vec::new();

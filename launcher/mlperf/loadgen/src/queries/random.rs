@@ -63,7 +63,7 @@ impl Mt19937 {
         let low = f64::from(self.next_u32());
         let high = f64::from(self.next_u32());
         let drawn = (low + high * TWO_POW_32) / (TWO_POW_32 * TWO_POW_32);
-        // The sum may be rounded up to 2^64, which would make the quotient 1.
+        // The sum can be rounded up to 2^64, which would make the quotient 1.
         if drawn >= 1.0 { BELOW_ONE } else { drawn }
     }
 

@@ -12,7 +12,7 @@ pub struct EarlyStopping {
     alone: u64,
 }
 
-/// Why a test cannot be made.
+/// The reason why a test cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum EarlyStoppingError {
     /// With this percentile, either no number of queries is enough or none is needed.
@@ -85,7 +85,7 @@ impl EarlyStopping {
         self.within(above).saturating_add(above)
     }
 
-    /// Returns how many of `queries` queries may be above the limit; `None` if there are too few queries to pass even if none is above it.
+    /// Returns how many of `queries` queries can be above the limit; `None` if there are too few queries to pass even if none is above it.
     pub fn budget(&self, queries: u64) -> Option<u64> {
         if queries < self.queries(0) {
             return None;

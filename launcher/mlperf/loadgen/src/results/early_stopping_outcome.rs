@@ -44,7 +44,7 @@ impl EarlyStoppingOutcome {
         EarlyStoppingOutcome { met: queries >= needed, text, ..EarlyStoppingOutcome::default() }
     }
 
-    /// Runs the test of SingleStream and MultiStream. `second`: whether to estimate the second percentile too, which SingleStream needs.
+    /// Runs the test of SingleStream and MultiStream. `second` states whether to estimate the second percentile too, which SingleStream needs.
     pub fn of_estimate(percentile: f64, queries: u64, values: &Series, second: bool) -> EarlyStoppingOutcome {
         let test = match test(percentile) {
             Ok(test) => test,

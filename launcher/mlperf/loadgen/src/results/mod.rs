@@ -2,7 +2,7 @@
 //!
 //! Compatible with LoadGen, even where it seems to be mistaken. For example, rates in the Server scenario are divided by the completion time of the
 //! query that was issued last, although another query may complete later. [`corrected`] computes the values without such quirks. Each series is
-//! sorted only once, so that each figure is a look-up.
+//! sorted only once, so that each figure is a lookup.
 
 pub mod completion;
 pub mod corrected;

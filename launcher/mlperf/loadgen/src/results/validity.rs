@@ -25,7 +25,7 @@ pub struct Validity {
     pub perf_advice: String,
     /// What to do if the phase was too short.
     pub duration_advice: &'static str,
-    /// Why the phase is INVALID by the launcher's own rule; empty if that rule is met.
+    /// The reason why the phase is INVALID by the launcher's own rule; empty if that rule is met.
     pub faults: Vec<String>,
 }
 

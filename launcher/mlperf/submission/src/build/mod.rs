@@ -39,7 +39,7 @@ pub struct Built {
     pub report: Option<Report>,
 }
 
-/// Why a tree cannot be built.
+/// The reason why a tree cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// A name cannot be used as the name of a folder.

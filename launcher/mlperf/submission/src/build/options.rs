@@ -56,7 +56,7 @@ impl std::str::FromStr for ScenarioFile {
     type Err = std::convert::Infallible;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        // The path itself may contain an equals sign.
+        // The path itself can contain an equals sign.
         let (case, path) = match text.split_once('=') {
             Some((case, path)) if is_case(case) => (Some(case.to_owned()), path),
             _ => (None, text),

@@ -60,7 +60,7 @@ impl Test {
     }
 }
 
-/// Returns the tests in a folder. `benchmark`: the benchmark of folders that do not contain its name.
+/// Returns the tests in a folder. `benchmark` is the benchmark of folders that do not contain its name.
 pub(in super::super) fn tests(run: &Path, benchmark: Option<&str>, round: Round) -> Result<Vec<Test>, Missing> {
     let missing =
         |what: String, remedy: &str| Missing { what: format!("{}: {what}", run.display()), remedy: remedy.into() };

@@ -36,7 +36,7 @@ const SAID: [&str; 26] = [
     "cooling",
     "host_network_card_count",
 ];
-/// Keys that must exist in a system description, but may have an empty value.
+/// Keys that must exist in a system description, but can have an empty value.
 const PRESENT: [&str; 9] = [
     "host_processor_frequency",
     "host_processor_caches",

@@ -23,7 +23,7 @@ const KEYS: [&str; 9] = [
 ];
 
 impl Check {
-    /// Reads the detail log in a folder. `mode`: the mode that its test should have; SubmissionRun is always accepted.
+    /// Reads the detail log in a folder. `mode` is the mode that its test should have; SubmissionRun is always accepted.
     pub(super) fn detail(&mut self, case: &Case, folder: &str, mode: Mode) -> Option<DetailLog> {
         self.wanted(&format!("{folder}/mlperf_log_summary.txt"), Rule::MissingQuietFile);
         let file = format!("{folder}/mlperf_log_detail.txt");

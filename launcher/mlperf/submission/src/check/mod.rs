@@ -27,7 +27,7 @@ use super::{
 
 pub(super) use descriptions::is_name;
 
-/// Why a tree cannot be checked.
+/// The reason why a tree cannot be checked.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
     /// The folder does not exist.
@@ -79,7 +79,7 @@ struct Case {
     benchmark: &'static Benchmark,
     scenario_folder: ScenarioFolder,
     system: String,
-    /// Whether the results may be inferred from those of another scenario. This is allowed for an edge system.
+    /// Whether the results can be inferred from those of another scenario. This is allowed for an edge system.
     edge: bool,
     /// Path of the folder with its logs.
     results: String,
@@ -90,7 +90,7 @@ struct Case {
 }
 
 impl Case {
-    /// Returns the scenario of the logs. It is the folder's scenario, or another one from which the results may be inferred.
+    /// Returns the scenario of the logs. It is the folder's scenario, or another one from which the results can be inferred.
     fn ran(&self, log: &DetailLog) -> ScenarioFolder {
         let told = log.text("effective_scenario").and_then(ScenarioFolder::from_name);
         let inferred = self.scenario_folder.inferred_from().filter(|it| self.edge && told == Some(*it));

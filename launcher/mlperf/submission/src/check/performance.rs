@@ -23,7 +23,7 @@ fn metric(scenario_folder: ScenarioFolder) -> (&'static str, f64, &'static str) 
     }
 }
 
-/// Returns the key that MLPerf's checker reads first. It may later use tokens per second instead.
+/// Returns the key that MLPerf's checker reads first. It can later use tokens per second instead.
 fn first_metric(scenario_folder: ScenarioFolder) -> &'static str {
     match scenario_folder {
         ScenarioFolder::Offline => "result_samples_per_second",
@@ -70,7 +70,7 @@ impl Check {
         about.want(met, Rule::SummaryDiffers, "Result is", found, format!("{wanted}, as the detail log has it"));
     }
 
-    /// Compares user.conf with the log. A difference alone is not a fault, because a program may set more than its user.conf does.
+    /// Compares user.conf with the log. A difference alone is not a fault, because a program can set more than its user.conf does.
     fn user_conf(&mut self, case: &Case, log: &DetailLog, ran: ScenarioFolder) {
         let file = format!("{}/user.conf", case.measurements);
         let Ok(text) = self.tree.text(&file, MAX_TEXT) else { return };

@@ -9,7 +9,7 @@ use super::{
 
 const RUN: [&str; 3] = ["mlperf_log_summary.txt", "mlperf_log_detail.txt", "spl.txt"];
 const POWER: [&str; 5] = ["client.json", "client.log", "ptd_logs.txt", "server.json", "server.log"];
-/// Files that may exist in addition to the logs.
+/// Files that can exist in addition to the logs.
 const OPTIONAL: [&str; 3] = ["mlperf_log_accuracy.json", "mlperf_log_trace.json", "results.json"];
 
 impl Check {

@@ -9,7 +9,7 @@ use crate::{
     text::{self, NOTHING},
 };
 
-/// The latencies in the order of the rows. Headline figures come first, because the rows of many stages may exceed the maximum, and the last ones are
+/// The latencies in the order of the rows. Headline figures come first, because the rows of many stages can exceed the maximum, and the last ones are
 /// left out.
 const LATENCIES: [Figure; 10] = [
     Figure::Ttft,

@@ -45,7 +45,7 @@ pub struct OverTime {
 }
 
 impl Store {
-    /// Computes the time series of the window from `from` to `to`, on the machine's monotonic clock. `interval`: the time between two scrapes. The
+    /// Computes the time series of the window from `from` to `to`, on the machine's monotonic clock. `interval` is the time between two scrapes. The
     /// width of a bin is the interval times a power of two. `None` if the window has no length.
     pub fn over_time(&self, from: Duration, to: Duration, interval: Duration) -> Option<OverTime> {
         let bins = Bins::new(from, to, interval)?;
@@ -132,7 +132,7 @@ impl Bins {
         Some(Bins { from, width, number })
     }
 
-    /// The index of the bin that contains a time. The time must not be before the window; the index may be beyond the last bin.
+    /// The index of the bin that contains a time. The time must not be before the window; the index can be beyond the last bin.
     fn bin(&self, at: Duration) -> usize {
         let bin = at.saturating_sub(self.from).as_nanos() / self.width.as_nanos();
         usize::try_from(bin).unwrap_or(usize::MAX)

@@ -23,11 +23,11 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// The pods to query.
 pub(super) struct Asked<'a> {
     pub(super) address: &'a LogAddress,
-    /// The addresses of the pods. `None`: they are looked up in the cluster's DNS.
+    /// The addresses of the pods. `None` means that they are looked up in the cluster's DNS.
     pub(super) known: Option<&'a [IpAddr]>,
     /// The expected number of pods.
     pub(super) replicas: u32,
-    /// The bearer token for the pods' logs. `None`: no token is needed.
+    /// The bearer token for the pods' logs. `None` means that no token is needed.
     pub(super) token: Option<String>,
 }
 

@@ -28,7 +28,7 @@ use engine::client::Resolver;
 
 pub(in crate::run) use traces::fetch as fetch_traces;
 
-/// Maximum number of logs. Each may have 52 MiB, and the folder for temporary files in a pod is limited.
+/// Maximum number of logs. Each can have 52 MiB, and the folder for temporary files in a pod is limited.
 const MAX_LOGS: usize = 8;
 /// Maximum size of a log in bytes, including the note about omitted parts.
 const MAX_LOG: u64 = START_KEPT + END_KEPT as u64 + (1 << 20);
@@ -80,7 +80,7 @@ impl ByReplica<'_> {
     }
 }
 
-/// Returns the report data of a server in pods. `None` if the run has no such server. `limit` is how long the pods may take to respond.
+/// Returns the report data of a server in pods. `None` if the run has no such server. `limit` is how long the pods can take to respond.
 pub(in crate::run) fn describe(
     run: &ResolvedRun,
     resolver: &Resolver,

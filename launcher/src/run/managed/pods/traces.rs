@@ -27,7 +27,7 @@ const QUIET_LOOKS: u32 = 3;
 /// Timeout for listing traces.
 const LIST: Duration = Duration::from_secs(10);
 
-/// Copies profiler traces into a folder. Returns remarks for the user. `settles` is how long a trace may still grow. `limit` is the timeout of the
+/// Copies profiler traces into a folder. Returns remarks for the user. `settles` is how long a trace can still grow. `limit` is the timeout of the
 /// whole operation.
 pub(in crate::run) fn fetch(
     run: &ResolvedRun,
@@ -77,7 +77,7 @@ pub(super) async fn copy(
             ));
             continue;
         }
-        // The files of several pods may have the same names.
+        // The files of several pods can have the same names.
         let path = if pods.len() > 1 { folder.join(folder_name(pod.ip)).join(&name) } else { folder.join(&name) };
         let made = fs::create_dir_all(path.parent().unwrap_or(folder)).map_err(|error| error.to_string());
         let saved = match made {
@@ -103,7 +103,7 @@ pub(super) async fn copy(
     Ok(())
 }
 
-/// Returns the traces of each pod when they have stopped growing, because a profiler may still write them after it has confirmed the stop.
+/// Returns the traces of each pod when they have stopped growing, because a profiler can still write them after it has confirmed the stop.
 async fn settled(pods: &[Pod], settles: Duration) -> Vec<Result<Vec<Trace>, String>> {
     let clock = Clock::start();
     let mut before = Vec::new();

@@ -61,7 +61,7 @@ impl<'a> Asked<'a> {
 
 /// The reason why there is no URL.
 enum Failure {
-    /// The turn failed, and the next turn tries again.
+    /// The reconciliation failed, and the next reconciliation tries again.
     Api(kube::Error),
     /// An object is missing or not ready, or the reference is wrong.
     Target(String),

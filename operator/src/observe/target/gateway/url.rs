@@ -71,7 +71,7 @@ fn is_parent(parent: &ParentRef, route: &Route, named: &Named<'_>, listener: &Li
         && parent.port.is_none_or(|it| it == listener.port)
 }
 
-/// Whether a backend may be a model server: a Service or an InferencePool.
+/// Whether a backend can be a model server: a Service or an InferencePool.
 fn is_server(backend: &BackendRef) -> bool {
     match (backend.group.as_deref().unwrap_or_default(), backend.kind.as_deref().unwrap_or("Service")) {
         ("", "Service") => true,

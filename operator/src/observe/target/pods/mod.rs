@@ -77,7 +77,7 @@ async fn list(reader: &mut Reader, pods: &Api<Pod>, label: String) -> Result<Vec
     Ok(reader.read(What::Pods, request, pods.list(&params)).await?.map(|it| it.items).unwrap_or_default())
 }
 
-/// Whether the launcher in a pod may still run. A pod on a node that stopped reporting does not count forever.
+/// Whether the launcher in a pod can still run. A pod on a node that stopped reporting does not count forever.
 fn is_at_work(pod: &Pod, now: Timestamp) -> bool {
     let succeeded = pod.status.as_ref().is_some_and(|it| it.phase.as_deref() == Some("Succeeded"));
     let lost = pod.metadata.deletion_timestamp.as_ref().is_some_and(|it| now.duration_since(it.0) > LEEWAY);

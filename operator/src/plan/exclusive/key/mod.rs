@@ -38,8 +38,8 @@ impl Target {
         Target::of_endpoint(&run.endpoint, &run.run.namespace, asks_cluster_wide(&spec.target), settings)
     }
 
-    /// The target behind an endpoint. `None` for a simulator, which runs inside the launcher. `asks_cluster_wide`: whether runs of all namespaces
-    /// wait for each other even if the server is outside of the cluster.
+    /// The target behind an endpoint. `None` for a simulator, which runs inside the launcher. `asks_cluster_wide` states whether runs of all
+    /// namespaces wait for each other even if the server is outside of the cluster.
     fn of_endpoint(endpoint: &Endpoint, namespace: &str, asks_cluster_wide: bool, settings: &Settings) -> Option<Self> {
         match endpoint {
             Endpoint::Url(url) => of_url(url, namespace, asks_cluster_wide, settings),
@@ -109,7 +109,7 @@ fn of_url(url: &str, namespace: &str, asks_cluster_wide: bool, settings: &Settin
     Some(Target { key: TargetKey::new(&host, server.port), is_cluster_wide: is_inside || asks_cluster_wide })
 }
 
-/// Whether an address may belong to the cluster: it is private, or local to the machine.
+/// Whether an address can belong to the cluster: it is private, or local to the machine.
 fn is_private(address: IpAddr) -> bool {
     match address {
         // 100.64.0.0/10 is the shared address range of RFC 6598, which cloud providers use for pods.

@@ -84,8 +84,9 @@ pub enum Ahead {
 }
 
 impl Busy {
-    /// Time to the next turn if nothing wakes the run before. The first run in line gets turns often, because no watch reports to it that the pod of
-    /// an ended run is gone. The end of a run that occupies the target wakes the first run, so runs further back need fewer turns.
+    /// Time to the next reconciliation if nothing wakes the run before. The first run in line gets reconciliations often, because no watch reports to
+    /// it that the pod of an ended run is gone. The end of a run that occupies the target wakes the first run, so runs further back need fewer
+    /// reconciliations.
     pub fn next_look(&self) -> Duration {
         const SOON: Duration = Duration::from_secs(2);
         if self.position == 1 && self.ahead == Ahead::Drains {
@@ -121,7 +122,7 @@ impl fmt::Display for Ordinal {
     }
 }
 
-/// Returns why a run may not begin now. `None` if it may. `others` are all runs of the target in any order. They may include this run.
+/// Returns why a run may not begin now. `None` if it may. `others` are all runs of the target in any order. They can include this run.
 ///
 /// A run that occupies the target keeps it. The other runs begin in the order of [`Member::turns`] and then of their creation. Runs that do not need
 /// the target exclusively do not wait for each other. But they wait for exclusive runs in front of them, because otherwise an exclusive run might
@@ -152,7 +153,7 @@ pub fn busy<'a>(run: &Member, others: impl Iterator<Item = &'a Member>, now: Tim
     Some(Busy { position: in_front + 1, ahead, name: other.full_name() })
 }
 
-/// The waiting runs that may begin now: [`busy`] returns `None` for each of them, unless a pod of an ended run still works. If all runs are
+/// The waiting runs that can begin now: [`busy`] returns `None` for each of them, unless a pod of an ended run still works. If all runs are
 /// cluster-wide, this function iterates over the runs of the target at most three times.
 pub fn next<'a>(all: impl Iterator<Item = &'a Member> + Clone) -> Vec<&'a Member> {
     if !all.clone().all(|it| it.is_cluster_wide) {

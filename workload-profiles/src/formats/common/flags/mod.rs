@@ -12,7 +12,7 @@ use crate::{
 /// llm-d-benchmark writes this value for a flag without a value.
 const NO_VALUE: &str = "none";
 
-/// Maximum number of unknown flags for which a similar name is suggested. A profile may contain very many.
+/// Maximum number of unknown flags for which a similar name is suggested. A profile can contain very many.
 const MAX_SUGGESTIONS: usize = 50;
 
 /// The form of a flag's value.
@@ -26,7 +26,7 @@ pub(in crate::formats) enum Form {
     Words(char),
     /// Pairs of a name and a value, with `sign` inside a pair, and `between` or blanks between pairs.
     Pairs { sign: char, between: char },
-    /// Pairs of a name and a number, with a colon inside a pair, and blanks between pairs. A quoted word may contain several pairs.
+    /// Pairs of a name and a number, with a colon inside a pair, and blanks between pairs. A quoted word can contain several pairs.
     Bounds,
     /// A JSON object.
     Json,
@@ -78,7 +78,7 @@ pub(in crate::formats) struct Tool {
     pub name: &'static str,
     /// All flags of the tool, in one or more tables.
     pub flags: &'static [&'static [Flag]],
-    /// True: a flag with a list may be repeated, and each time adds words to its list. False: a repeated flag is a problem.
+    /// True: a flag with a list can be repeated, and each time adds words to its list. False: a repeated flag is a problem.
     pub lists_add: bool,
 }
 
@@ -102,7 +102,7 @@ impl Tool {
     }
 }
 
-/// The flags of a mapping, under their canonical names and in their canonical forms. `None`: the profile is not a mapping, and a problem
+/// The flags of a mapping, under their canonical names and in their canonical forms. `None` means that the profile is not a mapping, and a problem
 /// was reported.
 pub(in crate::formats) fn from_mapping(profile: &Value, tool: Tool, findings: &Findings) -> Option<Value> {
     let Some(entries) = profile.as_object() else {
@@ -117,7 +117,7 @@ pub(in crate::formats) fn from_mapping(profile: &Value, tool: Tool, findings: &F
     Some(Value::Object(reader.read))
 }
 
-/// The flags of a command line. The words before the first flag must equal one of `commands`, but the program may have a path before its name.
+/// The flags of a command line. The words before the first flag must equal one of `commands`, but the program can have a path before its name.
 pub(in crate::formats) fn from_command_line(
     text: &str,
     commands: &[&[&str]],
@@ -148,7 +148,7 @@ pub(in crate::formats) fn from_command_line(
     Some(Value::Object(reader.read))
 }
 
-/// The text of a flag with one value. The text may look like a number.
+/// The text of a flag with one value. The text can look like a number.
 pub(in crate::formats) fn word(section: &crate::reader::Section, key: &'static str) -> Option<String> {
     let text = match section.value(key)? {
         Value::String(text) => text.trim().to_owned(),
@@ -270,8 +270,8 @@ fn one(value: &Value) -> Result<Value, String> {
     }
 }
 
-/// Returns the words of a text, or of a list of words. A word in a list may contain blanks. An empty text has no words. It is allowed, because a
-/// template may leave a name empty.
+/// Returns the words of a text, or of a list of words. A word in a list can contain blanks. An empty text has no words. It is allowed, because a
+/// template can leave a name empty.
 fn words(value: &Value, between: char) -> Result<Vec<String>, String> {
     let wrong = || format!("is {}; write words with a blank between them", described(value));
     let word = |it: &Value| match it {
@@ -291,7 +291,7 @@ fn words(value: &Value, between: char) -> Result<Vec<String>, String> {
     Ok(parts.filter(|it| !it.is_empty()).map(str::to_owned).collect())
 }
 
-/// Converts words to a mapping of names and values. Messages do not contain the words, because one may be a credential.
+/// Converts words to a mapping of names and values. Messages do not contain the words, because one can be a credential.
 fn pairs(value: &Value, sign: char, between: char) -> Result<Value, String> {
     if let Ok(object) = json(value) {
         return Ok(object);

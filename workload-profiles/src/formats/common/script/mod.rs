@@ -1,4 +1,4 @@
-//! Scripts as profiles: one command of a known tool. The rest of the text may only contain comments, `set`, `export` and assignments.
+//! Scripts as profiles: one command of a known tool. The rest of the text can only contain comments, `set`, `export` and assignments.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ const MULTI_TURN: &str = "is vLLM's benchmark of conversations, whose options ar
 /// The prefix of variables that are settings of a tool: GuideLLM's.
 const SETTING: &str = "GUIDELLM__";
 
-/// Why a script is no profile.
+/// The reason why a script is not a profile.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ScriptError {
     #[error(transparent)]
@@ -73,7 +73,7 @@ pub(crate) fn is_script(text: &str) -> bool {
     is_shebang || begins
 }
 
-/// Returns the words of the first command of a known tool, without programs such as `uv run` before it. The text may be an unrendered template, so it
+/// Returns the words of the first command of a known tool, without programs such as `uv run` before it. The text can be an unrendered template, so it
 /// is searched line by line.
 pub(in crate::formats) fn first_tool(text: &str) -> Option<Vec<String>> {
     let commands = text.lines().map(|line| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>());

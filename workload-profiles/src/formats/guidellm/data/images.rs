@@ -34,7 +34,7 @@ pub(super) struct ImageSource {
     max_tokens: Option<u32>,
 }
 
-/// Reads the source. `None`: at least one problem was reported.
+/// Reads the source. Returns `None` if at least one problem was reported.
 pub(super) fn read(section: Section, around: &Around) -> Option<ImageSource> {
     let per_request = section.or_default("images_per_request", 1, |it, key| it.count_u32(key, 1..=MAX_IMAGES));
     let encodings = [("jpeg", ImageEncoding::Jpeg), ("png", ImageEncoding::Png)];

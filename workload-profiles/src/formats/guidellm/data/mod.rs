@@ -30,7 +30,7 @@ enum Kind {
     Unsupported(&'static str),
 }
 
-/// Reads the list of data sources and the keys related to it. `None`: at least one problem was reported.
+/// Reads the list of data sources and the keys related to it. Returns `None` if at least one problem was reported.
 pub(super) fn read(spec: &Section, around: &Around) -> Option<Data> {
     let columns = columns::read(spec);
     let loader = loader(spec);

@@ -21,7 +21,7 @@ const MAX_TURNS: u64 = 10_000;
 /// Maximum number of prefix buckets.
 const MAX_BUCKETS: usize = 1000;
 
-/// Reads the data source. `None`: at least one problem was reported.
+/// Reads the data source. Returns `None` if at least one problem was reported.
 pub(super) fn read(section: Section, around: &Around) -> Option<Data> {
     section.require("prompt_tokens", "write the mean length of prompts in tokens");
     section.section("load_kwargs");

@@ -37,7 +37,7 @@ pub(super) enum Kind {
     OpenTelemetry,
 }
 
-/// Reads the data source. `None`: at least one problem was reported.
+/// Reads the data source. Returns `None` if at least one problem was reported.
 pub(super) fn read(section: Section, kind: Kind, around: &Around) -> Option<Data> {
     let file = files::of_trace(&section);
     let has_sessions = matches!(kind, Kind::Weka | Kind::OpenTelemetry);

@@ -13,7 +13,7 @@ use crate::{
     yaml,
 };
 
-/// Reads the data sources and the order of their rows. `None`: a problem was reported.
+/// Reads the data sources and the order of their rows. Returns `None` if a problem was reported.
 pub(super) fn data(nested: &mut Nested, flat: &Map<String, Value>, name: &impl Fn(&str) -> String) -> Option<()> {
     let items: Vec<Value> = match flat.get("data") {
         None => Vec::new(),

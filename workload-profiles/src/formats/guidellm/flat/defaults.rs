@@ -47,7 +47,7 @@ pub(in crate::formats::guidellm) fn key_of_setting(name: &str) -> Result<&'stati
     })
 }
 
-/// Sets the concurrency limit of a load that is not a closed loop. `from_rate`: whether the profile's `rate` already contains this limit.
+/// Sets the concurrency limit of a load that is not a closed loop. `from_rate` states whether the profile's `rate` already contains this limit.
 pub(super) fn max_concurrency(
     nested: &mut Nested,
     flat: &Map<String, Value>,

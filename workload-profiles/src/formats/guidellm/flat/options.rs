@@ -15,7 +15,7 @@ use crate::{
     problem::{Findings, suggestion},
 };
 
-/// Keys whose options may be repeated.
+/// Keys whose options can be repeated.
 const REPEATED: [&str; 4] = ["data", "data_args", "rate", "outputs"];
 
 /// Reads options.

@@ -104,7 +104,7 @@ impl DataSection {
     }
 }
 
-/// Reads the section. `api` is the API of the profile. `None`: at least one problem was reported.
+/// Reads the section. `api` is the API of the profile. Returns `None` if at least one problem was reported.
 pub(super) fn read(section: Section, api: Api, several_stages: bool) -> Option<DataSection> {
     section.require("type", "write one of random, synthetic and shared_prefix, or mock for the mock prompts that inference-perf sends without a type");
     let kind = section.choice("type", &TYPES)?;

@@ -6,7 +6,7 @@ use crate::{
     workload::{LengthDistribution, PromptText, RequestSource},
 };
 
-/// Reads the lengths. `recorded`: whether the lengths come from a trace.
+/// Reads the lengths. `recorded` states whether the lengths come from a trace.
 pub(super) fn read(section: &Section, text: PromptText, recorded: bool) -> Option<RequestSource> {
     if recorded && section.value("input_distribution").is_none() && section.value("output_distribution").is_none() {
         // If the lengths come from a trace, every row of its file has both lengths, so these two fixed lengths are never used.

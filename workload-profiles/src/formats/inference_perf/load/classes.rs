@@ -13,7 +13,7 @@ const MAX_ADAPTERS: usize = 1000;
 /// Maximum difference between the sum of all splits and 1. inference-perf requires a floating-point sum of exactly 1.
 const TOLERANCE: f64 = 1e-6;
 
-/// Reads the list. `None`: at least one problem was reported.
+/// Reads the list. Returns `None` if at least one problem was reported.
 pub(super) fn read(load: &Section) -> Option<TrafficClasses> {
     const KEY: &str = "lora_traffic_split";
     if load.value(KEY).is_none() {

@@ -49,7 +49,7 @@ const TYPES: [(&str, Type); 5] = [
     ("trace_session_replay", Type::Sessions),
 ];
 
-/// Reads the section. `data` is the content of the requests, if it is known. `None`: at least one problem was reported.
+/// Reads the section. `data` is the content of the requests, if it is known. Returns `None` if at least one problem was reported.
 pub(super) fn read(section: Section, data: Option<&DataSection>) -> Option<LoadSection> {
     let kind = section.or_default("type", TYPES[0].1, |it, key| it.choice(key, &TYPES));
     without_meaning(&section, kind);

@@ -21,7 +21,7 @@ use crate::{
 /// Maximum length of a stage, in seconds.
 const MAX_STAGE: f64 = MAX_STAGE_SECONDS as f64;
 
-/// Reads the stages. `pause` is the pause between two stages. `None`: at least one problem was reported.
+/// Reads the stages. `pause` is the pause between two stages. Returns `None` if at least one problem was reported.
 pub(super) fn read(
     section: &Section,
     kind: Option<Type>,
@@ -52,7 +52,7 @@ pub(super) fn read(
     complete.then_some(stages)
 }
 
-/// Reads one stage. Returns its load, and how long its requests may run after its end. The type of the load decides which keys a stage has.
+/// Reads one stage. Returns its load, and how long its requests can run after its end. The type of the load decides which keys a stage has.
 fn stage(stage: Section, kind: Type, trace: Option<&(Recording, bool)>) -> Option<(Load, Option<Span>)> {
     const OPEN: &str = "constant, poisson or trace_replay";
     const CLOSED: &str = "concurrent";

@@ -29,7 +29,7 @@ const DEFAULT_STAGES: u32 = 5;
 const DEFAULT_DURATION: f64 = 180.0;
 const DEFAULT_PERCENTILE: f64 = 95.0;
 
-/// Reads the section. `pause` is the pause between two stages. `None`: at least one problem was reported.
+/// Reads the section. `pause` is the pause between two stages. Returns `None` if at least one problem was reported.
 pub(super) fn read(load: &Section, kind: Option<Type>, pause: Span) -> Option<Vec<Stage>> {
     let section = load.section("sweep")?;
     if load.ignored("stages", ValueType::List) {

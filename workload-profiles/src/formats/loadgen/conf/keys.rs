@@ -16,7 +16,7 @@ pub(crate) enum SettingType {
     Real,
 }
 
-/// A setting that a file may contain.
+/// A setting that a file can contain.
 #[derive(Debug)]
 pub(crate) struct Key {
     pub name: &'static str,

@@ -113,7 +113,7 @@ fn hexadecimal(text: &str) -> Option<(f64, usize)> {
     Some((scaled(mantissa, lost, shift + exponent), 2 + length + of_exponent))
 }
 
-/// Returns the double nearest to `mantissa` * 2^`exponent`, ties to even. `lost`: whether the exact mantissa has further digits, so that it is
+/// Returns the double nearest to `mantissa` * 2^`exponent`, ties to even. `lost` states whether the exact mantissa has further digits, so that it is
 /// slightly larger than `mantissa`.
 fn scaled(mantissa: u64, lost: bool, exponent: i64) -> f64 {
     /// The 64 bits of `mantissa`, minus the 53 bits of a double's mantissa.

@@ -32,7 +32,7 @@ pub(super) fn check(root: &Section, tests: &Tests, qsl: &Qsl) -> bool {
     problems.is_empty()
 }
 
-/// Checks the number of sample sets, and the total number of samples of all tests.
+/// Checks the number of sample sets, and the total number of samples in all tests.
 fn check_sums(tests: &Tests, qsl: &Qsl) -> Vec<Found> {
     let mut problems = Vec::new();
     let mut stages = 0_u64;

@@ -17,7 +17,7 @@ pub(super) struct AuditConfig<'a> {
     pub text: &'a str,
 }
 
-/// Reads `round`; `None`: a problem was reported.
+/// Reads `round`; Returns `None` if a problem was reported.
 pub(super) fn round(root: &Section) -> Option<Round> {
     root.or_default("round", Round::default(), |root, key| {
         let name = root.text(key)?;

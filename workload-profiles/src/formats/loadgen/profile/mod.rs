@@ -93,7 +93,7 @@ pub(in crate::formats) const FORMAT: Format = Format {
     ],
 };
 
-/// Reads a profile. `None`: the findings contain at least one problem.
+/// Reads a profile. `None` means that the findings contain at least one problem.
 fn parse(profile: &Value, target: Target, findings: &Findings) -> Option<Workload> {
     let root = Section::root(profile, &KEYS, findings)?;
     let api = api(&root);
@@ -148,7 +148,7 @@ pub fn canonical_benchmark(name: &str) -> String {
     benchmark::canonical(name)
 }
 
-/// Returns the number of samples of a benchmark, by its LoadGen name. `None` if the benchmark is unknown.
+/// Returns the number of samples in a benchmark, by its LoadGen name. `None` if the benchmark is unknown.
 pub fn samples_of_benchmark(name: &str) -> Option<u64> {
     benchmark::find(name).map(|it| it.samples)
 }
@@ -246,7 +246,7 @@ fn greedy_sampling(root: &Section, tokens: Option<Tokens>) -> Sampling {
     greedy(sampling)
 }
 
-/// Reads the section `timeouts`. In an Offline test all requests are due at the start and wait for their turn, so a request may take a day.
+/// Reads the section `timeouts`. In an Offline test all requests are due at the start and wait for their turn, so a request can take a day.
 fn request_timeouts(root: &Section, tests: Option<&Tests>, streaming: bool) -> Timeouts {
     let is_offline = tests.is_some_and(|it| it.scenario == Scenario::Offline);
     let request = Span(Duration::from_secs(if is_offline { MAX_PAUSE_SECONDS } else { REQUEST_SECONDS }));

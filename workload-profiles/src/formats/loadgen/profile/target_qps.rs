@@ -1,4 +1,4 @@
-//! `target_qps`: the target rate, or how to find it.
+//! `target_qps` is the target rate, or how to find it.
 
 use crate::{
     loadgen::{Scenario, Settings},

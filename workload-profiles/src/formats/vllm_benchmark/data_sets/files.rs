@@ -42,7 +42,7 @@ pub(super) fn share_gpt(root: &Section, original: Original, count: u64) -> Optio
     Some(from_set(set, count))
 }
 
-/// Reads the length of all answers. `Some(None)` if no flag sets it. `None`: the flag is wrong.
+/// Reads the length of all answers. `Some(None)` if no flag sets it. `None` means that the flag is wrong.
 fn fixed_output(root: &Section, own: &'static str) -> Option<Option<u32>> {
     if root.value("output-len").is_none() && root.value(own).is_none() {
         return Some(None);

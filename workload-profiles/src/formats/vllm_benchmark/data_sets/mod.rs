@@ -65,7 +65,7 @@ const OTHERS: [(&str, &str); 5] = [
     ),
 ];
 
-/// Reads the flags of the data set. `None`: at least one problem was reported.
+/// Reads the flags of the data set. Returns `None` if at least one problem was reported.
 pub(super) fn read(root: &Section, original: Original, api: Api) -> Option<Data> {
     let count = root.or_default("num-prompts", DEFAULT_COUNT, request_count);
     let name = name(root, original);
@@ -85,7 +85,7 @@ pub(super) fn read(root: &Section, original: Original, api: Api) -> Option<Data>
     }
 }
 
-/// Reads the name of the data set. `None`: a problem was reported.
+/// Reads the name of the data set. Returns `None` if a problem was reported.
 fn name(root: &Section, original: Original) -> Option<Name> {
     let default = match original {
         Original::VllmBenchServe => Name::Random,

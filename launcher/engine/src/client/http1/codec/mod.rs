@@ -130,7 +130,7 @@ impl Fields {
             (_, None, Some(length)) => Body::Sized(length),
         };
         let persistent = if version_1_1 { !self.close } else { self.keep_alive && !self.close };
-        // A response with two kinds of framing may be request smuggling, so bytes after such a response cannot be trusted.
+        // A response with two kinds of framing can be request smuggling, so bytes after such a response cannot be trusted.
         let keep_alive = persistent && body != Body::UntilClose && !(self.chunked.is_some() && self.length.is_some());
         let Fields { content_type, content_encoding, server, .. } = self;
         Ok(Start { head: Head { status, content_type, content_encoding, server }, body, keep_alive, length })

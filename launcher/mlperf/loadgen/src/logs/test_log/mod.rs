@@ -103,7 +103,7 @@ pub struct PhaseLog {
     pub result: Option<PhaseResult>,
     /// Number of failed samples per reason. Failed samples are not part of any figure.
     pub failed: BTreeMap<String, u64>,
-    /// Why the phase ended early, for example because of a deadline or a signal; `None` if it did not.
+    /// The reason why the phase ended early, for example because of a deadline or a signal; `None` if it did not.
     pub stopped_early: Option<String>,
 }
 
@@ -167,7 +167,7 @@ impl PhaseLog {
         more.into_iter().chain(failed).chain(cut).map(Event::Runtime).collect()
     }
 
-    /// Returns the number of errors of the phase: errors among its messages, plus the lines of [`Self::own_errors`].
+    /// Returns the number of errors in the phase: errors among its messages, plus the lines of [`Self::own_errors`].
     pub fn errors(&self) -> u64 {
         self.messages.errors() + self.own_errors().len() as u64
     }
