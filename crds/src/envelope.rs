@@ -77,7 +77,7 @@ pub struct Core {
     /// The figures, if there are any.
     pub summary: Option<RunSummary>,
     /// The result of the search; absent if the run was none.
-    pub search: Option<SearchStatus>,
+    pub search: Option<Box<SearchStatus>>,
     /// Number of objectives per result; absent without objectives.
     pub objectives: Option<ObjectiveCounts>,
     /// How many folders of earlier runs `storage.pvc.retention` deleted.
@@ -304,7 +304,7 @@ mod tests {
                     total_tokens_per_second_milli: Some(12_345_678_000.into()),
                     mean_of_runs: Some(30),
                 }),
-                search: Some(SearchStatus {
+                search: Some(Box::new(SearchStatus {
                     over: SearchOver::Concurrency,
                     answer_milli: Some(1_000_000_000.into()),
                     from_calm_milli: Some(1_000_000_000.into()),
@@ -319,7 +319,7 @@ mod tests {
                     resumed_trials: 60,
                     budget_seconds: 86_400,
                     used_seconds: 86_400,
-                }),
+                })),
                 objectives: Some(ObjectiveCounts { met: 10, missed: 11, inconclusive: 11 }),
                 deleted_folders: 10_000,
                 artifacts: (0..16).map(artifact).collect(),

@@ -52,7 +52,7 @@ pub struct BenchmarkRunStatus {
     /// The fields of the spec with defaults, and the values that the last attempt used.
     #[serde(default, deserialize_with = "of_any_release")]
     #[cfg_attr(feature = "kube", schemars(with = "EffectiveSpec"))]
-    pub effective_spec: Option<EffectiveSpec>,
+    pub effective_spec: Option<Box<EffectiveSpec>>,
     /// The last five attempts, the newest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 5)))]
@@ -69,9 +69,9 @@ pub struct BenchmarkRunStatus {
     pub summary: Option<RunSummary>,
     /// Figures of the summary and the answer of the search as text for people, which `kubectl get` prints. Present only if the figures are valid (Passed, SLOViolated or
     /// Inconclusive) and not partial. Programs should read the summary.
-    pub columns: Option<Columns>,
+    pub columns: Option<Box<Columns>>,
     /// The result of the search. Absent if the run was none, or if there are no figures yet.
-    pub search: Option<SearchStatus>,
+    pub search: Option<Box<SearchStatus>>,
     /// One row per stage, up to 24.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "kube", schemars(length(max = 24)))]
@@ -108,9 +108,9 @@ fn unseen() -> i64 {
 
 /// Deserializes values that any release might have stored, because every run must stay readable. A field that the other release did not have gets the
 /// default of this release. If a value has a word that this release does not know, the result is `None`.
-fn of_any_release<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<EffectiveSpec>, D::Error> {
+fn of_any_release<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Box<EffectiveSpec>>, D::Error> {
     let stored = Option::<serde_json::Value>::deserialize(deserializer)?;
-    Ok(stored.and_then(EffectiveSpec::from_stored))
+    Ok(stored.and_then(EffectiveSpec::from_stored).map(Box::new))
 }
 
 impl Default for BenchmarkRunStatus {

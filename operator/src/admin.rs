@@ -76,8 +76,8 @@ async fn health(State(admin): State<Admin>) -> (StatusCode, String) {
 fn stuck_turns(turns: &Turns) -> Vec<String> {
     let oldest = turns.oldest().filter(|it| *it > LONGEST_TURN);
     let idle = turns.idle().filter(|it| *it > LONGEST_IDLE);
-    let running = oldest.map(|it| format!("a turn has not ended for {} s\n", it.as_secs()));
-    let waiting = idle.map(|it| format!("turns wait, and none has ended for {} s\n", it.as_secs()));
+    let running = oldest.map(|it| format!("a reconciliation has been running for {} s\n", it.as_secs()));
+    let waiting = idle.map(|it| format!("reconciliations are waiting, and none has ended for {} s\n", it.as_secs()));
     running.into_iter().chain(waiting).collect()
 }
 
@@ -115,11 +115,14 @@ mod tests {
         tokio::time::sleep(TURN_LIMIT).await;
         assert_eq!(stuck_turns(&turns), Vec::<String>::new());
         tokio::time::sleep(LONGEST_TURN).await;
-        assert_eq!(stuck_turns(&turns), ["a turn has not ended for 150 s\n"]);
+        assert_eq!(stuck_turns(&turns), ["a reconciliation has been running for 150 s\n"]);
         tokio::time::sleep(LONGEST_IDLE).await;
         assert_eq!(
             stuck_turns(&turns),
-            ["a turn has not ended for 450 s\n", "turns wait, and none has ended for 450 s\n"]
+            [
+                "a reconciliation has been running for 450 s\n",
+                "reconciliations are waiting, and none has ended for 450 s\n"
+            ]
         );
     }
 }

@@ -68,7 +68,7 @@ pub async fn smoke_test(client: Client, test: &SmokeTest) -> anyhow::Result<()> 
     let (Some(columns), true) = (&status.columns, status.phase.is_some_and(|it| it.name() == "Succeeded")) else {
         bail!("the run did not succeed: {}: {message}", status.reason);
     };
-    let Columns { ttft_p99, itl_p99, output_tokens_per_second, .. } = columns;
+    let Columns { ttft_p99, itl_p99, output_tokens_per_second, .. } = &**columns;
     println!("{}: {message}", status.reason);
     println!("TTFT p99 {ttft_p99}, ITL p99 {itl_p99}, {output_tokens_per_second} output tokens per second");
     Ok(())

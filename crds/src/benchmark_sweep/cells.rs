@@ -8,7 +8,11 @@ use super::{
     fields,
     spec::{Factor, Selection},
 };
-use crate::{AnyValue, resolve::FieldError, wording::suggestion};
+use crate::{
+    AnyValue,
+    resolve::FieldError,
+    wording::{cut, suggestion},
+};
 
 /// One combination of levels.
 #[derive(Clone, Debug, PartialEq)]
@@ -144,8 +148,10 @@ pub(super) fn spec(cell: &Cell, factors: &[NamedFactor], template: &Value, error
     let mut spec = template.clone();
     for (at, name, field, value) in changes(cell, factors) {
         if let Err(message) = fields::set(&mut spec, field, value.0.clone()) {
-            let error =
-                FieldError { path: format!("spec.factors[{at}]"), message: format!("level {name}: {field} {message}") };
+            let error = FieldError {
+                path: format!("spec.factors[{at}]"),
+                message: format!("level {name}: {} {message}", cut(field)),
+            };
             if !errors.contains(&error) {
                 errors.push(error);
             }

@@ -5,6 +5,9 @@ use serde_json::{Map, Value};
 /// Mappings whose keys users choose. What follows these paths is one key, which may contain dots.
 const FREE_KEYS: [&str; 2] = ["profile.variables.", "profile.overrides."];
 
+/// Maximum length of a path in bytes. It bounds the depth of the spec: dropping a value that is nested thousands of levels deep overflows the stack.
+const MAX_PATH: usize = 256;
+
 /// Sets the field at `path` in `spec`. Missing mappings are created. A list must have the element, or the index is the length of the list, which
 /// appends the value.
 ///
@@ -29,6 +32,9 @@ enum Step {
 }
 
 fn steps(path: &str) -> Result<Vec<Step>, String> {
+    if path.len() > MAX_PATH {
+        return Err(format!("has {} bytes; write a path of at most {MAX_PATH}", path.len()));
+    }
     let (path, free_key) = match FREE_KEYS.iter().find_map(|it| Some((it, path.strip_prefix(it)?))) {
         Some((prefix, key)) => (prefix.trim_end_matches('.'), Some(key)),
         None => (path, None),
@@ -117,6 +123,8 @@ mod tests {
         check(json!({}), "profile..name", Err("empty part"));
         check(json!({}), "profile.variables.", Err("no name at its end"));
         check(json!({"a": [1]}), "a[2]", Err("a list of 1"));
+        check(json!({}), &"a.".repeat(500_000), Err("has 1000000 bytes"));
+        check(json!({}), &format!("a{}", "[0]".repeat(400_000)), Err("has 1200001 bytes"));
         check(json!({"a": [1]}), "a[x]", Err("wrong index"));
         check(json!({"a": 1}), "a.b", Err("without fields"));
         check(json!({"a": {}}), "a[0]", Err("no list"));

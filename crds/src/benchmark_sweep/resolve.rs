@@ -1,6 +1,9 @@
 //! A sweep's spec with its defaults and its cells.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use serde_json::Value;
 
@@ -11,7 +14,11 @@ use super::{
         MAX_SWEEP_REPEATS, OnFailure, Selection, SweepOrder, default_repeats,
     },
 };
-use crate::{resolve::FieldError, units::Seed, wording::quoted};
+use crate::{
+    resolve::FieldError,
+    units::Seed,
+    wording::{cut, quoted},
+};
 
 /// Maximum number of combinations before filters. It bounds the time and memory that a tenant's sweep costs the operator. At most [`MAX_CELLS`] may
 /// remain.
@@ -192,6 +199,17 @@ pub fn resolve(name: &str, spec: &BenchmarkSweepSpec, uid: &str) -> Result<Resol
     if !errors.is_empty() {
         return Err(errors);
     }
+    let baselines = baselines(&cells, &baseline);
+    let wants_none = spec.baseline.as_ref().is_some_and(BTreeMap::is_empty);
+    if cells.len() > 1 && !wants_none && baselines.iter().all(Option::is_none) {
+        let levels = baseline.iter().map(|(at, level)| format!("{}={level}", factors[*at].name));
+        let message = format!(
+            "is {}, and no cell has a partner with these levels; write levels that cells have, or `baseline: {{}}` to compare no cells",
+            levels.collect::<Vec<_>>().join(",")
+        );
+        add(&mut errors, "spec.baseline", message);
+        return Err(errors);
+    }
     let repeats = spec.repeats.unwrap_or_else(|| default_repeats(cells.len()));
     let seed = spec.run_template.spec.seed.map_or_else(|| Seed::drawn(uid), Seed);
     let engaged = spec.engaged.iter().zip(&engaged).map(|(it, when)| SweepEngagement {
@@ -203,7 +221,7 @@ pub fn resolve(name: &str, spec: &BenchmarkSweepSpec, uid: &str) -> Result<Resol
     let engaged: Vec<SweepEngagement> = engaged.collect();
     Ok(ResolvedSweep {
         name: name.to_owned(),
-        baselines: baselines(&cells, &baseline),
+        baselines,
         order: order(cells.len(), repeats, spec.order.unwrap_or_default(), seed),
         factors: factors
             .iter()
@@ -238,6 +256,18 @@ fn factors(spec: &BenchmarkSweepSpec, errors: &mut Vec<FieldError>) -> Vec<Named
                 &format!("spec.factors[{at}].name"),
                 format!("is {} again; give each factor its own name", factor.name),
             );
+        }
+    }
+    let mut set_by: BTreeMap<&str, usize> = BTreeMap::new();
+    for (at, factor) in spec.factors.iter().enumerate() {
+        let of_levels = factor.levels.iter().flat_map(|it| it.set.keys());
+        let fields: BTreeSet<&str> = factor.field.iter().chain(of_levels).map(String::as_str).collect();
+        for field in fields {
+            if let Some(other) = set_by.insert(field, at) {
+                let other = &spec.factors[other].name;
+                let message = format!("sets {}, as the factor {other} does; set each field by one factor", cut(field));
+                add(&format!("spec.factors[{at}]"), message);
+            }
         }
     }
     let named = spec.factors.iter().enumerate();

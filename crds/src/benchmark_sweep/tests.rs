@@ -115,6 +115,13 @@ fn a_wrong_spec_is_refused_with_field_value_and_remedy() {
     check_refused(same_name, "spec.factors[1].name", "is a again");
     let lost = json!({"factors": [{"name": "a", "field": "target.server.args[3]", "values": ["x"]}]});
     check_refused(lost, "spec.factors[0]", "level x: target.server.args[3] names element 3 of a list of 0");
+    let excluded = json!({"exclude": [{"server": "a"}]});
+    check_refused(excluded, "spec.baseline", "is server=a, and no cell has a partner");
+    let same_field = json!({"factors": [
+        {"name": "a", "field": "profile.variables.x", "values": [1, 2]},
+        {"name": "b", "levels": [{"name": "c", "set": {"profile.variables.x": 3}}, {"name": "d"}]},
+    ]});
+    check_refused(same_field, "spec.factors[1]", "sets profile.variables.x, as the factor a does");
     let both = json!({"factors": [{"name": "a", "field": "seed", "values": [1], "levels": [{"name": "b"}]}]});
     check_refused(both, "spec.factors[0]", "levels beside field");
 }

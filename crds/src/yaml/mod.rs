@@ -284,7 +284,7 @@ impl<'a> Reader<'a> {
             return Ok(());
         }
         let message = format!(
-            "holds more than {MAX_NODES} values once its aliases are filled in; shorten it, and write values out in place of aliases"
+            "holds more than {MAX_NODES} values, counting the content of each alias at each use; remove values, or use fewer aliases of large values"
         );
         Err(Problem { place: Some(place), path: String::new(), message })
     }

@@ -6,7 +6,7 @@ use crds::{
 };
 
 use super::folder::Stored;
-use analysis::{Accuracy, Analysis, ObjectiveResult, Objectives, search::SearchResult};
+use analysis::{Accuracy, Analysis, ObjectiveResult, Objectives};
 
 /// The results of a measurement, for the operator. `stored` is the results folder, if there is one.
 pub fn envelope(run: &RunIdentity, analysis: &Analysis, stored: Option<&Stored>) -> Envelope {
@@ -23,7 +23,7 @@ pub fn envelope(run: &RunIdentity, analysis: &Analysis, stored: Option<&Stored>)
             folder: stored.map(|it| it.name.clone()),
             partial: analysis.partial,
             summary: Some(analysis.summary()),
-            search: analysis.search.as_ref().map(SearchResult::status),
+            search: analysis.search.as_ref().map(|it| Box::new(it.status())),
             objectives: analysis.objectives.as_ref().map(Objectives::counts),
             deleted_folders: 0,
             artifacts: stored.map(|it| it.artifacts.clone()).unwrap_or_default(),

@@ -25,8 +25,7 @@ pub(crate) fn run(args: &PageArgs) -> anyhow::Result<()> {
     let page = page::run::render(&document)?;
     let beside = || path.parent().unwrap_or(Path::new(".")).join(PAGE_FILE_NAME);
     let to = args.output.clone().unwrap_or_else(beside);
-    output::write(&to, |file| file.write_all(page.as_bytes())).with_context(|| {
-        format!("cannot write {}; name a file in a folder that can be written with --output", to.display())
-    })?;
+    output::write(&to, |file| file.write_all(page.as_bytes()))
+        .with_context(|| format!("cannot write {}; use --output to name a file in a writable folder", to.display()))?;
     Ok(console::print(format!("{}\n", to.display()))?)
 }

@@ -44,8 +44,8 @@ pub(crate) struct SearchArgs {
     /// What to require of the server after an overload [default: required]
     #[arg(long, value_name = "RULE")]
     recovery: Option<RecoveryArg>,
-    /// Go on from the trials of an earlier search that was killed or stopped, with the time that it left. All settings must be the same [default
-    /// without -f, -U and --simulator: the run of that folder]
+    /// Continue an earlier search that was killed or stopped, within its remaining time. All settings must be the same; without -f, -U
+    /// and --simulator, the run is read from that folder
     #[arg(long, value_name = "FOLDER", help_heading = "Results")]
     resume: Option<PathBuf>,
     /// Each run creates its own folder in this folder [default: results]

@@ -53,9 +53,13 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<u8> {
         (None, None) => anyhow::bail!("nothing to run is given; give a BenchmarkSweep with -f FILE"),
     };
     let named = |flag: &str, value: String| [flag.to_owned(), value];
+    // Absolute, because a sweep may be resumed from another folder.
+    let absolute =
+        |path: &Option<PathBuf>| path.as_ref().map(|it| std::path::absolute(it).unwrap_or_else(|_| it.clone()));
+    let (token_file, ca_file) = (absolute(&args.token_file), absolute(&args.ca_file));
     let file = |flag: &str, path: &Option<PathBuf>| path.as_ref().map(|it| named(flag, it.display().to_string()));
     let threads = args.threads.map(|it| named("--threads", it.to_string()));
-    let valued = [file("--token-file", &args.token_file), file("--ca-file", &args.ca_file), threads];
+    let valued = [file("--token-file", &token_file), file("--ca-file", &ca_file), threads];
     let plain = args.plain.then(|| "--plain".to_owned());
     let options = SweepOptions {
         source,
@@ -63,11 +67,7 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<u8> {
         plan: args.plan,
         gate: args.gate,
         arguments: valued.into_iter().flatten().flatten().chain(plain).collect(),
-        local: LocalOptions {
-            token_file: args.token_file.clone(),
-            ca_file: args.ca_file.clone(),
-            ..LocalOptions::default()
-        },
+        local: LocalOptions { token_file, ca_file, ..LocalOptions::default() },
     };
     match sweep::run(&options) {
         Err(error) if args.gate => {

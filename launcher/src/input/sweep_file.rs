@@ -92,7 +92,8 @@ fn parse(path: &Path, text: &str) -> Result<(String, BenchmarkSweepSpec), InputE
     let checked = schema::check_sweep(&root);
     problems.extend(checked.problems);
     problems.extend(ambiguous_keys);
-    let name = checked.value["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    // The checked value has no metadata if another part of the document is wrong.
+    let name = root.to_json()["metadata"]["name"].as_str().unwrap_or_default().to_owned();
     if !is_name(&name) {
         let message = format!(
             "is {name:?}; name the sweep, with at most {} letters a-z, digits and dashes, such as batching",

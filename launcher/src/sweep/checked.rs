@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
-use crds::benchmark_sweep::ResolvedSweep;
+use crds::{benchmark_sweep::ResolvedSweep, wording::cut};
 
 use crate::input::{Input, InputError, LocalOptions, RunSource, SweepFile, from_source};
 
+/// Maximum length of a cell's name in bytes, because it names a folder. File systems allow 255.
+const MAX_NAME: usize = 200;
 /// Maximum number of problems in one error.
 const MAX_LISTED: usize = 24;
 
@@ -33,6 +35,14 @@ pub(super) fn check(
     let unknown: Vec<String> = unknown.map(|(at, error)| format!("spec.engaged[{at}].figure: {error}")).collect();
     if !unknown.is_empty() {
         return Err(InputError::Fields { path: path.to_owned(), problems: unknown });
+    }
+    if let Some(cell) = sweep.cells.iter().find(|it| it.name.len() > MAX_NAME) {
+        let (name, bytes) = (cut(&cell.name), cell.name.len());
+        let message = format!(
+            "spec.factors: the name of cell {name} has {bytes} bytes, and names a folder; give the levels short names with `levels`: a cell's name \
+             has at most {MAX_NAME} bytes"
+        );
+        return Err(InputError::Fields { path: path.to_owned(), problems: vec![message] });
     }
     // Each problem, and the cells that have it.
     let (mut inputs, mut problems) = (Vec::new(), Vec::<(String, Vec<&str>)>::new());

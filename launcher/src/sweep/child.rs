@@ -115,6 +115,10 @@ impl Child<'_> {
             .spawn()
             .context("a run cannot be started; see the limits of processes and memory")?;
         stop.child.store(child.id().cast_signed(), Ordering::SeqCst);
+        if stop.is_requested() {
+            // The signal came before the process had started.
+            stop.pass_on(Signal::TERM);
+        }
         if let Some(mut stdin) = child.stdin.take() {
             // A run that ended at once has closed the pipe. Its exit status is the better message.
             let _ = stdin.write_all(self.document.as_bytes());

@@ -21,7 +21,10 @@ use report::{
 };
 use sweep::{Run, SweepDocument};
 
-use super::state::State;
+use super::{
+    SweepOptions,
+    state::{Lost, State},
+};
 use crate::input::SweepFile;
 
 /// The file of the sweep as the user wrote it.
@@ -45,13 +48,18 @@ pub(super) struct SweepFolder {
 
 impl SweepFolder {
     /// Creates the folder of a new sweep in `root`.
-    pub(super) fn create(root: &Path, file: &SweepFile, uid: &str) -> anyhow::Result<SweepFolder> {
+    pub(super) fn create(
+        root: &Path,
+        file: &SweepFile,
+        uid: &str,
+        options: &SweepOptions,
+    ) -> anyhow::Result<SweepFolder> {
         let started = clock::now();
         let time = started.to_zoned(TimeZone::UTC).strftime("%Y%m%dT%H%M%SZ");
         let name = report::claim_folder(root, &format!("{time}-{}", file.name))?;
         let path = root.join(&name);
         let lock = lock(&path)?;
-        let state = State::new(uid, started, file.folder.clone(), &file.spec);
+        let state = State::new(uid, started, file.folder.clone(), &file.spec, options);
         let folder = SweepFolder { path, root: root.to_owned(), name, state, lock };
         folder.write_file(FILE, file.text.as_bytes())?;
         folder.write_state()?;
@@ -101,9 +109,27 @@ impl SweepFolder {
                 self.refuse_running(&folder)?;
             }
         }
+        let of_run = |number: usize, cell: &Cell, repeat: u32| {
+            let lost = self.state.lost.iter().find(|it| (it.cell, it.repeat) == (number, repeat));
+            match (self.read(&cell.name, repeat), lost) {
+                (Some(run), lost) => {
+                    let attempts = run.attempts + lost.map_or(0, |it| it.attempts);
+                    Some(Run { cell: number, attempts, ..run })
+                }
+                (None, Some(Lost { attempts, message, .. })) => Some(Run {
+                    cell: number,
+                    repeat,
+                    attempts: *attempts,
+                    folder: None,
+                    outcome: Outcome::Error,
+                    message: message.clone(),
+                    report: None,
+                }),
+                (None, None) => None,
+            }
+        };
         let of_cell = |(number, cell): (usize, &Cell)| {
-            let runs = (1..=sweep.repeats).filter_map(|repeat| self.read(&cell.name, repeat));
-            runs.map(move |run| Run { cell: number, ..run }).collect::<Vec<_>>()
+            (1..=sweep.repeats).filter_map(|repeat| of_run(number, cell, repeat)).collect::<Vec<_>>()
         };
         Ok(sweep.cells.iter().enumerate().flat_map(of_cell).collect())
     }
@@ -128,21 +154,24 @@ impl SweepFolder {
         Ok(format!("{cell}/{}", repeat_name(repeat)))
     }
 
-    /// Reads the last attempt of a run. `None` if no attempt has a report.
+    /// Reads the newest attempt of a run with valid figures. Without one, the newest attempt that was not cancelled, or else the newest. `None` if no
+    /// attempt has a report.
     pub(super) fn read(&self, cell: &str, repeat: u32) -> Option<Run> {
         let name = |attempt: u32| match attempt {
             1 => format!("{cell}/{}", repeat_name(repeat)),
             _ => format!("{cell}/{}-{attempt}", repeat_name(repeat)),
         };
-        let folders: Vec<String> = (1..=MAX_ATTEMPTS).map(name).take_while(|it| self.path.join(it).is_dir()).collect();
-        let read = |folder: &String| {
-            let file = self.path.join(folder).join(REPORT_FILE_NAME);
+        let read = |folder: String| {
+            let file = self.path.join(&folder).join(REPORT_FILE_NAME);
             let report = report_file::read(&file).ok()?.1;
-            Some((folder.clone(), report))
+            Some((folder, report))
         };
-        let reports: Vec<_> = folders.iter().filter_map(read).collect();
+        // A user may have deleted some of the folders.
+        let mut reports: Vec<_> = (1..=MAX_ATTEMPTS).map(name).filter_map(read).collect();
         let attempts = reports.iter().filter(|it| it.1.outcome != Outcome::Cancelled).count();
-        let (folder, report) = reports.into_iter().next_back()?;
+        let rank = |outcome: Outcome| (outcome.has_valid_figures(), outcome != Outcome::Cancelled);
+        reports.sort_by_key(|(_, report)| (rank(report.outcome), report.started));
+        let (folder, report) = reports.pop()?;
         let message = report.reasons.first().map(|it| it.message.clone()).unwrap_or_default();
         Some(Run {
             cell: 0,

@@ -38,7 +38,7 @@ pub struct SweepOptions {
     pub plan: bool,
     /// Whether the exit code reports the answer to a pipeline.
     pub gate: bool,
-    /// Arguments that each `benchwright run` gets.
+    /// Arguments that each `benchwright run` gets. A sweep that is resumed without any uses those that it began with.
     pub arguments: Vec<String>,
     /// Files with secrets and authorities, with which the runs are checked before the first one starts.
     pub local: LocalOptions,
@@ -69,7 +69,7 @@ pub fn run(options: &SweepOptions) -> anyhow::Result<u8> {
     let Prepared { file, checked, folder, uid } = prepared;
     let folder = match folder {
         Some(folder) => folder,
-        None => SweepFolder::create(&options.results, &file, &uid)?,
+        None => SweepFolder::create(&options.results, &file, &uid, options)?,
     };
     let stop = child::listen()?;
     Sweep { options, file: &file, checked: &checked, folder, stop }.run()
@@ -93,9 +93,11 @@ impl Prepared {
     }
 
     fn resumed(path: &std::path::Path, options: &SweepOptions) -> anyhow::Result<Prepared> {
-        let (folder, file) = SweepFolder::open(path)?;
+        let (mut folder, file) = SweepFolder::open(path)?;
         let uid = folder.state.uid.clone();
-        let checked = checked::check(&file, &folder.file(), &uid, &options.local)?;
+        folder.state.use_arguments(options);
+        let local = folder.state.local();
+        let checked = checked::check(&file, &folder.file(), &uid, &local)?;
         Ok(Prepared { file, checked, folder: Some(folder), uid })
     }
 
@@ -136,52 +138,63 @@ struct Sweep<'a> {
 
 impl Sweep<'_> {
     fn run(mut self) -> anyhow::Result<u8> {
-        let sweep = &self.checked.sweep;
-        let mut runs = self.folder.finished(sweep)?;
-        let begun = clock::monotonic();
-        let used_before = self.folder.state.used();
-        let mut is_first = true;
-        let ended = loop {
-            let elapsed = used_before + (clock::monotonic() - begun);
-            match next(sweep, &attempts(&runs), elapsed) {
-                Next::End(ended) => break Some(ended),
-                // Only this process runs the sweep, and it waits for the end of each run.
-                Next::Wait { .. } => break None,
-                Next::Run { cell, repeat, attempt } => {
-                    if !is_first && !self.stop.pause(sweep.cooldown) {
-                        break None;
-                    }
-                    is_first = false;
-                    let number = runs.iter().filter(|it| (it.cell, it.repeat) != (cell, repeat)).count() + 1;
-                    let name = &sweep.cells[cell].name;
-                    info!(cell = name, repeat, attempt, "run {number} of {} begins", sweep.order.len());
-                    let run = self.one(cell, repeat, attempt)?;
-                    if self.stop.is_requested() && !run.outcome.has_valid_figures() {
-                        break None;
-                    }
-                    console::say(line(&run, name, sweep.repeats));
-                    runs.retain(|it| (it.cell, it.repeat) != (cell, repeat));
-                    runs.push(run);
-                    self.folder.state.set_used(used_before + (clock::monotonic() - begun));
-                    self.write(&runs, None)?;
-                    if self.stop.is_requested() {
-                        break None;
-                    }
-                }
-            }
-        };
-        #[cfg(target_os = "linux")]
-        servers::end_all(&mut self.folder)?;
-        let document = self.write(&runs, ended)?;
+        // Linked before the first run, so that `--resume results/latest` names this sweep also after a crash.
         if let Err(error) = report::index::link_latest(self.folder.root(), self.folder.name()) {
             warn!(%error, "`latest` was not updated");
         }
+        let mut runs = self.folder.finished(&self.checked.sweep)?;
+        let ended = self.make_runs(&mut runs);
+        // The servers end in any case. They would keep their GPUs otherwise.
+        #[cfg(target_os = "linux")]
+        servers::end_all(&mut self.folder)?;
+        let ended = ended?;
+        let document = self.write(&runs, ended)?;
         let shown = self.folder.path.display();
         console::print(format!("\n{}\nresults: {shown}/sweep.html\n", sweep::text(&document)))?;
         if ended != Some(Ended::Complete) {
             console::say(format_args!("the sweep is not complete; to continue it: benchwright sweep --resume {shown}"));
         }
         Ok(self.exit_code(&document))
+    }
+
+    /// Makes runs until none follows, or a signal ends the sweep. Returns why the sweep ended; `None` after a signal.
+    fn make_runs(&mut self, runs: &mut Vec<Run>) -> anyhow::Result<Option<Ended>> {
+        let sweep = &self.checked.sweep;
+        let begun = clock::monotonic();
+        let used_before = self.folder.state.used();
+        let mut is_first = true;
+        loop {
+            let elapsed = used_before + (clock::monotonic() - begun);
+            let (cell, repeat, attempt) = match next(sweep, &attempts(runs), elapsed) {
+                Next::End(ended) => return Ok(Some(ended)),
+                // Only this process runs the sweep, and it waits for the end of each run.
+                Next::Wait { .. } => return Ok(None),
+                Next::Run { cell, repeat, attempt } => (cell, repeat, attempt),
+            };
+            if !is_first && !self.stop.pause(sweep.cooldown) {
+                return Ok(None);
+            }
+            is_first = false;
+            let is_other = |it: &Run| (it.cell, it.repeat) != (cell, repeat);
+            let number = runs.iter().filter(|it| is_other(it)).count() + 1;
+            let name = &sweep.cells[cell].name;
+            info!(cell = name, repeat, attempt, "run {number} of {} begins", sweep.order.len());
+            let run = self.one(cell, repeat, attempt)?;
+            if self.stop.is_requested() && !run.outcome.has_valid_figures() {
+                return Ok(None);
+            }
+            console::say(line(&run, name, sweep.repeats));
+            if run.report.is_none() {
+                self.folder.state.add_lost(cell, repeat, &run.message);
+            }
+            runs.retain(is_other);
+            runs.push(run);
+            self.folder.state.set_used(used_before + (clock::monotonic() - begun));
+            self.write(runs, None)?;
+            if self.stop.is_requested() {
+                return Ok(None);
+            }
+        }
     }
 
     /// Makes one attempt to run a cell.
@@ -191,22 +204,36 @@ impl Sweep<'_> {
         let shares_server = servers::prepare(&inputs[cell], &mut self.folder)?;
         #[cfg(not(target_os = "linux"))]
         let shares_server = inputs.is_empty();
+        let without_report = |outcome: Outcome, message: String| Run {
+            cell,
+            repeat,
+            attempts: attempt,
+            folder: None,
+            outcome,
+            message,
+            report: None,
+        };
+        // The end of an earlier server may have taken long enough for a signal.
+        if self.stop.is_requested() {
+            return Ok(without_report(Outcome::Cancelled, String::new()));
+        }
         let name = self.folder.place(&sweep.cells[cell].name, repeat)?;
         let document = self.file.document(sweep, cell, repeat, shares_server);
-        let child =
-            Child { document: &document, root: &self.folder.path, folder: &name, arguments: &self.options.arguments };
+        let child = Child {
+            document: &document,
+            root: &self.folder.path,
+            folder: &name,
+            arguments: &self.folder.state.arguments,
+        };
         let ended = child.run(&self.stop)?;
+        let outcome = if self.stop.is_requested() { Outcome::Cancelled } else { Outcome::Error };
         Ok(match self.folder.read(&sweep.cells[cell].name, repeat) {
+            // A run that somebody else cancelled has used an attempt.
+            Some(found) if found.outcome == Outcome::Cancelled && outcome == Outcome::Error => {
+                without_report(outcome, "it was cancelled".to_owned())
+            }
             Some(found) if ended.wrote_results() => Run { cell, attempts: attempt, ..found },
-            _ => Run {
-                cell,
-                repeat,
-                attempts: attempt,
-                folder: None,
-                outcome: if self.stop.is_requested() { Outcome::Cancelled } else { Outcome::Error },
-                message: ended.reason(),
-                report: None,
-            },
+            _ => without_report(outcome, ended.reason()),
         })
     }
 
@@ -229,6 +256,7 @@ impl Sweep<'_> {
         let has_failures = document.cells.iter().any(|it| it.runs.iter().any(|run| !run.outcome.has_valid_figures()));
         match () {
             () if has(&[Answer::Worse, Answer::Mixed]) => 1,
+            () if document.comparisons.is_empty() => 2,
             () if !is_complete || has_failures || has(&[Answer::Undecided]) => 2,
             () => 0,
         }

@@ -7,6 +7,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use super::SweepOptions;
+use crate::input::LocalOptions;
+
 /// The state of a sweep on disk.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -23,11 +26,75 @@ pub(super) struct State {
     /// The keys of the servers that runs of this sweep have started and left running.
     #[serde(default)]
     pub(super) servers: Vec<String>,
+    /// Arguments that each `benchwright run` gets.
+    #[serde(default)]
+    pub(super) arguments: Vec<String>,
+    #[serde(default)]
+    token_file: Option<PathBuf>,
+    #[serde(default)]
+    ca_file: Option<PathBuf>,
+    /// Runs whose attempts left no report.
+    #[serde(default)]
+    pub(super) lost: Vec<Lost>,
+}
+
+/// A run some of whose attempts left no report, for example because the target was not ready.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Lost {
+    pub(super) cell: usize,
+    pub(super) repeat: u32,
+    /// Number of attempts without a report.
+    pub(super) attempts: u32,
+    /// Why the last one has none.
+    pub(super) message: String,
 }
 
 impl State {
-    pub(super) fn new(uid: &str, started: Timestamp, paths_from: PathBuf, spec: &BenchmarkSweepSpec) -> State {
-        State { uid: uid.to_owned(), started, paths_from, cells: digest(spec), used_seconds: 0.0, servers: Vec::new() }
+    pub(super) fn new(
+        uid: &str,
+        started: Timestamp,
+        paths_from: PathBuf,
+        spec: &BenchmarkSweepSpec,
+        options: &SweepOptions,
+    ) -> State {
+        State {
+            uid: uid.to_owned(),
+            started,
+            paths_from,
+            cells: digest(spec),
+            used_seconds: 0.0,
+            servers: Vec::new(),
+            arguments: options.arguments.clone(),
+            token_file: options.local.token_file.clone(),
+            ca_file: options.local.ca_file.clone(),
+            lost: Vec::new(),
+        }
+    }
+
+    /// Replaces the arguments of the runs, if a command that resumes the sweep has any.
+    pub(super) fn use_arguments(&mut self, options: &SweepOptions) {
+        if !options.arguments.is_empty() {
+            self.arguments.clone_from(&options.arguments);
+            self.token_file.clone_from(&options.local.token_file);
+            self.ca_file.clone_from(&options.local.ca_file);
+        }
+    }
+
+    /// The files with which the runs are checked.
+    pub(super) fn local(&self) -> LocalOptions {
+        LocalOptions { token_file: self.token_file.clone(), ca_file: self.ca_file.clone(), ..LocalOptions::default() }
+    }
+
+    /// Counts an attempt that left no report.
+    pub(super) fn add_lost(&mut self, cell: usize, repeat: u32, message: &str) {
+        match self.lost.iter_mut().find(|it| (it.cell, it.repeat) == (cell, repeat)) {
+            Some(lost) => {
+                lost.attempts += 1;
+                message.clone_into(&mut lost.message);
+            }
+            None => self.lost.push(Lost { cell, repeat, attempts: 1, message: message.to_owned() }),
+        }
     }
 
     /// Whether a spec has the same cells in the same order as when the sweep began.

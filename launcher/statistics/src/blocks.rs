@@ -44,24 +44,30 @@ impl Blocks {
     /// The mean of a cell over its blocks, and an interval that misses the true value with probability `error`. `None` if the cell has no value.
     pub fn cell(&self, cell: usize, error: f64) -> Option<(f64, Interval)> {
         let values: Vec<f64> = self.values.get(cell)?.iter().flatten().copied().collect();
-        (!values.is_empty()).then(|| self.interval(mean(&values), 1.0 / values.len() as f64, error))
+        (!values.is_empty()).then(|| self.interval(mean(&values), self.variance / values.len() as f64, error))
     }
 
     /// The difference `cell` - `base`, and an interval that misses the true difference with probability `error`. Uses the blocks in which both cells
     /// have a value; `None` if there is no such block.
+    ///
+    /// If the differences of these two cells vary more between the blocks than the errors of all cells do, their own variance counts. Otherwise one bad
+    /// run among many calm cells would be a difference. With a single block, the interval is infinite, because nothing shows whether its run was bad.
     pub fn difference(&self, cell: usize, base: usize, error: f64) -> Option<(f64, Interval)> {
         let (cell, base) = (self.values.get(cell)?, self.values.get(base)?);
         let pairs = cell.iter().zip(base).filter_map(|(one, other)| Some((*one)? - (*other)?));
         let differences: Vec<f64> = pairs.collect();
-        (!differences.is_empty()).then(|| self.interval(mean(&differences), 2.0 / differences.len() as f64, error))
+        let value = (!differences.is_empty()).then(|| mean(&differences))?;
+        // A difference has the errors of two runs.
+        let own = match differences.len() {
+            1 => f64::INFINITY,
+            count => squares_around(&differences, value) / (count - 1) as f64 / 2.0,
+        };
+        Some(self.interval(value, 2.0 * self.variance.max(own) / differences.len() as f64, error))
     }
 
-    /// The interval around an estimate whose variance is the error variance times `factor`.
-    fn interval(&self, value: f64, factor: f64, error: f64) -> (f64, Interval) {
-        let half = match self.degrees_of_freedom {
-            0 => f64::INFINITY,
-            degrees => two_sided(error, degrees) * (self.variance * factor).sqrt(),
-        };
+    /// The interval around an estimate with this variance.
+    fn interval(&self, value: f64, variance: f64, error: f64) -> (f64, Interval) {
+        let half = two_sided(error, self.degrees_of_freedom) * variance.sqrt();
         (value, Interval { low: value - half, high: value + half })
     }
 }

@@ -124,7 +124,7 @@ fn reach(of: &DifferenceDocument) -> f64 {
 }
 
 /// The name of a figure in tables, such as `TTFT mean`.
-pub(crate) fn title(of: &DifferenceDocument) -> String {
+fn title(of: &DifferenceDocument) -> String {
     let value = DECIDING.into_iter().find(|it| it.name() == of.figure);
     value.map_or_else(|| of.figure.clone(), Value::label)
 }
@@ -134,10 +134,15 @@ fn unit(of: &DifferenceDocument) -> &'static str {
     if is_share { "points" } else { "%" }
 }
 
+/// A difference without its interval: `TPOT mean -10.2 %`.
+pub(crate) fn without_interval(of: &DifferenceDocument) -> String {
+    format!("{} {} {}", title(of), tenths(of.difference), unit(of))
+}
+
 /// A difference with its interval: `TPOT mean -10.2 % (-11.0 to -9.3)`.
 pub fn with_interval(of: &DifferenceDocument) -> String {
     let bounds = of.low.zip(of.high).map(|(low, high)| format!(" ({} to {})", tenths(low), tenths(high)));
-    format!("{} {} {}{}", title(of), tenths(of.difference), unit(of), bounds.unwrap_or_default())
+    format!("{}{}", without_interval(of), bounds.unwrap_or_default())
 }
 
 fn tenths(value: f64) -> String {

@@ -3,6 +3,7 @@
 use crds::{benchmark_run::Stat, wording::percent};
 use figures::{Figure, Unit, Value, text::plain};
 
+use crate::differences::without_interval;
 use crate::document::{Answer, CellDocument, CellStageDocument, ComparisonDocument, SweepDocument, Verdict};
 
 /// The figures in the table. Other figures are in the JSON.
@@ -97,7 +98,7 @@ fn short(of: &ComparisonDocument) -> String {
     let most = differing.max_by(|one, other| one.difference.abs().total_cmp(&other.difference.abs()));
     let word = word(of.answer);
     match most {
-        Some(it) => format!("{word}: {} {:+.1} %", crate::differences::title(it), it.difference),
+        Some(it) => format!("{word}: {}", without_interval(it)),
         None => word.to_owned(),
     }
 }

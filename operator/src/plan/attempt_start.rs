@@ -61,7 +61,7 @@ impl Decision<'_> {
             "the operator creates ConfigMap, claim and Job",
         ));
         plan.status.resolved = Some(self.resolved(input));
-        plan.status.effective_spec = Some(self.effective.clone());
+        plan.status.effective_spec = Some(Box::new(self.effective.clone()));
         plan.status.server = self.server_of_attempt();
         add_attempt(
             &mut plan.status.attempts,
@@ -219,7 +219,7 @@ impl Decision<'_> {
         };
         // The attempt runs the content of its ConfigMap. If an earlier reconciliation has created the ConfigMap, `input` was read from it.
         plan.status.resolved = Some(self.resolved(input));
-        plan.status.effective_spec = Some(self.effective.clone());
+        plan.status.effective_spec = Some(Box::new(self.effective.clone()));
         plan.create = self.children(attempt, input);
         plan.next_look = Some(OFTEN);
         plan

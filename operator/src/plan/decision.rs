@@ -71,7 +71,7 @@ pub fn current_attempt(status: &BenchmarkRunStatus) -> Option<&Attempt> {
 /// if a newer operator has other defaults.
 pub fn given_spec(status: &BenchmarkRunStatus, config_map: Presence) -> Option<&EffectiveSpec> {
     let is_given = status.phase != Some(Phase::Preparing) || config_map == Presence::Ours;
-    status.effective_spec.as_ref().filter(|_| is_given && current_attempt(status).is_some())
+    status.effective_spec.as_deref().filter(|_| is_given && current_attempt(status).is_some())
 }
 
 /// The plan for a finished run. Its status stays, the run gets its mark, and the run or its Jobs are deleted after their retention time. A later

@@ -132,7 +132,8 @@ pub fn apply_envelope(status: &mut BenchmarkRunStatus, storage: &Storage, namesp
     status.accuracy.clone_from(&envelope.accuracy);
     limit_fields(status);
     let counts = status.outcome.is_some_and(Outcome::has_valid_figures) && !status.partial;
-    status.columns = status.summary.as_ref().filter(|_| counts).map(|it| Columns::new(it, status.search.as_ref()));
+    status.columns =
+        status.summary.as_ref().filter(|_| counts).map(|it| Box::new(Columns::new(it, status.search.as_deref())));
     let time = status.completion_time.unwrap_or_default();
     if let Some(counts) = core.objectives {
         status.objectives_truncated = counts.total() as usize > status.objectives.len();

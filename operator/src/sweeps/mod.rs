@@ -77,11 +77,17 @@ pub fn controller(
     let api: Api<Known> =
         namespace.map_or_else(|| Api::all(context.client.clone()), |it| Api::namespaced(context.client.clone(), it));
     context.health.expect(api.resource_url());
-    let metrics = Arc::clone(&context.metrics);
+    let (metrics, deleted) = (Arc::clone(&context.metrics), Arc::clone(context));
     let config = watcher::Config::default().timeout(context.health.limits().watch_seconds).page_size(PAGE);
     let changes = watcher(api, config)
         .backoff(WatchBackoff::default())
         .inspect_err(move |_| metrics.watch_failed(&BenchmarkSweep::plural(&())))
+        .inspect_ok(move |event| {
+            // A deleted sweep gets no further turn.
+            if let watcher::Event::Delete(sweep) = event {
+                deleted.finished_runs.forget(&sweep.uid().unwrap_or_default());
+            }
+        })
         .modify(|it: &mut Known| {
             it.metadata.annotations = None;
             it.metadata.labels = None;

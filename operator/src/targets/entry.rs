@@ -305,7 +305,7 @@ fn drained_at(stopped: Timestamp, grace_seconds: u32) -> Timestamp {
 /// The time at which the Job of the last attempt must have ended because of its deadlines.
 fn ends(run: &BenchmarkRun) -> Timestamp {
     let status = run.status.as_ref();
-    let deadline = status.and_then(|it| it.effective_spec.as_ref()).map(job::deadline);
+    let deadline = status.and_then(|it| it.effective_spec.as_deref()).map(job::deadline);
     let end = last_attempt(run).zip(deadline).and_then(|(attempt, seconds)| {
         // Time in a queue counts toward no deadline, so for a queued run the count starts with the measurement.
         let began = attempt.running_time.or(Some(attempt.start_time).filter(|_| run.spec.queue_name.is_none()))?;

@@ -366,7 +366,7 @@ fn an_attempt_whose_end_cannot_be_written_holds_its_target_to_its_last_deadline(
     let mut holder = measuring("hostile/h", 1);
     let effective = crds::EffectiveSpec::new(&holder.spec, "", &Settings::default());
     let last = job::deadline(&effective) + 60;
-    holder.status.as_mut().unwrap().effective_spec = Some(effective);
+    holder.status.as_mut().unwrap().effective_spec = Some(Box::new(effective));
     seen(&targets, &holder, 9);
     let other = fresh("other/b", 2);
     let ends = |targets: &Targets, second: i64| matches!(ask(targets, &other, second), Answer::Begin(_));

@@ -485,12 +485,12 @@ fn a_status_has_the_result_of_the_search() {
     };
     let status = |search: SearchStatus| {
         let mut envelope = envelope(Outcome::Passed, "RunSucceeded");
-        envelope.core.search = Some(search);
+        envelope.core.search = Some(Box::new(search));
         let run = in_phase(SIMULATOR, Phase::Running);
         operator::plan::plan(&run, &ended(said(&envelope)), &turn(&settings(), 600)).status
     };
     let shown = status(found.clone());
-    assert_eq!(shown.search.as_ref(), Some(&found));
+    assert_eq!(shown.search.as_deref(), Some(&found));
     let columns = shown.columns.unwrap();
     assert_eq!([columns.answer.as_str(), &columns.risk, &columns.edge], ["14.2/s", "5 %", "15.6 (14.9-16.4)"]);
 

@@ -326,7 +326,7 @@ fn results_are_on_the_claim_that_the_attempt_was_given() {
     let mut run = in_phase(SIMULATOR, Phase::Running);
     let mut given = EffectiveSpec::new(&run.spec, run.metadata.uid.as_deref().unwrap_or_default(), &settings());
     given.storage.pvc.as_mut().unwrap().claim_name = "claim-of-an-older-release".into();
-    run.status.as_mut().unwrap().effective_spec = Some(given);
+    run.status.as_mut().unwrap().effective_spec = Some(Box::new(given));
     let passed = ended(said(&envelope(Outcome::Passed, "RunSucceeded")));
     let made = plan(&run, &passed, &Turn { settings: &settings(), now: at(600) });
     let stored = condition(&made.status, "ResultsStored").unwrap();
@@ -345,8 +345,11 @@ fn a_claim_of_others_is_refused_before_any_pod_mounts_it() {
 
     // Somebody else created the claim after the attempt had started.
     let mut decided = in_phase("{target: {simulator: {}}, storage: {pvc: {claimName: database}}}", Phase::Preparing);
-    decided.status.as_mut().unwrap().effective_spec =
-        Some(EffectiveSpec::new(&decided.spec, decided.metadata.uid.as_deref().unwrap_or_default(), &settings()));
+    decided.status.as_mut().unwrap().effective_spec = Some(Box::new(EffectiveSpec::new(
+        &decided.spec,
+        decided.metadata.uid.as_deref().unwrap_or_default(),
+        &settings(),
+    )));
     check(&decided, &observed, 1, &Want { says, ..failed(Reason::PolicyDenied) });
 
     let labels = |pairs: &[(&str, &str)]| ObjectMeta {

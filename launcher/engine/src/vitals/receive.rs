@@ -85,7 +85,8 @@ impl Thread {
         delay > LATE
     }
 
-    /// Records a turn of [`mark_polls`]. Returns `false` if nothing was read since the last turn, so that the thread can wait.
+    /// Called by [`mark_polls`] once per poll of the sockets while the thread is busy. The delay of later reads counts from the previous mark.
+    /// Returns `false` if nothing was read since the previous call, so that the thread can wait.
     fn mark(&self, at: Duration) -> bool {
         let goes_on = self.has_read.replace(false);
         if let Some(before) = self.marked.replace(goes_on.then_some(at)) {

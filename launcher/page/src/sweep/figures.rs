@@ -97,7 +97,10 @@ pub(super) fn over_levels(sweep: &SweepDocument) -> Vec<Figure> {
         (!series.is_empty()).then(|| Figure {
             id: format!("over-levels-{}", name.replace('.', "-").to_lowercase()),
             title: title.to_owned(),
-            caption: format!("The mean over the runs of each cell, with its 95 % interval, over {}.{more}", last.name),
+            caption: format!(
+                "For each level of {}: the mean of each cell's runs, with its 95 % interval.{more}",
+                last.name
+            ),
             finding: String::new(),
             x: Axis {
                 labels: numbers.clone().unwrap_or_default(),

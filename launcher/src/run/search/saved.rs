@@ -192,8 +192,12 @@ fn parse(bytes: &[u8]) -> io::Result<Saved> {
     let saved: Saved = serde_json::from_slice(bytes).map_err(io::Error::other)?;
     let is_sound =
         |it: &Trial| [it.load, it.seconds, it.belief].iter().all(|it| it.is_finite() && *it >= 0.0) && it.load > 0.0;
+    let is_sound_plan = |it: &Saved| {
+        let plan = it.in_progress.as_ref().map(|it| &it.plan);
+        plan.is_none_or(|it| it.load.is_finite() && it.load > 0.0 && it.seconds.is_finite() && it.seconds >= 0.0)
+    };
     match saved.format {
-        FORMAT if saved.trials.iter().all(|it| is_sound(&it.trial)) => Ok(saved),
+        FORMAT if saved.trials.iter().all(|it| is_sound(&it.trial)) && is_sound_plan(&saved) => Ok(saved),
         FORMAT => Err(io::Error::other(format!("{FILE} is damaged"))),
         other => Err(io::Error::other(format!("{FILE} has format {other}, and this release reads format {FORMAT}"))),
     }

@@ -128,7 +128,7 @@ impl Decision<'_> {
             }
             Standing::Going => {
                 let message = format!(
-                    "server {} starts when an earlier one of its name is gone: {}",
+                    "server {} waits until an earlier server of the same name is gone; still there: {}",
                     view.status.name,
                     self.left(&view).join(", ")
                 );
