@@ -111,7 +111,7 @@ fn a_wrong_spec_is_refused_with_field_value_and_remedy() {
     check_refused(searched, "spec.runTemplate.spec.search", "vary the load with a factor");
     let twice = json!({"factors": [{"name": "rate", "field": "profile.variables.rate", "values": [1, "1"]}]});
     check_refused(twice, "spec.factors[0].values[1]", "is called 1, like level 0");
-    let same_name = json!({"factors": [{"name": "a", "field": "seed", "values": [1]}, {"name": "a", "field": "seed", "values": [2]}]});
+    let same_name = json!({"factors": [{"name": "a", "field": "seed", "values": [1]}, {"name": "a", "field": "queueName", "values": [2]}]});
     check_refused(same_name, "spec.factors[1].name", "is a again");
     let lost = json!({"factors": [{"name": "a", "field": "target.server.args[3]", "values": ["x"]}]});
     check_refused(lost, "spec.factors[0]", "level x: target.server.args[3] names element 3 of a list of 0");

@@ -285,8 +285,9 @@ fn a_deleted_run_is_run_again_as_the_same_attempt() {
 #[test]
 fn the_status_of_the_largest_sweep_fits_64_kib() {
     let factor = |name: &str, levels: usize| {
-        let names =
-            (0..levels).map(|it| json!({"name": format!("{it:0>63}"), "set": {"seed": it}})).collect::<Vec<_>>();
+        let names = (0..levels)
+            .map(|it| json!({"name": format!("{it:0>63}"), "set": {format!("profile.variables.v{name}"): it}}))
+            .collect::<Vec<_>>();
         json!({"name": format!("{name:a>32}"), "levels": names})
     };
     let factors: Vec<Value> = (0..8).map(|it| factor(&it.to_string(), 2)).collect();
