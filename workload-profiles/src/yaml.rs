@@ -207,7 +207,7 @@ mod tests {
             let alias = format!("*a{},", level - 1).repeat(10);
             bomb.push_str(&format!("a{level}: &a{level} [{alias}]\n"));
         }
-        check_error(&bomb, &["more than 50000 values", "remove values"]);
+        check_error(&bomb, &["more than 50000 values", "write fewer values"]);
         check_error(&"[".repeat(100_000), &["at most 64 levels"]);
         check_error(&"a".repeat(MAX_TEXT_BYTES + 1), &["at most 262144 are read"]);
     }

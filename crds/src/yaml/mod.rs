@@ -284,7 +284,7 @@ impl<'a> Reader<'a> {
             return Ok(());
         }
         let message = format!(
-            "holds more than {MAX_NODES} values, counting the content of each alias at each use; remove values, or use fewer aliases of large values"
+            "holds more than {MAX_NODES} values, counting the content of each alias at each use; write fewer values, or use fewer aliases of large values"
         );
         Err(Problem { place: Some(place), path: String::new(), message })
     }

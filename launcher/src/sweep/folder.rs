@@ -22,7 +22,7 @@ use report::{
 use sweep::{Run, SweepDocument};
 
 use super::{
-    SweepOptions,
+    options::SweepOptions,
     state::{Lost, State},
 };
 use crate::input::SweepFile;

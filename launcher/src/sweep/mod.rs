@@ -7,11 +7,12 @@ mod checked;
 mod child;
 mod estimate;
 mod folder;
+mod options;
 #[cfg(target_os = "linux")]
 mod servers;
 mod state;
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use crds::{
     ExitCode, Outcome,
@@ -20,38 +21,11 @@ use crds::{
 use sweep::{Answer, Run, SweepDocument};
 use tracing::{info, warn};
 
-use crate::{
-    console,
-    input::{LocalOptions, SweepFile},
-};
+use crate::{console, input::SweepFile};
 use checked::CheckedSweep;
 use child::{Child, Stopped};
 use folder::SweepFolder;
-
-/// The arguments of `benchwright sweep`.
-#[derive(Clone, Debug)]
-pub struct SweepOptions {
-    pub source: SweepSource,
-    /// The folder in which a new sweep creates its folder.
-    pub results: PathBuf,
-    /// Whether to print the plan, and to run nothing.
-    pub plan: bool,
-    /// Whether the exit code reports the answer to a pipeline.
-    pub gate: bool,
-    /// Arguments that each `benchwright run` gets. A sweep that is resumed without any uses those that it began with.
-    pub arguments: Vec<String>,
-    /// Files with secrets and authorities, with which the runs are checked before the first one starts.
-    pub local: LocalOptions,
-}
-
-/// Which sweep to run.
-#[derive(Clone, Debug)]
-pub enum SweepSource {
-    /// A new sweep from a file.
-    File(PathBuf),
-    /// A sweep that was interrupted, by its folder.
-    Resumed(PathBuf),
-}
+pub use options::{SweepOptions, SweepSource};
 
 /// Runs a sweep, and returns the exit code.
 ///

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::SweepOptions;
+use super::options::SweepOptions;
 use crate::input::LocalOptions;
 
 /// The state of a sweep on disk.
