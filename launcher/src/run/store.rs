@@ -40,8 +40,8 @@ pub(super) struct Place {
 
 impl Place {
     /// Returns the place for a run's results. In a pod, the folder has the name of the attempt's Job, which is unique. A load that a person sends has
-    /// the time in its folder's name, too. Elsewhere the name is that of the options, or `<time>-<run>`. Deletes incomplete folders that killed launchers left in this place.
-    /// `None` if no folder is wanted.
+    /// the time in its folder's name, too. Elsewhere the options name the folder, or its name is `<time>-<run>`. Deletes incomplete folders that killed
+    /// launchers left in this place. `None` if no folder is wanted.
     pub(super) fn new(run: &ResolvedRun, options: &RunOptions, now: Timestamp) -> Option<Place> {
         if !run.store_results || options.no_results {
             return None;

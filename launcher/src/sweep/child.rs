@@ -120,7 +120,7 @@ impl Child<'_> {
             stop.pass_on(Signal::TERM);
         }
         if let Some(mut stdin) = child.stdin.take() {
-            // A run that ended at once has closed the pipe. Its exit status is the better message.
+            // If the run has already ended, the write fails. Then its exit status explains the end.
             let _ = stdin.write_all(self.document.as_bytes());
         }
         let status = child.wait().context("the end of a run cannot be observed");

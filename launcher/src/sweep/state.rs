@@ -38,7 +38,7 @@ pub(super) struct State {
     pub(super) lost: Vec<Lost>,
 }
 
-/// A run some of whose attempts left no report, for example because the target was not ready.
+/// A run with attempts that left no report, for example because the target was not ready.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Lost {

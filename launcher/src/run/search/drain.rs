@@ -108,7 +108,7 @@ impl Drain {
         Idle::Latency(latencies[IDLE_PROBES / 2])
     }
 
-    /// Waits until scrapes that begin from now on report requests of which `wanted` holds. `None` if nothing is scraped any more.
+    /// Waits until a scrape that begins after this call reports a number of requests that `wanted` accepts. `None` if scraping has ended.
     async fn reported(&self, wanted: impl Fn(&Depth) -> bool) -> Option<Depth> {
         let since = clock::monotonic();
         let mut depth = self.depth.clone()?;

@@ -79,7 +79,7 @@ struct Case {
     benchmark: &'static Benchmark,
     scenario_folder: ScenarioFolder,
     system: String,
-    /// Whether the results can be inferred from those of another scenario. This is allowed for an edge system.
+    /// Whether the results can be inferred from the results of another scenario. This is allowed for an edge system.
     edge: bool,
     /// Path of the folder with its logs.
     results: String,
